@@ -145,8 +145,8 @@ def follow_step(b, parent, dt, steps):
 
 @njit
 def bear_out(b, dt, steps):
-    """Update the state of body b shortly after a step:
-    noise and violent motion add as much again, which revokes it.
+    """Update the state of body b shortly after a step: it is off for certain once the frames after the step
+    were quiet, and not off where noise or violent motion moves it by as much again.
 
     dt : float - time since the last frame [s]
     steps : Steps - quiet, state written
@@ -175,7 +175,8 @@ def is_back(b, first, steps):
 
 @njit
 def count_departures(body, options, health, steps):
-    """Write the squared departures of known markers into steps.departing, and the numbers of visible markers.
+    """Write the sums of squared departures of known markers from their mean residuals into steps.departing,
+    and the numbers of visible markers into steps.seen, by body.
 
     body : (n_marker,) int64 - body of each marker
     options : HealthOptions

@@ -12,9 +12,10 @@ from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
 
 @njit
 def resting_force(muscles, m, length, activation):
-    """Return the static force of muscle m on an elastic tendon, its fibre's x [m], and a status.
+    """Return the static force of muscle m on an elastic tendon in parts of its maximum isometric force, the
+    length of its fibre along the tendon [m], and a status.
 
-    The force is in maximum isometric forces [1].
+    The force is a ratio [1].
     """
     x, status = fibre_equilibrium(muscles, m, length, activation)
     slack = muscles.tendon_slack_length[m]

@@ -43,7 +43,8 @@ def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_o
 
 @njit
 def tell_given(status, share, force, body_force, off, errors, told):
-    """Write the status, the parts and the standard deviations of wrenches as they are published.
+    """Write the status of plates, their parts on the bodies, and the standard deviations of the wrenches, as
+    they are published.
 
     status : (n_plate,) int64
     share : (n_plate, n_body) [1]

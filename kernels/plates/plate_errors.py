@@ -92,7 +92,8 @@ def learn_plate_errors(loaded, moment, force, errors):
 
 @njit
 def tell_plates(status, share, force, foot_force, off, errors, told):
-    """Write the status, the shares and the standard deviations of wrenches as they are published.
+    """Write the status of plates, their shares on the feet, and the standard deviations of the wrenches, as
+    they are published.
 
     status : (n_plate,) int64
     share : (n_plate, 2) int64 - 1 = the foot is on the whole plate

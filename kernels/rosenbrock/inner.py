@@ -188,7 +188,9 @@ def keep_inner(inner):
 
 @inlined
 def pushes(inner):
-    """Return inner.push, or None where there are no muscles."""
+    """Return the generalized forces of the muscles' inner states on a stage, inner.push; None where there are
+    no muscles.
+    """
     if inner is None:
         return None
     return inner.push

@@ -87,7 +87,7 @@ def gap_left(constraints, pose, own):
 
 @njit
 def borne(constraints, pose, rows, e):
-    """Return the violation that is accepted of element e where its row does not act [m, rad].
+    """Return the violation of constraint element e that is accepted where its row does not act [m, rad].
 
     It is valid after constraint_rows.
 

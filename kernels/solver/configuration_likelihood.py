@@ -83,7 +83,8 @@ def shared_spread(markers, pose, place, b, skin, work):
 
 @njit
 def add_up(odds, told, known, since, lasting):
-    """Return the logarithm of the odds after a frame, limited to +-MOST_ODDS.
+    """Return the logarithm of the odds of the published pose against the alternative one after a frame,
+    limited to +-MOST_ODDS.
 
     odds : float - logarithm of the odds before
     told : float - logarithm of the odds by this frame alone

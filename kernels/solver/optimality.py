@@ -222,8 +222,9 @@ def hard_row(couplers, elements, e, n, work):
 
 @njit
 def lagrangian_gradient(couplers, n_hard, multiplier, work):
-    """Write work.lagrangian : (n_v,) = g + A' multiplier, and then eliminate followers from it,
-    work.g and work.A.
+    """Write the gradient of the Lagrangian g + A' multiplier into work.lagrangian : (n_v,), and then
+    eliminate the followers (coordinates that couplers give) from it, from the gradient work.g and from the
+    rows work.A of the hard elements.
     """
     for d in range(work.g.shape[0]):
         work.lagrangian[d] = work.g[d]

@@ -41,8 +41,8 @@ def first_angle_rows(model, pose, rows, work):
 
 @njit
 def add_method_before(model, method, frame_state, problem, solver, work, answers):
-    """Add to answers.X the effect of lengths that follow a flexion of the method before; return False where
-    that method has no minimum.
+    """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion as
+    found by the method that is solved before this one; return False where that method has no minimum.
 
     model : Skeleton
     method : SolverMethod
@@ -66,7 +66,8 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
 
 @njit
 def add_answers_before(model, method, n_hard, solver, work, answers):
-    """Add to answers.X the effect of lengths that follow a flexion, with the solver at the method before.
+    """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion; the
+    solver stands at the solution of the method that gives this flexion.
 
     model : Skeleton
     method : SolverMethod

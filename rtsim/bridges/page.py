@@ -24,7 +24,7 @@ from streams.receiving.subscriber import Subscriber
 class PageOptions(NamedTuple):
     """Where the page is served, and what a viewer must have.
 
-    place : HOST:PORT; token_file : file of the token, None = one that is synthetic where it is needed
+    place : HOST:PORT; token_file : file of the token, None = a random token is made where one is needed
     certificate, key : PEM files for TLS, None = none
     """
 
@@ -35,7 +35,7 @@ class PageOptions(NamedTuple):
 
 
 class Watched:
-    """The subscriber as a source of the feed; gait events are looked for in every frame, too."""
+    """A subscriber as the source of the page's data, in which every frame is also searched for gait events."""
 
     def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
         self._subscriber, self._events = subscriber, events

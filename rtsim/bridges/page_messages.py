@@ -156,5 +156,7 @@ def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict
 
 
 def last_of(window: Window, stride: int) -> int:
-    """How many samples were pushed up to the end of the last block that the window holds whole."""
+    """Return the number of samples up to the end of the last complete block of `stride` samples in the
+    window.
+    """
     return (window.first + len(window.time)) // stride * stride

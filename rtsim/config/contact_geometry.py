@@ -23,7 +23,7 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Return None, as methods hold no contact of the geometry."""
+    """Return None: a marker method cannot keep a contact of this geometry as a constraint."""
 
 
 class Geometry(NamedTuple):

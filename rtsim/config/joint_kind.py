@@ -25,7 +25,7 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """No numbers, for kinds whose kernels read none."""
+    """Return no numbers: for kinds of joints whose kernels read none."""
     return ()
 
 

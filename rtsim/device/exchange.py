@@ -272,7 +272,9 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch a fault of the device, or one that is `watched` elsewhere; as a sentence, "" without one."""
+        """Latch a fault of the device, or the fault that is `watched` elsewhere, so that torque ends; return
+        it as a sentence, "" without one.
+        """
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys

@@ -31,7 +31,9 @@ class Path(NamedTuple):
     delay_s: float
 
     def through(self, worst: Worst, torque_max: float) -> Path:
-        """As the limb feels it through the joint of a misaligned device, with torque of a size [N m]."""
+        """Return the spring as the limb feels it through the joint of a misaligned device that applies a
+        torque of at most this size [N m].
+        """
         return self._replace(
             stiffness=worst.ratio**2 * self.stiffness + worst.slope * torque_max,
             damping=worst.ratio**2 * self.damping,

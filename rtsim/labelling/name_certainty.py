@@ -56,7 +56,7 @@ class NameCertainty:
         self.certain = np.zeros(n, bool)
 
     def pass_by(self, dt: float) -> None:
-        """Let this time [s] pass."""
+        """Advance the time for which names have been supported by this many seconds."""
         self._apart_s += dt
         self._dt = dt
 
@@ -75,9 +75,11 @@ class NameCertainty:
         self.certain |= self._votes >= self._needed
 
     def stay(self, off: Array, apart: Array, reach: Array, known: NDArray[np.bool_]) -> Judged:
-        """Take in how far [m] each marker is from where the others of its segment have it, and how far a
-        point that is left over; reach : (n_marker,) how far off it may be [m]; known : where three others
-        say so."""
+        """Count a frame in which markers are compared with the places that the others of their segment give;
+        return which markers seem exchanged, and which are not where they must be. off : (n_marker,) distance
+        of each marker from that place [m]; apart : the same of the nearest point without a name [m]; reach :
+        allowed distance [m]; known : where three others give the place.
+        """
         doubted = known & ~self.certain & np.isfinite(off)
         in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))
         self._stays_s = np.where(in_place, self._stays_s + self._dt, 0.0)

@@ -107,6 +107,8 @@ def completed(
 
 
 def contradicted(one: Indices, other: Indices) -> NDArray[np.bool_]:
-    """(n_marker,) - markers to which another naming gives another point, or whose point to another."""
+    """(n_marker,) - the markers to which both namings give different points, or whose point the other naming
+    gives to another marker.
+    """
     differs = (one != other) & (one >= 0)
     return (differs & (other >= 0)) | (differs & np.isin(one, other[other >= 0]))

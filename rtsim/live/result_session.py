@@ -1,4 +1,4 @@
-"""A course: the stages of a run over the frames of one input session, and the result session they make."""
+"""A result session: the stages of a run over the frames of one input session, and the results they make."""
 
 from __future__ import annotations
 

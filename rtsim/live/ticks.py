@@ -1,4 +1,4 @@
-"""Deadlines on a fixed grid of the clock: what was missed is counted and never synthetic for."""
+"""Deadlines on a fixed grid of the clock: a missed deadline is counted, and never made up for."""
 
 from __future__ import annotations
 

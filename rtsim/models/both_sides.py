@@ -87,7 +87,9 @@ def mirrored(record: Any) -> Any:
 
 
 def image(key: str, value: Any) -> Any:
-    """The mirror image of what stands at a key."""
+    """Return the value of a key of the model as seen in the mirror: points, directions and angles by what the
+    key stands for.
+    """
     if key in POINTS and value is not None:
         x, y, z = value
         return [x, y, flipped(z)]
@@ -110,7 +112,7 @@ def flipped(x: float) -> float:
 
 
 def renamed(model: Table, sided: set[str], suffix: str) -> Table:
-    """Bodies and doubled records of a model with the names of one side."""
+    """Return a model in which bodies, and other records that both sides have, get the suffix of one side."""
 
     def walk(record: Any) -> Any:
         if isinstance(record, list | tuple):
@@ -150,7 +152,7 @@ def named(row: Table, suffix: str) -> Table:
 
 
 def on_both_sides(method: Table, sided: set[str]) -> Table:
-    """A method that asks the same of both sides."""
+    """Return a method with its constraints and joint kinds applied to both sides."""
 
     def twice(names: Any) -> list[str]:
         return [f"{name}{suffix}" for suffix in (RIGHT, LEFT) for name in names]

@@ -91,7 +91,7 @@ class PlacedFeet:
         return self.lines
 
     def lost(self) -> Array:
-        """`lines` without a pose."""
+        """Set `lines` to NaN and return them, as the frame has no pose."""
         self.lines[:] = np.nan
         return self.lines
 

@@ -259,7 +259,7 @@ def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: f
 
 
 def together(pieces: list[MassShare]) -> MassShare:
-    """Pieces as one body."""
+    """Return the mass properties of several pieces together."""
     mass = sum(piece.mass for piece in pieces)
     centre = sum(piece.mass * piece.centre for piece in pieces) / mass
     return MassShare(

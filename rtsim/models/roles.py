@@ -68,7 +68,9 @@ def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | N
 
 
 def target_of(row: ScalarElement, how: MethodSpec, subject: Subject | None) -> float:
-    """Target in millimetres: the subject's mean length, the model's mean, or the fixed length."""
+    """Return the target of a distance or plane constraint of a method [mm]: the subject's mean length, the
+    model's mean length, or the fixed length.
+    """
     length = row.length
     if how.target == "mean" and row.record in how.soft and row.kind == DISTANCE:
         own = subject.ligament_mean_mm if subject else {}

@@ -65,7 +65,9 @@ def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
 
 
 def scale_body(body: Body, factors: Factors) -> Body:
-    """Its joint's frames, the centre of its mass, and the translations of its joint by functions."""
+    """Return a body scaled: the frames of its joint, its mass centre, and the translation functions of its
+    joint.
+    """
     of_parent, own = factors.get(body.parent, ONE), factors.get(body.name, ONE)
     return replace(
         body,
@@ -117,7 +119,9 @@ def translation_of(body: Body, k: int) -> Axis | None:
 
 
 def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface:
-    """Its place, and its sizes by what becomes of its axes, |S r|; a sphere grows by the mean."""
+    """Return a wrapping surface scaled: its place, and its radii along its own axes; a sphere takes the mean
+    of the three factors.
+    """
     S = factors.get(surface.segment, ONE)
     sizes: dict[str, Any] = {}
     grows = surface_growth(turned(surface), S)

@@ -44,7 +44,7 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """Changes by new descriptors."""
+    """What a new descriptor changes in the window."""
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap

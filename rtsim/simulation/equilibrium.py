@@ -161,7 +161,9 @@ class EquilibriumSearch:
             damping = max(2.0 * damping, 0.5 * float(np.linalg.norm(ways.f)) / radius)
 
     def polished(self, ways: RestSlopes) -> int:
-        """One more of Newton's steps, which leaves rounding alone; 1, or 0 where it did not help."""
+        """Take one more Newton step to reduce the residual to rounding errors; return 1, or 0 where that did
+        not improve it.
+        """
         before = self.simulator.q.copy()
         self.move(solve(ways.L.T, self.step(ways, np.inf)))
         after = self.forces()
@@ -222,15 +224,19 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """(n,) - direction in which a deviation grows fastest, its largest part positive and 1."""
+    """(n,) - direction in which a deviation from the equilibrium grows fastest, scaled so that its largest
+    entry is 1.
+    """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 
 
 def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
-    """Work that the forces did over a step, of what the slopes foresaw: 1 where they hold.
+    """Return the work that the forces did over a step, divided by the work predicted from the slopes; 1 where
+    the prediction is right.
 
-    Where nothing grows, a force that falls as foreseen counts as well: friction may do work for ever.
+    Where the model is stable in all directions, a residual force that decreases as predicted counts as well,
+    as friction can go on doing work.
     """
     done = 0.5 * y @ (ways.f + solve(ways.L, after.F))
     foreseen = y @ ways.f - 0.5 * y @ ways.stiffness @ y
@@ -243,7 +249,9 @@ def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
 
 
 def next_radius(work: float, radius: float, length: float) -> float:
-    """How long the next step may be, after one of this length that did this part of the work foreseen."""
+    """Return the largest length of the next step, from the length of the last one and the ratio of its work
+    to the predicted work.
+    """
     if work < 0.25:
         return 0.25 * length
     return max(radius, 4.0 * length) if work > 0.5 else radius

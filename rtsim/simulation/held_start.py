@@ -21,7 +21,9 @@ GAP, RATE = 0, 1
 
 
 class Met(NamedTuple):
-    """How far a start was from what is held, and how much was changed: largest ones."""
+    """How far the start of a simulation was from its constraints, and how much coordinates and speeds were
+    changed to meet them: the largest of each.
+    """
 
     gap: float  # [m], of the neutral pose
     element: str  # that it is of
@@ -103,8 +105,9 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
 
 
 def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
-    """Rows that act where nothing is kept, as in the run, and which part of its lever each adds to earlier
-    ones [1]; the state stays as it is. ModelError where one is open, as what is kept had no part in it."""
+    """Return the constraint rows that act in the run, where no coordinate is fixed, and which part of its
+    lever each adds to earlier rows [1]; the state stays as it is. ModelError where a constraint is open.
+    """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None
     before, _, _ = put(simulator, [])
@@ -120,7 +123,9 @@ def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
 
 
 def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
-    """Gaps and rates before and after, and whether the gaps are closed; these dofs are left alone."""
+    """Project the state onto the constraints while the `kept` dofs stay fixed; return gaps and their rates
+    before and after, and whether all gaps are closed.
+    """
     own, work = simulator.work.holds, simulator.work
     assert own is not None
     before, after = np.zeros((2, len(own.multiplier), 2))

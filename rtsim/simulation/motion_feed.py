@@ -151,7 +151,9 @@ class MotionFeed:
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:
-        """Plan on at a tick of the simulation [s]; DEGRADED while no motion comes, and where it jumps."""
+        """Plan the motion from a tick of the simulation on, at a time [s]; return DEGRADED while no motion
+        comes, and where the motion jumps.
+        """
         self._now = time
         if self._new:
             self._new = False

@@ -45,7 +45,7 @@ class CentreOfMass(Stage):
         return FINE
 
     def report(self) -> None:
-        """Turned back across the body for a left leg, which is solved as a right one."""
+        """Publish the centre of mass; that of a left leg, which is solved as a right one, is mirrored back."""
         self.shown[0] = self.point
         marker_input, found = self.kinematics.marker_input, self.kinematics.estimator.deviations
         if marker_input is not None and marker_input.mirrors:
@@ -78,7 +78,7 @@ def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.
 
 
 def make(setting: StageContext) -> CentreOfMass:
-    """The stage, where there is a pose."""
+    """Return the stage; it needs a pose."""
     return CentreOfMass(setting.stage(Kinematics), *masses_of(setting.spec, setting.subject))
 
 

@@ -86,7 +86,7 @@ class ConventionalAngles(Stage):
             self._axis.begin()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Angles of the frame, by its markers as they were labelled right."""
+        """Compute the angles of the frame from its measured markers, after exchanged labels were corrected."""
         self.n_frame += 1
         self._markers[:] = self.kinematics.measured if self.kinematics.admitted else math.nan
         if self.kinematics.reference_length.mirrors:
@@ -163,7 +163,9 @@ def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itse
 
 
 def make(setting: StageContext) -> ConventionalAngles | None:
-    """The stage for a person whose record has legs of the conventional gait model."""
+    """Return the stage for a person whose record has legs of the conventional gait model; None without such
+    legs.
+    """
     subject = setting.subject
     assert subject is not None
     names = set(subject.marker_names)

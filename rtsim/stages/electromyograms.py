@@ -75,7 +75,8 @@ class Electromyograms(Stage):
 
 
 def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, EmgEnvelope]:
-    """(n_sample, n_channel) envelopes, and what made them; ConfigError for a rate that is too low.
+    """Return the envelopes (n_sample, n_channel) of recorded channels, and the filter that made them;
+    ConfigError for a sampling rate that is too low.
 
     A channel's first sample is taken off, which leaves out what a high-pass filter makes of a constant
     that begins.
@@ -100,7 +101,7 @@ def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[st
 
 
 def make(setting: StageContext) -> Electromyograms:
-    """The stage, where the run names channels."""
+    """Return the stage for the channels that the run names."""
     run = setting.run
     return Electromyograms(read_c3d_emg(run.source, run.emg))
 

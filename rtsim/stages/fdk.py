@@ -44,10 +44,11 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class BalancedJoint(Balance):
-    """The balance of a model with its own markers; markers are filtered, and all results are as late as they.
+    """Force-dependent kinematics of a model from filtered markers; all results have the delay of the filter.
 
-    A marker that is missing stands where the kinematics has it. Where inverse dynamics come before it, the
-    wrenches of plates on the feet are theirs: of the same filter. Where one is not known, nothing is.
+    A missing marker is taken at the place where the kinematics put it. Where inverse dynamics come before it,
+    it uses their wrenches of plates on the feet, which passed the same filter; where one of these is not
+    known, all results are NaN.
     """
 
     lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are there."
@@ -81,7 +82,7 @@ class BalancedJoint(Balance):
         )
 
     def begin(self, session: Session, anew: bool) -> None:
-        """A filter for the rate of the session; the joint starts anew."""
+        """Prepare a filter for the rate of the session, and begin without a former solution."""
         if not anew and self._filter is not None:
             return
         self.balanced.forget()
@@ -127,7 +128,7 @@ LOADS = "inverse_dynamics"
 
 
 def make(setting: StageContext) -> BalancedJoint:
-    """The balance of a model with muscles: of one that brings its own markers, or of a person on plates."""
+    """Return the stage for a model with muscles that brings its own markers, or for a person on force plates."""
     kinematics, loads = setting.stage(Kinematics), setting.find(JointLoads)
     run, heavy = setting.run, None
     if setting.subject is not None:

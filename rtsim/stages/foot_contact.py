@@ -114,7 +114,7 @@ class FootContacts(Stage):
             self.shared.share(self._ground[1])
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Filters for the forces like that of the motion; what the feet were taken for is said."""
+        """Begin filters for the forces like that of the motion, and report which feet were found and how."""
         if self.loads is not None:
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
@@ -133,7 +133,7 @@ class FootContacts(Stage):
             self.shared.begin(anew)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Both feet at the time of the filtered motion."""
+        """Compute the contact of both feet at the time of the filtered motion."""
         self.n_frame += 1
         followed = self._followed
         followed.take(frame)
@@ -155,7 +155,9 @@ class FootContacts(Stage):
         return FINE
 
     def report(self) -> None:
-        """Publish the contacts by sides; mirrored for a left leg, which is solved as a right one."""
+        """Publish the contacts by side of the body; those of a left leg, which is solved as a right one, are
+        mirrored back.
+        """
         for k, foot in enumerate(self._feet):
             side = self._sides[k]
             self._force[side], self._centre[side] = foot.force, foot.centre
@@ -276,7 +278,7 @@ class FootContacts(Stage):
 
 
 def make(setting: StageContext) -> FootContacts:
-    """The feet of a person whose motion has rates."""
+    """Return the stage for a person whose motion has speeds and accelerations."""
     motion, plates = setting.stage(FilteredMotion), setting.find(FootLoads)
     assert setting.subject is not None
     if setting.run.foot.level == "plates" and plates is None:

@@ -99,7 +99,7 @@ class GaitPhases(Stage):
             self.sentences.append(MARKED.format(marked))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The phase at the time of the frame."""
+        """Update the phase of the gait by the feet of this frame."""
         self.n_frame += 1
         goes_on = self._pace.take(frame)
         if frame.time < self._time or self._pace.leapt:
@@ -240,7 +240,9 @@ def feet_in(model: Model, setting: StageContext) -> list[tuple[int, int]]:
 
 
 def make(setting: StageContext) -> GaitPhases | None:
-    """Where a model has feet and something that they are before."""
+    """Return the stage for a model with feet and a body relative to which their forward position is measured,
+    as the pelvis; None for other models.
+    """
     kinematics = setting.stage(Kinematics)
     model = kinematics.estimator.model
     feet = [(b, side) for b, side in feet_in(model, setting) if model.tree.parent[b] >= 0]

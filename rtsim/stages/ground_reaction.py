@@ -88,7 +88,7 @@ class GroundReaction(Stage):
             self._plates.begin(anew)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The whole body at the time of the filtered motion."""
+        """Compute the ground reaction of the whole body at the time of the filtered motion."""
         self.n_frame += 1
         self.force[:] = self.moment[:] = self._error[:] = math.nan
         kinematics = self.motion.kinematics
@@ -143,7 +143,7 @@ def check_whole(subject: Subject) -> None:
 
 
 def make(setting: StageContext) -> GroundReaction:
-    """The whole body of a person whose mass is known."""
+    """Return the stage for a person whose mass is known; ConfigError where the whole body is not followed."""
     motion, loads, subject = setting.stage(FilteredMotion), setting.find(FootLoads), setting.subject
     assert subject is not None
     check_whole(subject)

@@ -66,14 +66,18 @@ class PersonLoads(JointLoads):
         self.quantities()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Which foot of the plates each of the model is, and filters for the forces."""
+        """Find out which foot of the plates corresponds to each foot of the model, and begin filters for the
+        forces.
+        """
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
         self._feet = [(b, self.wrenches.bearer_with(markers.get(b, ()), side)) for b, side in feet]
         super().begin(session, anew)
 
     def report(self) -> None:
-        """Forces with Z outwards on either side, the residual on the side of the body."""
+        """Publish the forces with Z pointing outwards on both sides, and the residual on the side of the
+        body.
+        """
         self._show()
 
     def quantities(self) -> list[Quantity]:
@@ -152,7 +156,9 @@ class ModelLoads(JointLoads):
         return (f"Inverse dynamics of {self.mass:.1f} kg, the model's own; plates press {pressed}",)
 
     def report(self) -> None:
-        """Generalized forces of angles apart from those of lengths; what the filter made of the plates."""
+        """Publish the generalized forces, those of angles apart from those of lengths, and the filtered
+        wrenches of the plates.
+        """
         tau = self.dynamics.tau
         self._moments[:], self._forces[:] = tau[self._turns], tau[~self._turns]
         for k, (body, _) in enumerate(self._feet):
@@ -242,8 +248,8 @@ FRAMES_TOLD = (
 
 
 def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
-    """The residual at the root; share : (2, 3) of the moment [m] and the force [1], and how far it may be
-    off.
+    """Return the residual at the root as quantities; share : (2, 3) - of the moment [m] and of the force [1],
+    in body weights; stated : their standard deviations.
     """
     of_moment, of_force = (None, None) if stated is None else stated
     return [
@@ -261,8 +267,8 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
 
 
 def make(setting: StageContext) -> JointLoads | None:
-    """Inverse dynamics of a run with a known mass, for a person or for the model itself, with forces on
-    the feet: those of plates, or for a person those that the motion of the whole body requires.
+    """Return the stage for a run with a known mass: for a person with forces on the feet from plates or from
+    the motion of the whole body, or for a model with loads of its own; None without forces.
     """
     motion, subject = setting.stage(FilteredMotion), setting.subject
     loads, feet = setting.find(AppliedLoads), setting.find(FootContacts)

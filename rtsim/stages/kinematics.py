@@ -134,7 +134,7 @@ class Kinematics(Stage):
         estimator.restart()
 
     def reset(self) -> None:
-        """Neither a stream, nor a pose, nor a history of markers."""
+        """Forget the stream, the pose and the history of the markers."""
         super().reset()
         self.estimator.restart()
         self.identity.forget()
@@ -144,7 +144,7 @@ class Kinematics(Stage):
         self._square_sum, self._n_square = 0.0, 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """A new marker input; the pose and the markers' history are forgotten."""
+        """Make the marker input of a new session, and forget the pose and the history of the markers."""
         if not anew and self.marker_input is not None:
             return
         if self.marker_input is not None:
@@ -385,7 +385,7 @@ class Kinematics(Stage):
 
 
 def make(setting: StageContext) -> Kinematics:
-    """The kinematics of a run."""
+    """Return the stage with the estimator of the run's model and methods."""
     run, spec, subject = setting.run, setting.spec, setting.subject
     estimator = MultibodyEstimator(
         spec=spec, subject=subject, method=method_of(run, spec), methods=methods_of(run, spec),

@@ -73,7 +73,7 @@ class MuscleSpeeds(Stage):
 
 
 def make(setting: StageContext) -> MuscleSpeeds:
-    """The muscles of a run with rates, where its model has some."""
+    """Return the stage for a run whose motion has speeds."""
     return MuscleSpeeds(setting.stage(FilteredMotion))
 
 

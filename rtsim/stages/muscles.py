@@ -56,7 +56,9 @@ class MuscleLengths(Stage):
         return FINE
 
     def report(self) -> None:
-        """Signs of the angles, and deviations of the lengths where the covariance of the pose is new."""
+        """Publish the moment arms with the signs of the angles, and standard deviations of the lengths
+        whenever the covariance of the pose was computed anew.
+        """
         np.multiply(self.arms.arms, self._signs, out=self._arms)
         found = self.kinematics.estimator.deviations
         if found is not None and found.covariance_version != self._covariance_version:
@@ -90,7 +92,7 @@ class MuscleLengths(Stage):
 
 
 def make(setting: StageContext) -> MuscleLengths:
-    """The muscles of a run, where its model has some."""
+    """Return the stage for the muscles of the run's model."""
     return MuscleLengths(setting.stage(Kinematics))
 
 

@@ -151,7 +151,9 @@ class FootLoads(AppliedLoads):
         self._former[:] = feet
 
     def plane_under(self, foot: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """A point and the normal (3,) of the plate that a foot bears, of two the one it bears more; None."""
+        """Return a point and the normal (3,) of the plate that a foot bears, of several plates the one with
+        the largest vertical force; None where it bears none.
+        """
         borne = np.flatnonzero(self._share[:, foot] == BEARS)
         if not len(borne):
             return None
@@ -285,7 +287,9 @@ def call_plates() -> None:
 
 
 def make(setting: StageContext) -> AppliedLoads:
-    """The force plates of a run that has some."""
+    """Return the stage for the force plates of the run: with bodies that the run states, or with feet that
+    are found.
+    """
     kinematics, run, placed = setting.stage(Kinematics), setting.run, None
     assert setting.forces is not None
     if run.plates.borne_by:

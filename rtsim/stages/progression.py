@@ -94,7 +94,7 @@ class Progression(Stage):
 
 
 def make(setting: StageContext) -> Progression | None:
-    """The stage for a person with a pelvis."""
+    """Return the stage for a person with a pelvis; None without a pelvis."""
     kinematics, subject = setting.stage(Kinematics), setting.subject
     assert subject is not None
     names = kinematics.estimator.model.names.bodies

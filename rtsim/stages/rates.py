@@ -48,7 +48,9 @@ class FilteredMotion(Stage):
         self.counters["unfiltered"] = 0
 
     def warm(self) -> None:
-        """The filter at a rate that suits every one, and the deviations of all methods."""
+        """Call the filter once at a rate that every filter permits, and prepare standard deviations of all
+        methods.
+        """
         self.kinematics.estimator.prepare_rates()
         manifold = manifold_of(self.kinematics.estimator.model.tree)
         q = self.kinematics.estimator.model.q_neutral.copy()
@@ -91,7 +93,9 @@ class FilteredMotion(Stage):
         return FINE
 
     def report(self) -> None:
-        """Deviations where the covariance of the pose is new; NaN as long as the filter has not settled."""
+        """Publish the standard deviations whenever the covariance of the pose was computed anew; NaN as long
+        as the filter has not settled.
+        """
         found = self.kinematics.estimator.deviations
         if self.deviations is None or found is None:
             return
@@ -139,7 +143,7 @@ def stated(spec: RateSpec, rate: float) -> Response:
 
 
 def make(setting: StageContext) -> FilteredMotion:
-    """Speeds and accelerations of a run's kinematics."""
+    """Return the stage that filters the coordinates of the run's kinematics."""
     return FilteredMotion(setting.stage(Kinematics), setting.run.rates)
 
 

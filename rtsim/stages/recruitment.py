@@ -117,7 +117,7 @@ class SharedLoads(Stage):
 
 
 def make(setting: StageContext) -> SharedLoads:
-    """The recruitment of a run with inverse dynamics of a model that brings its own markers."""
+    """Return the stage for a model that brings its own markers and has inverse dynamics."""
     return SharedLoads(setting.stage(ModelLoads), setting.run.recruitment or RecruitmentSpec())
 
 

@@ -61,7 +61,7 @@ class SagittalMotion(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Named as the coordinates of the planar models."""
+        """Return the quantities, which are named like the coordinates of the planar models."""
         plane = "in the vertical plane in which the pelvis faces; filtered"
         return [
             Quantity("sagittal_coordinates", self._values[0], "rad, m", self.labels,
@@ -112,7 +112,7 @@ def thighs_of(model: Model) -> list[int]:
 
 
 def make(setting: StageContext) -> SagittalMotion:
-    """The stage for a person with rates."""
+    """Return the stage for a person whose motion has speeds and accelerations."""
     return SagittalMotion(setting.stage(FilteredMotion))
 
 

@@ -56,7 +56,7 @@ class StageCommand(NamedTuple):
 
 
 class Stage:
-    """One stage of a run. All but `run` and `quantities` may be left as they are.
+    """Base of all stages of a run; a stage has to implement only `run` and `quantities`.
 
     Attributes
     ----------

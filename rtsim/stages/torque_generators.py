@@ -99,7 +99,7 @@ class NeededActivations(Stage):
 
 
 def make(setting: StageContext) -> NeededActivations:
-    """The generators of a model with inverse dynamics and markers of its own, where it has some."""
+    """Return the stage for a model with torque generators, markers of its own and inverse dynamics."""
     return NeededActivations(setting.stage(ModelLoads))
 
 

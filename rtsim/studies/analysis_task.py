@@ -159,7 +159,7 @@ class AnalysisTask:
 
 
 def base_run(spec: StudySpec, folder: str) -> RunConfig:
-    """The run before anything changes."""
+    """Return the run that all cases start from, before a case changes any of its keys."""
     how = spec.analyse
     assert how is not None
     if how.choices and not how.config:

@@ -25,7 +25,8 @@ class StudyCost(NamedTuple):
 def cost_of(
     plan: StudyPlan, rows: Mapping[int, SolvedCase], shard: range, n_worker: int
 ) -> tuple[StudyCost, SolvedCase | None]:
-    """The cost of what is left, and the case that was solved to find out, None where none was needed.
+    """Return the cost of the cases that are left, and the case that was solved to estimate it; None where no
+    case had to be solved.
 
     A case is solved twice, as the first one in a process reads, compiles and allocates what the others use.
     """

@@ -23,7 +23,7 @@ class HereExecutor(Executor):
     """Solves in this process, while it is asked to."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The outcome, which is there already; a request to end is raised."""
+        """Run the function at once and return its finished result; a request to end is raised here."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -33,7 +33,7 @@ class HereExecutor(Executor):
 
 
 class StudyWorkers(NamedTuple):
-    """Executors of a kind.
+    """How cases are executed: by this process, by processes of this machine or by a scheduler.
 
     n : cases that are solved at a time; here : in this process
     start : a new one; stop : ends one at once, with what it is at
@@ -49,7 +49,7 @@ class StudyWorkers(NamedTuple):
 
 
 def in_this_process() -> StudyWorkers:
-    """Without other processes."""
+    """Return the workers for solving all cases in this process."""
     return StudyWorkers(
         n=1, here=True, start=HereExecutor, stop=lambda executor: None, lost=(), name="this process"
     )

@@ -77,7 +77,7 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:
-    """Tables in which files stand by their names alone."""
+    """Return tables in which files are given by their names, without the folders they are in."""
     if isinstance(value, dict):
         return {str(key): without_folders(one, lies) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -98,5 +98,7 @@ def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
 def stated(
     given: Mapping[str, float], base: Mapping[str, float], named: Mapping[str, float]
 ) -> dict[str, float]:
-    """The numbers that the study names, and those that the case changes: all others are the model's own."""
+    """Return the numbers that the study names and those that the case changes; all others are those of the
+    model.
+    """
     return {name: value for name, value in given.items() if name in named or value != base[name]}

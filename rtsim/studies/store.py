@@ -51,7 +51,7 @@ class StudyStore:
         check_folder_of(folder, plan)
 
     def make(self) -> None:
-        """Make the folder, unless it is there."""
+        """Create the folder of the study and its plan, unless they exist."""
         plan = self.plan
         try:
             (self.folder / PARTS).mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ class StudyStore:
         return path
 
     def put_together(self, paths: Sequence[Path], shard: str) -> None:
-        """One file instead of many."""
+        """Merge several files of rows into one."""
         if len(paths) < 2:
             return
         self.add([row for path in paths for row in read_part(path, self.plan)], shard)

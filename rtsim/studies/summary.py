@@ -129,7 +129,9 @@ def summary_of(folder: Path) -> StudySummary:
 def result_told(
     spec: StudySpec, title: str, values: Array, table: dict[str, NDArray]
 ) -> tuple[TornadoPanel, list[str]]:
-    """The bars and text lines for a result; values : (n_case,), NaN where it is missing."""
+    """Return the bars and the text lines about one result of a study; values : (n_case,), NaN where it is
+    missing.
+    """
     names = [one.name for one in spec.parameters]
     known = values[np.isfinite(values)]
     if not len(known):

@@ -23,7 +23,8 @@ UNPAIRED = (TRUNK, LUMBOSACRAL)
 
 
 def join(right: Subject, left: Subject) -> Subject:
-    """The person of two subjects: the right one's pelvis, with hip centre and markers of the left one.
+    """Join the two subjects of a person's legs into one: with the pelvis of the right one, to which hip
+    centre and markers of the left one are added.
 
     Angles between u, v and w and the places of the left pelvis differ from the right one's only as far as
     different frames were used.
@@ -54,7 +55,7 @@ def join(right: Subject, left: Subject) -> Subject:
 
 
 def own(name: str, side: str) -> str:
-    """The name of a segment or landmark of one leg in the person with both."""
+    """Return the name that a segment or landmark of one leg has in a subject with both legs."""
     return name if name in UNPAIRED else f"{name}{SUFFIXES[side]}"
 
 
@@ -113,7 +114,7 @@ def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
 
 
 def across(x: tuple[float, ...]) -> tuple[float, ...]:
-    """The mirror image of a point."""
+    """Return the mirror image of a point on the other side of the body."""
     return x[0], x[1], 0.0 - x[2]
 
 

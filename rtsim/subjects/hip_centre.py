@@ -56,12 +56,14 @@ class HipRegression(NamedTuple):
 
 
 def harrington2007(p: Predictors) -> tuple[Array, Array, Array]:
-    """Adults, healthy children and children with cerebral palsy, from magnetic resonance images."""
+    """Regression of Harrington et al. (2007) by pelvic depth and width, from magnetic resonance images of
+    adults, healthy children and children with cerebral palsy.
+    """
     return -0.24 * p.depth - 9.9, -0.30 * p.width - 10.9, 0.33 * p.width + 7.3
 
 
 def harrington2007_full(p: Predictors) -> tuple[Array, Array, Array]:
-    """Regression on the same persons, with the best predictors of each direction, including the leg's
+    """Regression of Harrington et al. (2007) with the best predictors of each direction, including the leg's
     length.
     """
     upwards = -0.16 * p.width - 0.04 * p.leg_length - 7.1
@@ -69,36 +71,42 @@ def harrington2007_full(p: Predictors) -> tuple[Array, Array, Array]:
 
 
 def sangeux2015(p: Predictors) -> tuple[Array, Array, Array]:
-    """The width alone, for a pelvis without PSIS."""
+    """Regression of Sangeux (2015) by the pelvic width alone, for a pelvis without PSIS markers."""
     return -0.138 * p.width - 10.4, -0.305 * p.width - 10.9, 0.33 * p.width + 7.3
 
 
 def sangeux2015_leg(p: Predictors) -> tuple[Array, Array, Array]:
-    """The length of the leg alone, where the ASIS are hard to find."""
+    """Regression of Sangeux (2015) by the length of the leg alone, where the ASIS are hard to find."""
     still = np.ones_like(p.width)
     forwards, upwards = -0.041 * p.leg_length - 6.3, -0.083 * p.leg_length - 7.9
     return forwards * still, upwards * still, (0.0874 * p.leg_length + 5.4) * still
 
 
 def hara2016(p: Predictors) -> tuple[Array, Array, Array]:
-    """The length of the leg alone, of adults and children, whatever is on the pelvis."""
+    """Regression of Hara et al. (2016) by the length of the leg alone, for adults and children."""
     still = np.ones_like(p.width)
     forwards, upwards = 11.0 - 0.063 * p.leg_length, -9.0 - 0.078 * p.leg_length
     return forwards * still, upwards * still, (8.0 + 0.086 * p.leg_length) * still
 
 
 def bell1990(p: Predictors) -> tuple[Array, Array, Array]:
-    """Adults: 14 % of the width inwards from the ASIS, 19 % backwards and 30 % downwards."""
+    """Regression of Bell et al. (1990) for adults: 14 % of the pelvic width inwards from the ASIS, 19 %
+    backwards and 30 % downwards.
+    """
     return -0.19 * p.width, -0.30 * p.width, 0.36 * p.width
 
 
 def bell1989(p: Predictors) -> tuple[Array, Array, Array]:
-    """Adults: 14 % of the width inwards from the ASIS, 22 % backwards and 30 % downwards."""
+    """Regression of Bell et al. (1989) for adults: 14 % of the pelvic width inwards from the ASIS, 22 %
+    backwards and 30 % downwards.
+    """
     return -0.22 * p.width, -0.30 * p.width, 0.36 * p.width
 
 
 def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
-    """The conventional gait model, as Plug-in Gait has it, from radiographs of 25 hips."""
+    """Regression of Davis et al. (1991), as Plug-in Gait has it in the conventional gait model, from
+    radiographs of 25 hips.
+    """
     reach = 0.115 * p.mean_leg_length - 15.3
     back = p.marker_radius + (
         p.asis_trochanter if p.asis_trochanter == p.asis_trochanter else 0.1288 * p.leg_length - 48.56

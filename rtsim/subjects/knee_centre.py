@@ -16,7 +16,7 @@ WIDTHS = {
 
 
 def width_name(label_side: str, joint: str) -> str:
-    """Under which a trial stores the width of a knee or an ankle: RKneeWidth."""
+    """Return the name under which a trial stores the width of a knee or an ankle, such as RKneeWidth."""
     return f"{label_side[0].upper()}{joint.capitalize()}Width"
 
 

@@ -41,7 +41,7 @@ class Cma(Trials):
 
     @property
     def at_once(self) -> int:
-        """The rest of the present generation."""
+        """Number of settings that may be tried now: those of the present generation that have no cost yet."""
         return int(self._cma.population_size) - len(self._told)
 
     def ask(self) -> Array:

@@ -23,14 +23,14 @@ SAME = 1e-9
 
 
 class Drive:
-    """Drives a search.
+    """Drives a search: asks for settings, has their costs measured, and stores every trial.
 
     Parameters
     ----------
-    search, parameters : what is asked, and what its points mean
+    search, parameters : the search, and the parameters that its points stand for
     measure : costs of settings, in their order
-    kept : goes on behind its trials; filled, and handed to `keep` after each
-    keep, say : told of the whole, and of each trial in a line
+    kept : stored trials, which the search continues; each new trial is added, and `keep` is called
+    keep, say : called with all trials, and with a line about each
     """
 
     def __init__(
@@ -112,5 +112,5 @@ class Drive:
 
 
 def count(asked: Sequence[Array]) -> int:
-    """Number of settings among some trials."""
+    """Return the number of settings in a list of trials."""
     return sum(len(points) for points in asked)

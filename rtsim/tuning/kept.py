@@ -16,7 +16,7 @@ VERSION = 1
 
 
 class TuningTrial(msgspec.Struct, forbid_unknown_fields=True):
-    """A setting and its cost, or the two of a comparison; None and why, where a run had no cost."""
+    """A trial: a setting with its cost, or the two settings of a comparison; without a cost, the reason."""
 
     settings: list[dict[str, float]]
     costs: list[float | None]

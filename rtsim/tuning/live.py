@@ -81,7 +81,7 @@ class LiveRuns:
             self._subscriber.close()
 
     def costs(self, settings: Sequence[Setting]) -> Iterator[RunCost]:
-        """Costs of these settings, in their order."""
+        """Yield the costs of these settings in their order."""
         for setting in settings:
             yield self.cost(setting)
 
@@ -161,7 +161,7 @@ class LiveRuns:
 
 
 def acts(setting: Setting, frame: ReceivedFrame) -> bool:
-    """Whether a frame has these parameters, ramps being over."""
+    """Return whether the parameters in a published frame have reached the values of a setting."""
     spec = next(field for field in frame.session.fields if field.name == "device_parameters")
     values = dict(zip(spec.labels, np.ravel(frame.data["device_parameters"]), strict=True))
     return all(

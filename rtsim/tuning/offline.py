@@ -59,7 +59,7 @@ class Controlled(Protocol):
 
 
 def set_at_once(loop: Loop, setting: Mapping[str, float]) -> None:
-    """Give a setting to a run, from its first tick on."""
+    """Set the parameters of a run to a setting at its first tick, without a ramp."""
     torque = loop.stages[0]
     assert isinstance(torque, DeviceTorque)
     torque.ask("set", {**setting, OVER_S: 0.0})
@@ -88,7 +88,7 @@ class OfflineRuns:
         self._simulator = simulator_for(self.spec)
 
     def cost(self, asked: RunRequest) -> RunCost:
-        """The cost of a run."""
+        """Simulate a run and return its cost."""
         self._simulator.reset()
         output = Measuring(self)
         sensors = replace(self._device.sensors, seed=self._device.sensors.seed + self.seed + asked.repeat)
@@ -116,7 +116,9 @@ class OfflineRuns:
 
 
 class Measuring:
-    """Where the results of a run go: into its cost; the run ends when that is known, or at a fault."""
+    """Output of a run that computes the cost from its results; it ends the run when the cost is known, or at
+    a fault.
+    """
 
     def __init__(self, runs: OfflineRuns) -> None:
         self._runs, self.fault = runs, ""
@@ -209,5 +211,5 @@ def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
 
 
 def work(task: Callable[[OfflineRuns, Item], Done], item: Item) -> Done:
-    """The result of a task for an item in such a process."""
+    """Return the result of a task for an item, executed in a worker process."""
     return task(_own[0], item)

@@ -25,7 +25,7 @@ KNOWN_AFTER_MS = 20
 
 
 class Asker(NamedTuple):
-    """Somebody, in words, and what they may; "" is nothing."""
+    """Who has sent a message: a name in words, and the role that says what this user may do; "" = no role."""
 
     name: str
     role: Role

@@ -33,19 +33,18 @@ class SessionPace:
         self._paid_ns, self._begun_ns = max(self._paid_ns, now_ns) + STEP_NS, now_ns
 
     def allows(self, now_ns: int) -> bool:
-        """Whether another one may begin."""
+        """Return whether another session may begin now."""
         return self._paid_ns - now_ns <= (AT_ONCE - 1) * STEP_NS
 
     def recent(self, now_ns: int) -> bool:
-        """Whether one began a moment ago."""
+        """Return whether a session began a moment ago."""
         return now_ns - self._begun_ns < AT_ONCE * STEP_NS
 
 
 class RowsByName:
-    """Rows of frames of one description put where the names stand in another one.
+    """Rearranges the rows of frames with one description of markers into the order of another description.
 
-    before : of the frames; after : of the rows that are wanted. Of a name that stands twice, the second is
-    the second.
+    before : of the frames; after : of the rows that are wanted. Where a name occurs twice, the second row with it stays the second.
 
     Attributes
     ----------

@@ -54,7 +54,7 @@ class CommandRights(Protocol):
         ...
 
     def done(self, command: str, asker: Asker) -> None:
-        """Note that a command was carried out, for whom."""
+        """Note that a command was carried out, and for whom."""
         ...
 
 

@@ -92,7 +92,9 @@ class KnownSession:
         return t_ns - self._beside_ns >= STRETCH_NS
 
     def holds(self, t_ns: int) -> bool:
-        """Whether its id belongs to it: it has been there for a while, and goes on."""
+        """Return whether this session is established under its id: its frames have come for some time, and
+        still come.
+        """
         return self._n_stretch > AHEAD and not self.pauses(t_ns)
 
     def outranks(self, other: KnownSession) -> bool:
@@ -108,7 +110,9 @@ class KnownSession:
         return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
 
     def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
-        """Order in which sessions are kept: the greater, the longer."""
+        """Return the key by which sessions are kept where there is no room for all: those with the greater
+        key are kept longer.
+        """
         return not self.pauses(t_ns), self._n_stretch, self._n_frame, self._heard_ns
 
 

@@ -68,7 +68,7 @@ def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Figures of one geometry."""
+    """Time the balance of one geometry of the mandible in all tasks; return its figures."""
     say(f"fdk: compiling {prefix or 'triangles'}")
     jaw = mandible(spec, tolerance_N=0.1)
     pressed = jaw.model.forces.contacts.meshes is not None
@@ -92,7 +92,7 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) ->
 
 
 def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
-    """Figures of the frames of all tasks: time, steps, frames without balance."""
+    """Return the figures of all tasks: time and Newton steps of a frame, and the frames without a balance."""
     every = [ms for timing in by_task.values() for ms in timing.ms]
     busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
     steps = [n for timing in by_task.values() for n in timing.steps]
@@ -133,8 +133,8 @@ def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
 
 
 class TimedFrames(NamedTuple):
-    """Milliseconds of every frame, those of the processor, Newton steps; frames without balance, and
-    frames borne in part.
+    """Times of all frames: milliseconds that passed and those of the processor, Newton steps of each, number
+    of frames without a balance, and number of frames whose load was borne only in part.
     """
 
     ms: list[float]
@@ -145,7 +145,7 @@ class TimedFrames(NamedTuple):
 
 
 def filtered(task: str, seconds: float) -> TaskMarkers:
-    """A task filtered as in a run, from where the filter has settled on."""
+    """Return the markers of a task as a run filters them, once the filter has settled."""
     trial = move_jaw(load_model(MODEL), task, seconds)
     n, shape = trial.positions[0].size, trial.positions[0].shape
     estimator = RateEstimator(ButterworthSpec(), plain(n), trial.rate)
@@ -183,8 +183,9 @@ def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
 def compared(
     spec: ModelSpec, motion: TaskMarkers, **differences: float
 ) -> tuple[list[float], list[float], float]:
-    """How far both Jacobians are apart, relative to the largest slope, and alpha by either [m], in frames in
-    which both end at a micronewton; the share of frames in which they do.
+    """Compare the analytic Jacobian with the one by differences: return their differences in parts of the
+    largest slope, those of alpha by either [m], in frames in which both balances reach a micronewton, and the
+    share of these frames.
 
     differences : the settings of the other one, the paper's if none are given
     """

@@ -53,7 +53,7 @@ N_REPEAT, N_LAP = 2000, 40
 
 
 class RecordedStep(NamedTuple):
-    """A step of the foot as it would be recorded, and what corrects it."""
+    """A recorded step of the foot: contacts, motion, its correction, and the grid of the pressure."""
 
     contacts: Prescribed
     motion: RecordedFoot

@@ -89,7 +89,7 @@ def run(data: Path | None = None) -> list[BenchFigure]:
 
 
 def find(known: SyntheticStep, weights: Weights) -> BestFit:
-    """Find the parameters of a step: the best of some searches."""
+    """Search for the parameters of a step from several starts; return the best result."""
     trial = known.trial
     around = guess(trial.frame)
     seconds, best, least = [], None, np.inf
@@ -154,7 +154,7 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
 
 
 def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
-    """Figures of normal force and centre of pressure."""
+    """Return two figures: the errors of the normal force and of the centre of pressure."""
     return [
         BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
         BenchFigure(f"{key}.cop", errors.cop, "1", most[1], "lower"),

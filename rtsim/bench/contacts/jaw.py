@@ -147,7 +147,7 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_phase(task: str, own: Results, field: str) -> Array:
-    """(n_cycle, N_PHASE, 2, 3) - a field of whole cycles at places of the cycle."""
+    """Return (n_cycle, N_PHASE, 2, 3), the values of a field in whole cycles, at evenly spaced phases."""
     values, times = own.fields[field], own.times
     period = 1.0 / TASKS[task].frequency_hz
     starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]
@@ -188,7 +188,9 @@ def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
 
 
 def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
-    """Humps of the mean cycle's upward force on the skull, and its mean in opening over that in closing."""
+    """Return how many maxima the upward force on the skull has in the mean cycle, and its mean while the jaw
+    opens divided by its mean while the jaw closes.
+    """
     pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
     forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]
     found = []
@@ -204,7 +206,7 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
-    """The figures of one line of a table."""
+    """Return the figures of one line of a table: RMSD, squared correlation, magnitude and phase."""
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
         BenchFigure(f"{name}.r2", mean.r2, "1"),

@@ -58,8 +58,8 @@ def there(folder: Path) -> bool:
 
 
 def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
-    """The mandible on the cartilage of folder `folder`; surfaces in the mandible's frame are written into
-    folder `into`.
+    """Return the mandible with the cartilage surfaces of `folder`, which are written in the mandible's frame
+    into the folder `into`.
     """
     top = {}
     for side in SIDES:

@@ -114,7 +114,9 @@ def by_scipy(simulator: Simulator) -> Solution:
 
 
 def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = None) -> Trace:
-    """All steps of a run of the model, in rows; with another step or another start at rest, if given."""
+    """Simulate a run of the model and return a row for every step; with another step, or from rest at another
+    pose, where these are given.
+    """
     settings = spec.simulation
     if step_ms is not None:
         settings = msgspec.structs.replace(settings, step_ms=step_ms)

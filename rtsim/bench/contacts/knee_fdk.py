@@ -42,7 +42,7 @@ PUBLISHED = {
 
 
 class TimedBalances(NamedTuple):
-    """Milliseconds of every balance, how many there were none of, and the results of the run."""
+    """Milliseconds of every balance, the number of frames without a balance, and the results of the run."""
 
     ms: list[float]
     lost: int
@@ -101,7 +101,9 @@ def balanced(of: RunConfig) -> TimedBalances:
 
 
 def clocked(balance: Callable[..., int], ms: list[float], statuses: list[int]) -> Callable[..., int]:
-    """Wrap the balance so that it notes its duration and its final status."""
+    """Wrap the function that finds a balance, so that it records how long each call took and its final
+    status.
+    """
 
     def noted(*markers: np.ndarray) -> int:
         begun = perf_counter_ns()

@@ -63,7 +63,7 @@ EVERY = 80
 
 
 class Driven(NamedTuple):
-    """A motion under constraints and the moments and activations that it needs.
+    """A motion under constraints, and the joint moments and activations that it needs.
 
     q, v : (n, n_q), (n, n_v); torque : (n, n_v) - of the joints [N m]; activation : (n, n_generator)
     """
@@ -75,7 +75,7 @@ class Driven(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """What a simulation did, compared with the motion that it came from.
+    """Results of a simulation, compared with the motion that it should reproduce.
 
     names : of the coordinates; off, off_free : (n, n_coordinate) - from the motion under constraints, and
         from the one that the markers say without them, smoothed alike [rad, m]
@@ -146,7 +146,9 @@ def box_places(folder: Path) -> Array:
 
 
 def smooth(q: Array) -> Array:
-    """(n, n_q) - coordinates through the filter, without delay."""
+    """(n, n_q) - coordinates, filtered forwards and backwards by a Butterworth filter, so that there is no
+    delay.
+    """
     b, a = butter(2, CUT_OFF_HZ / (0.5 * RATE))
     return filtfilt(b, a, q, axis=0, padlen=9)
 
@@ -213,7 +215,7 @@ def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
 
 
 def neutral(name: str, value: float) -> dict[str, Any]:
-    """Table of a coordinate with its neutral value [m, rad]."""
+    """Return a coordinate's table for a model file, with its neutral value [m, rad]."""
     if name in LENGTHS:
         return {"name": name, "neutral_mm": 1e3 * value}
     return {"name": name, "neutral_deg": float(np.degrees(value))}

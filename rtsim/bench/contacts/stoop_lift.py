@@ -78,7 +78,7 @@ def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
 
 
 def left_at_root(results: Results) -> list[BenchFigure]:
-    """Size of what inverse dynamics leaves at the pelvis: mean and deviation."""
+    """Return mean and standard deviation of the residual force that inverse dynamics leaves at the pelvis."""
     figures = []
     for name, (mean, deviation, unit) in LEFT_AT_ROOT.items():
         left = np.abs(generalized_force(results, name))
@@ -98,7 +98,9 @@ def generalized_force(results: Results, name: str) -> NDArray[np.float64]:
 
 
 def l5s1(folder: Path, results: Results) -> list[BenchFigure]:
-    """RMS of the L5/S1 moment against the laboratory's: about its own L5/S1, and about the model's joint."""
+    """Return the RMS difference of the L5/S1 moment from the laboratory's, about the laboratory's L5/S1 and
+    about the model's joint.
+    """
     found = l5s1_moments(folder, TRIAL, results)
     place, joint = (
         float(np.sqrt(np.mean((one - found.bottom_up) ** 2))) for one in (found.at_place, found.at_joint)
@@ -131,8 +133,9 @@ def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) 
 
 
 def forward_again(spec: ModelSpec, folder: Path) -> list[BenchFigure]:
-    """Distance from the motion after 0.2 s: under constraints, and as the markers show it without them,
-    wrists apart, whose points slide on the box; energy minus the work of the generators.
+    """Simulate the lift from two moments for 0.2 s; return how far the simulation has moved away from the
+    motion under constraints and from the motion without constraints, and by how much energy and work differ.
+    Wrists are counted apart, as their points slide on the box.
     """
     figures = []
     for first, holds_box in STARTS.items():

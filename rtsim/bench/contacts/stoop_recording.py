@@ -86,8 +86,8 @@ def millimetres(place: list[float]) -> list[float]:
 
 
 def moments_of(inertia: list[list[float]]) -> list[float]:
-    """Moments xx, yy, zz in our axes of an inertia tensor of the authors' model; see above for one that
-    is not symmetric.
+    """Return the moments of inertia xx, yy, zz in our axes, from an inertia tensor of the authors' model; the
+    module's docstring says how one that is not symmetric is read.
     """
     xx, yy, zz = inertia[0][0], inertia[1][1], inertia[2][2]
     if not xx:

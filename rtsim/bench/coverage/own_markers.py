@@ -68,7 +68,7 @@ def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
 
 
 def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) -> tuple[str, ...]:
-    """Add one motion to the tally of every case; the coordinates' names."""
+    """Add one motion to the counts of every case; return the names of the coordinates."""
     truth, exact, rotations = truth_of(rng, spec)
     noise = draw_noise(rng, exact.shape)
     for case, stated in CASES.items():
@@ -129,7 +129,9 @@ def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> A
 
 
 def tell(estimator: MultibodyEstimator, measured: Array) -> Told:
-    """Estimate all frames from a fresh start; measured : (n_frame, n_marker, 3) [m]."""
+    """Estimate all frames from a fresh start and return the coordinates with their standard deviations;
+    measured : (n_frame, n_marker, 3) [m].
+    """
     coordinates, deviations = estimator.model.coordinates, estimator.deviations
     assert deviations is not None
     estimator.restart()

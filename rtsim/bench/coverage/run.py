@@ -129,13 +129,13 @@ def draw_errors(rng: Generator, walker: Walker) -> Array:
 
 
 def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Draw markers of one segment at random, `n` of them."""
+    """Choose one segment at random, and up to `n` of its markers to be hidden."""
     own = np.flatnonzero(body == rng.choice(np.unique(body)))
     return np.asarray(rng.permutation(own)[:n])
 
 
 def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount) -> None:
-    """Count frames; true : (n, n_output) - the truth in them."""
+    """Add frames to the counts; true : (n, n_output) - the true values in them."""
     stated = told.deviations[frames]
     error = told.numbers[frames] - true
     turns = error[:, : told.n_angle]

@@ -29,7 +29,7 @@ class Truth(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A method's results for every frame; NaN where it was not solved.
+    """Results of a method for every frame; NaN where a frame was not solved.
 
     numbers, deviations : (n_frame, n_output), as in Truth, the first n_angle of them angles
     uncertain : (n_frame,) - whether an angle is
@@ -62,7 +62,7 @@ def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Trut
 
 
 def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
-    """All frames by the method in use from a fresh start; measured : (n_frame, n_marker, 3)."""
+    """Estimate all frames by the method in use, from a fresh start; measured : (n_frame, n_marker, 3) [m]."""
     estimator.restart()
     numbers, deviations, uncertain = [], [], []
     found, of_frames = estimator.deviations, CoverageNumbers(estimator, 1.0 / dt)

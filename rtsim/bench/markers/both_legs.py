@@ -37,7 +37,7 @@ class SolvedLegs:
         self.dt = 1.0 / trial.rate
 
     def lap(self) -> tuple[NDArray[np.float64], float]:
-        """Time of every frame [us] over the walk once, and the largest residual [m]."""
+        """Solve all frames of the walk once; return the time of each [us], and the largest residual [m]."""
         self.estimator.restart()
         times, residuals = [], []
         for frame in self.frames:

@@ -55,8 +55,11 @@ MOST_MM, MOST_DEG, MOST_OFFSET, MOST_DEVICE, MOST_FLEXION = 0.01, 0.01, 0.001, 1
 
 
 class SolvedSet(NamedTuple):
-    """values : label -> (n,) angles [deg] or (n, 3) centres [m], after the name of their field
-    rms : of the markers [mm]"""
+    """Results of a recording that was solved with one marker set.
+
+    values : label -> (n,) angles [deg] or (n, 3) centres [m], after the name of their field
+    rms : of the markers [mm]
+    """
 
     values: dict[tuple[str, str], Array]
     rms: float

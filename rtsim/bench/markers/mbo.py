@@ -84,7 +84,9 @@ def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "")
 def timed(
     muscles: MuscleLengths, measured: NDArray[np.float64], times: NDArray[np.float64], seconds: float
 ) -> tuple[list[int], list[int], list[float], list[float]]:
-    """Durations [ns], iterations, residuals and squared RMS of every frame, over laps of about `seconds`."""
+    """Time frames for about this many seconds; return the duration [ns], iterations, residual and squared
+    marker RMS of each frame.
+    """
     estimator = muscles.kinematics.estimator
     frames = [np.ascontiguousarray(frame) for frame in measured]
     steps = [float(dt) for dt in np.diff(times, prepend=times[0])]
@@ -133,7 +135,9 @@ def figures_of(
 
 
 def live_figures(method: str, rows: LiveRows) -> list[BenchFigure]:
-    """The figures of one method, from bytes to bytes."""
+    """Return the figures of one method in whole frames, from the bytes of a marker message to the bytes of a
+    result.
+    """
     return [
         *time_figures("live_", method, rows.stages.sum(axis=1)),
         *(

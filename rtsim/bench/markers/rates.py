@@ -135,7 +135,7 @@ def filter_figures(
 
 
 def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array, true: Array) -> float:
-    """RMS of rows : (n, n_v) away from true : (n, n_v) as it was `late` seconds before."""
+    """Return the RMS difference between rows : (n, n_v) and true : (n, n_v), read `late` seconds earlier."""
     times = moving.times
     inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
     inside &= np.isfinite(rows).all(axis=1)

@@ -47,9 +47,10 @@ WHOLE, GAPS, LONG_GAPS, LIVE = VARIANTS = ("whole", "gaps", "long_gaps", "live")
 
 
 class NamingCounts(NamedTuple):
-    """Frames with anything to be seen, those that are named right, markers seen and named right, frames with
-    a wrong name, those of them under ok, frames without doubt; before the first frame with a name; and the
-    processor time that frames took [us]."""
+    """Counts of a recording: frames in which any marker is visible; frames with all names right; visible
+    markers, and those named right; frames with a wrong name, and those of them with the status ok; frames
+    without doubt; frames before the first name; and processor time of the frames [us].
+    """
 
     n_frame: int
     n_right: int

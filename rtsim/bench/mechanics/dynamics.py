@@ -36,7 +36,7 @@ PEER, PEER_CALL = "pinocchio_", "pinocchio_call_"
 
 
 class States(NamedTuple):
-    """Inputs, one row each; outputs of the last one."""
+    """States at which the dynamics are evaluated, one row each, and the results at the last one."""
 
     q: Array  # (N_STATE, n_q)
     v: Array  # (N_STATE, n_v)
@@ -65,21 +65,21 @@ def repeat_aba(system, states, work, n):
 
 @entry
 def repeat_crba(system, states, work, n):
-    """Mass matrix n times."""
+    """Compute the mass matrix n times."""
     for i in range(n):
         mass_matrix(system, states.q[i % states.q.shape[0]], work, states.M)
 
 
 @entry
 def repeat_jacobians(system, states, work, n):
-    """Places of all bodies and twists of all dofs n times."""
+    """Compute the places of all bodies and the twists of all dofs n times."""
     for i in range(n):
         pose(system.tree, states.q[i % states.q.shape[0]], work.pose)
 
 
 @entry
 def stepped(tree, q, delta, q_out):
-    """q_out : (n_q,) = q moved by delta : (n_v,)."""
+    """Write the coordinates q : (n_q,), moved by the tangent step delta : (n_v,), into q_out : (n_q,)."""
     integrate(tree, q, delta, 1.0, q_out)
 
 
@@ -135,7 +135,7 @@ def states_of(system: System) -> States:
 
 
 def bound(kernel: Any, system: System, states: States, work: DynamicsWork) -> Batch:
-    """A batch of a kernel, compiled."""
+    """Compile a kernel and return a function that repeats it n times."""
 
     def batch(n: int) -> None:
         kernel(system, states, work, n)
@@ -159,7 +159,9 @@ def timed(batches: dict[str, Batch], n_batch: int, n_repeat: int) -> dict[str, A
 
 
 def peer_batches(system: System, states: States) -> dict[str, Batch]:
-    """The same of Pinocchio, and its calls with next to nothing to do; empty where it is not installed."""
+    """Return functions that repeat the same computations by Pinocchio, and functions that call it for a
+    single hinge, which show the cost of the call; empty where Pinocchio is not installed.
+    """
     try:
         from rtsim.bench.mechanics.pinocchio_mirror import calls, mirror
     except ModuleNotFoundError as error:
@@ -209,5 +211,5 @@ def agreement(system: System, states: States, work: DynamicsWork) -> BenchFigure
 
 
 def apart(found: Array, expected: Array) -> float:
-    """Largest difference in parts of the largest entry."""
+    """Return the largest difference of two arrays, divided by the largest entry of the expected one."""
     return float(np.abs(found - expected).max() / np.abs(expected).max())

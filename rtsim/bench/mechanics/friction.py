@@ -115,7 +115,7 @@ def run(
 
 
 def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> list[BenchFigure]:
-    """The reference's own error, and all rows of one law."""
+    """Return the error of the reference solution, and the figures of all rows of one friction law."""
     course.begin(f"{experiment}, {law}: SciPy's solution")
     spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
     solution, check = reference(experiment, law, TIGHT), reference(experiment, law, CHECK)
@@ -187,7 +187,7 @@ def reference(experiment: str, law: str, tolerance: float) -> Solution:
 
 
 def whole_steps(experiment: str, simulator: Simulator) -> int:
-    """How many steps the experiment has room for."""
+    """Return how many whole steps fit into the duration of the experiment."""
     return int(DURATION[experiment] / simulator.options.step + 1e-9)
 
 

@@ -146,7 +146,7 @@ def pieced(
 
 
 def read(pieces: list[tuple[float, float, Solution]], t: Array) -> Array:
-    """(n_y, n) - the solution at t : (n,)."""
+    """Return (n_y, n), a solution that consists of pieces in time, evaluated at t : (n,) [s]."""
     stops = np.array([stop for _, stop, _ in pieces])
     which = np.minimum(np.searchsorted(stops, t), len(pieces) - 1)
     first = pieces[0][2](np.array([0.0]))

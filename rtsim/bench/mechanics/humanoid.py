@@ -61,7 +61,7 @@ class HingeRow(NamedTuple):
 
 
 def end_of(name: str) -> Array:
-    """Far end (3,) m of a segment, in its own frame."""
+    """Return the far end of a segment in its own frame, (3,) [m]."""
     segment = SEGMENTS[name]
     return segment.length * np.array(segment.direction)
 

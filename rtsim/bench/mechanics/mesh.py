@@ -72,20 +72,20 @@ class MeshPair:
         self._press, self._bend = bind(mesh_contact, self._presses), bind(mesh_stiffness, self._bends)
 
     def place(self, R: Array, p: Array) -> None:
-        """Put B where it is pressed next."""
+        """Place surface B at the pose at which it is pressed next."""
         self.R[:], self.p[:] = R, p
 
     def press(self) -> Array:
-        """The wrench on A."""
+        """Compute and return the wrench on surface A."""
         self._press(*self._presses)
         return self.work.wrench[0]
 
     def bend(self) -> None:
-        """The stiffness at the pose that was pressed."""
+        """Compute the stiffness at the pose at which the surfaces were pressed last."""
         self._bend(*self._bends)
 
     def forget(self) -> None:
-        """Make the next call the first."""
+        """Forget what was stored for the contact, so that the next call takes as long as a first one."""
         self.work.motion[:] = -1.0
 
 

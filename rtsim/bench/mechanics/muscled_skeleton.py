@@ -219,7 +219,7 @@ def mirrored(x: tuple[float, ...], sign: float) -> tuple[float, float, float]:
 
 
 def station(entry: tuple[Any, ...], side: str, sign: float) -> dict[str, Any]:
-    """One station of the tables above as the schema wants it."""
+    """Return one station of a muscle path as a table for a model file, from an entry of the tables above."""
     if entry[0] == "over":
         return {"over": f"{entry[1]}_{side}", "side": entry[2]}
     if entry[0] == "patella":

@@ -78,7 +78,7 @@ class Mirror:
         return T
 
     def carried(self, q: Array, v: Array) -> Array:
-        """dT/dt v : (n_v,), what Pinocchio's accelerations have besides T v_dot."""
+        """Return dT/dt v : (n_v,), by which Pinocchio's accelerations differ from T v_dot."""
         extra = np.zeros(self.model.nv)
         for joint, piece in self.pieces:
             own = v[piece.v : piece.v + joint.nv]

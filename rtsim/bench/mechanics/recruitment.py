@@ -37,7 +37,9 @@ N_PROGRAM, LEAST_SLOPE, STEP = 30, 1e-3, 1e-7
 
 
 class RecruitmentFigures(NamedTuple):
-    """Medians over instances [us], worst gap and residual, iterations at most."""
+    """Times of a frame of recruitment and their quality: medians over all instances, cold and warm [us],
+    largest gap and residual, and most iterations.
+    """
 
     us: float
     warm_us: float
@@ -47,7 +49,7 @@ class RecruitmentFigures(NamedTuple):
 
 
 def run(n_call: int = N_CALL) -> list[BenchFigure]:
-    """Figures of all sizes and criteria."""
+    """Return the figures of all problem sizes and criteria."""
     figures = []
     gc.collect()
     gc.disable()
@@ -81,7 +83,9 @@ def run(n_call: int = N_CALL) -> list[BenchFigure]:
 
 
 def kept() -> list[BenchFigure]:
-    """Frames that are lost, or told as not borne, of those that have an answer, by kind and power."""
+    """Return how many frames that have a solution are lost, or are reported as not borne, by kind of frame
+    and power of the criterion.
+    """
     figures = []
     for kind in KINDS:
         for power in POWERS:
@@ -96,7 +100,9 @@ def kept() -> list[BenchFigure]:
 
 
 def instance(n: int, m: int, seed: int) -> tuple[Array, Array]:
-    """C : (m, n), d : (m,) - actions at full activation and demand, in parts of the largest action."""
+    """Draw a problem at random: C : (m, n), the loads of the elements at full activation, and d : (m,), the
+    demand, both in parts of the largest entry of C.
+    """
     rng = np.random.default_rng(100 * n + seed)
     strength = rng.uniform(200.0, 3000.0, n)
     C = 0.03 * rng.standard_normal((m, n)) * strength
@@ -105,7 +111,9 @@ def instance(n: int, m: int, seed: int) -> tuple[Array, Array]:
 
 
 def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitment, Any]:
-    """call(warm) -> status, the problem, and the answer."""
+    """Return a function call(warm) that solves the problem and returns the status; the problem; and the
+    result.
+    """
     m, n = C.shape
     arguments = new_recruitment(
         np.ones(n), np.ones(n), m, RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP)
@@ -127,7 +135,9 @@ def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitm
 
 
 def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> RecruitmentFigures:
-    """Every instance from the middle, and warm while its demand goes up and down by a hundredth."""
+    """Time our solver on every instance: from the middle of the bounds, and from the last solution while the
+    demand changes by a hundredth.
+    """
     cold, warm, gap, residual, most = [], [], 0.0, 0.0, 0
     for C, d in instances:
         call, problem, (out, n_iteration) = solver(C, d, power)
@@ -142,7 +152,7 @@ def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> Recru
 
 
 def overloaded(instances: list[tuple[Array, Array]], n_call: int) -> float:
-    """Median of those that cannot be borne, cubic [us]."""
+    """Return the median time of instances whose demand cannot be borne, with the cubic criterion [us]."""
     us = []
     for C, d in instances:
         call, _, _ = solver(C, OVERLOAD * d, 3)
@@ -152,7 +162,7 @@ def overloaded(instances: list[tuple[Array, Array]], n_call: int) -> float:
 
 
 def theirs(instances: list[tuple[Array, Array]], power: int, n_call: int) -> float | None:
-    """Median of daqp [us]; None where it is not installed."""
+    """Return the median time of daqp on the same instances [us]; None where it is not installed."""
     try:
         import daqp
     except ModuleNotFoundError:

@@ -26,7 +26,7 @@ KINDS = ("wide", "small", "bound", "repeated")
 
 
 class Tried(NamedTuple):
-    """What became of frames."""
+    """Counts of frames: without an answer, reported as not borne, and solved without proof."""
 
     lost: int  # without an answer
     not_borne: int  # told as not borne

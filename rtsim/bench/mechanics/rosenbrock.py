@@ -43,7 +43,7 @@ EXCITATION, N_SETTLED = 0.1, 200  # of all its muscles; steps before the first t
 
 
 class KnownMotion(NamedTuple):
-    """A motion whose end is known."""
+    """A motion for the comparison of integration methods, with its duration and the reference's method."""
 
     model: ModelSpec
     adaptive: str  # SciPy's method
@@ -121,7 +121,7 @@ def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
 
 
 def ended(problem: KnownMotion, method: str, n_step: int) -> Array:
-    """Coordinates and speeds (2 n_v,) at the end, after n_step steps."""
+    """Simulate in n_step steps; return coordinates and speeds (2 n_v,) at the end."""
     some = simulator(problem.model, method, 1e3 * problem.duration / n_step)
     some.run(n_step, 0, some.trace(0))
     return np.concatenate([some.q, some.v])
@@ -183,7 +183,7 @@ def algebra_batch(n_v: int) -> Callable[[int], None]:
 
 
 def step_batch(some: Simulator) -> Callable[[int], None]:
-    """Batches of whole steps, in one call, from where the simulator is now."""
+    """Return a function that does n whole steps in one call, always from the present state of the simulator."""
     trace, q, v = some.trace(0), some.q.copy(), some.v.copy()
 
     def batch(n: int) -> None:
@@ -204,7 +204,9 @@ def chain_figures(name: str, floor: bool, n_batch: int, n_repeat: int) -> list[B
 
 
 def finger_figures(tendon: Literal["rigid", "elastic"], n_batch: int, n_repeat: int) -> list[BenchFigure]:
-    """Time of a whole step of the finger with its muscles excited [us]."""
+    """Return the time of a whole step of the finger, with rigid or elastic tendons and its muscles excited
+    [us].
+    """
     spec = load_model("finger")
     muscles = [
         msgspec.structs.replace(

@@ -139,7 +139,7 @@ def cases(folder: Path) -> list[BenchFigure]:
 
 
 def off(fit: FittedGenerator, x: tuple[float, ...]) -> float:
-    """Distance of a fit from parameters [1, rad]."""
+    """Return the distance of a fit's parameters from those given [1, rad]."""
     return float(np.linalg.norm(fit.x - x))
 
 
@@ -203,7 +203,9 @@ def timed(
 
 
 def made_up(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
-    """A bend and a rise of all joints, with moments up to 1.3 times what an extensor is good for."""
+    """Return a synthetic lift: all joints bend and rise, with moments of up to 1.3 times the extensor's
+    strength.
+    """
     t = np.arange(N_SAMPLE) / RATE
     phase = 2.0 * np.pi * t / t[-1]
     names = tuple(dict.fromkeys(one.joint.coordinate for one in placed))

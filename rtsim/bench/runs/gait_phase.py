@@ -47,33 +47,41 @@ TWO = 2
 
 
 def steady(strides: Array) -> Array:
-    """Strides per second, always the same; (n,) of the strides walked so far, as those below."""
+    """Return a constant cadence [strides/s]; strides : (n,) - number of strides walked so far, as in the
+    functions below.
+    """
     return np.full_like(strides, 0.9)
 
 
 def faster(strides: Array) -> Array:
-    """From a stroll to a brisk walk."""
+    """Return a cadence that rises from that of a stroll to that of a brisk walk [strides/s]."""
     return 0.7 + 0.45 * strides / N_STRIDE
 
 
 def slower(strides: Array) -> Array:
-    """The way back."""
+    """Return a cadence that falls from that of a brisk walk to that of a stroll [strides/s]."""
     return 1.15 - 0.45 * strides / N_STRIDE
 
 
 def waves(strides: Array) -> Array:
-    """To and fro by 15 %, one stride up to 13 % longer than the one before."""
+    """Return a cadence that varies by 15 % up and down, so that a stride is up to 13 % longer than the one
+    before [strides/s].
+    """
     return 0.9 * (1.0 + 0.15 * np.sin(2.0 * np.pi * strides / 7.0))
 
 
 def varies(strides: Array) -> Array:
-    """From stride to stride by chance, with a standard deviation of 2 %."""
+    """Return a cadence that varies from stride to stride at random, with a standard deviation of 2 %
+    [strides/s].
+    """
     chance = np.random.default_rng(0).normal(0.0, 0.02, N_STRIDE + 2)
     return 0.9 * (1.0 + np.interp(strides, np.arange(N_STRIDE + 2), chance))
 
 
 def steps(strides: Array) -> Array:
-    """By a quarter faster within a stride, and back halfway."""
+    """Return a cadence that rises by a quarter within a stride, and later falls back by half of that
+    [strides/s].
+    """
     up, down = (1.0 / (1.0 + np.exp(-4.0 * (strides - at))) for at in (8.0, 14.0))
     return 0.8 + 0.2 * up - 0.1 * down
 
@@ -82,7 +90,9 @@ CADENCES = (steady, faster, slower, waves, varies, steps)
 
 
 def walker() -> Walk:
-    """The built-in walker: the ankles before the pelvis, by the joints of both legs."""
+    """Return the built-in walker as a walk: how far each ankle is in front of the pelvis, by the model's
+    joint angles.
+    """
     spec = load_model("both_legs")
     subject = symmetric(load_subject(find_config("walker", "subjects")))
     anatomy = Anatomy(spec, subject)
@@ -236,7 +246,9 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]:
-    """Figures of a recording: error between strikes on plates, at them, and how much of that was told."""
+    """Return the figures of a recording: the error of the phase between heel strikes on plates, that at the
+    strikes, and the share of the frames for which a phase was reported.
+    """
     course, strikes = solved(folder, recording)
     between, at, n_frame = [], [], 0
     for foot, times in enumerate(strikes):

@@ -46,14 +46,14 @@ ABOVE_ECHO_PERCENT = 0.1
 
 
 class Grown(NamedTuple):
-    """Since the end of the first block: resident memory [kB], blocks of memory that Python holds."""
+    """Growth since the end of the first block: resident memory [kB], and blocks of memory that Python holds."""
 
     resident_kb: int
     blocks: int
 
 
 class BlockSums:
-    """What the blocks came to."""
+    """Sums over all blocks of a run: histograms of times, and counts."""
 
     def __init__(self) -> None:
         self.times = {part: LatencyHistogram() for part in PARTS}

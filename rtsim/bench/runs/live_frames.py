@@ -59,7 +59,9 @@ def messages_of(trial: MarkerTrial) -> tuple[Session, list[list[bytes]]]:
 
 
 def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> LiveRows:
-    """Laps of the trial for about `seconds`, one at least; each begins with a fresh session and pose."""
+    """Solve the trial again and again for about this many seconds, at least once; each repetition begins with
+    a fresh session and pose.
+    """
     session, messages = messages_of(trial)
     rows: list[tuple] = []
     end = perf_counter_ns() + int(1e9 * seconds)

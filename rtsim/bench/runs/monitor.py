@@ -56,7 +56,7 @@ def run(seconds: float) -> list[BenchFigure]:
 
 
 def drawn(seconds: float) -> dict[str, float]:
-    """The account of a window on the synthetic walk."""
+    """Run a monitor window on the synthetic walk; return the counts that it prints at its end."""
     over = threading.Event()
     with Publisher("tcp://127.0.0.1:0") as publisher:
         sender = threading.Thread(target=_walk, args=(publisher, over), daemon=True)

@@ -118,7 +118,7 @@ def timed(plan: StudyPlan, workers: StudyWorkers) -> TimedStudy:
 
 
 def built_seconds(plan: StudyPlan) -> float:
-    """Median time of a case whose model, person and stages are built anew [s]."""
+    """Return the median time of a case of the study, of which model, person and stages are built anew [s]."""
     # with noise no two cases share their input; so little of it changes nothing that is timed
     plan = plan_of(plan.text.replace("end_s", "noise_mm = 1e-6\nend_s"), plan.folder, "bench study")
     with gc_paused():

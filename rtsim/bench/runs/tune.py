@@ -80,7 +80,9 @@ class SearchCase(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """What a search came to: the noise-free cost of its best setting, and the least of those it tried."""
+    """Result of a search: the noise-free cost of its best setting, the least cost of those it tried, and how
+    many it tried.
+    """
 
     best: float
     least: float
@@ -127,7 +129,7 @@ def quick() -> list[BenchFigure]:
 
 
 def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
-    """A controller in place of the config's: the torque spline at the phase of the knee's motion."""
+    """Replace the controller of the config by the torque spline, at the known phase of the knee's motion."""
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x = clock.exchange
@@ -142,19 +144,21 @@ class OfKnownPhase:
         self._period_s, self._setting = period_s, setting
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """At the tick of what is seen [N m]."""
+        """Return the torque of the spline at the phase of this tick [N m]."""
         return -torque(STRIDE_HZ * seen.tick * self._period_s, **self._setting)
 
 
 def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list[SearchCase]:
-    """Searches without noise and with it."""
+    """Return the searches of a method for each seed, without noise and with noise."""
     return [
         SearchCase(method, seed, noisy, budget, table) for noisy in (False, True) for seed in range(n_seed)
     ]
 
 
 def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array:
-    """Costs of all nodes, an axis for each parameter; told : what that is, in words."""
+    """Simulate all nodes of a grid and return their costs, with an axis for each parameter; told : name of
+    the grid for the progress.
+    """
     n = len(parameters.names)
     line = np.linspace(0.0, 1.0, n_node)
     nodes = [np.array(node) for node in product(line, repeat=n)]
@@ -167,7 +171,7 @@ def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array
 
 
 def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
-    """One search."""
+    """Run one search until its evaluations are used up."""
     n = len(SPLINE.names) if case.table is None else case.table.ndim
     search = SEARCHES[case.method](n, case.seed)
     rng = np.random.default_rng([case.seed, 1])
@@ -185,7 +189,7 @@ def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
 
 
 def nearest(points: Array, table: Array | None) -> Array:
-    """Points : (n_point, n) in clicks of the grid, where there is one."""
+    """Return the points (n_point, n), moved to the nearest nodes of the grid where there is one."""
     if table is None:
         return points
     return np.round(points * (len(table) - 1)) / (len(table) - 1)
@@ -222,7 +226,9 @@ def search_figures(
     table: Array,
     least: float | None = None,
 ) -> list[BenchFigure]:
-    """Regrets of a method; least : cost from which they count, None = the grid's."""
+    """Return the regrets of a search method; least : cost from which a regret counts, None = that of the
+    grid's best node.
+    """
     share = 100.0 * max(ended.n_tried for ended in all_ended) / table.size
     figures = [BenchFigure(f"evaluations_share.{name}", share, "% of the grid's", SHARE_PERCENT, "lower")]
     low = float(table.min()) if least is None else least

@@ -145,8 +145,8 @@ def opensim(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def torque_generators(as_json: bool, folder: Path | None) -> None:
-    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop lift
-    in FOLDER (default: where the tests look, else one that is synthetic).
+    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop lift in
+    FOLDER (default: where the tests look, else a synthetic one).
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import torque_generators

@@ -248,9 +248,11 @@ def unnamed_markers(as_json: bool, folder: Path, only: str) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def marker_sets(as_json: bool, folder: Path | None) -> None:
-    """The conventional gait model against Vicon Nexus' own centres and angles, of recordings under FOLDER.
+    """Compare the conventional gait model with the centres and angles of Vicon Nexus in recordings under
+    FOLDER.
 
-    Beside it our own angles by fewer markers, and the marker RMS of every set. FOLDER: where the tests look.
+    It also prints how our own angles change with fewer markers, and the marker RMS of every marker set.
+    Without FOLDER the recordings are looked for where the tests find them.
     """
     from rtsim.bench import figures
     from rtsim.bench.markers import marker_sets

@@ -270,7 +270,7 @@ def run(
 ) -> None:
     """Serve the loop until it is over, and report its outcome.
 
-    loop_with : makes it of a port, a publisher and further arguments
+    loop_with : makes the loop from a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import DeviceRights

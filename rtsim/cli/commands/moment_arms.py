@@ -140,7 +140,9 @@ def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[st
 
 
 def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
-    """Coordinates that satisfy the constraints with the given ones where the user wants them."""
+    """Return the coordinates nearest to q that satisfy the constraints and in which the given angles have
+    their values; places : angle -> value [deg, mm].
+    """
     for name, value in places.items():
         q = arms.assembled(q, name, plausible(arms, name, value, "--at"))
     return q

@@ -100,7 +100,9 @@ def command(
 
 
 def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool) -> list[PaperItem]:
-    """The items that take a recording; ConfigError where there are none, or a named one does not."""
+    """Return the figures and tables that can use the user's recording; ConfigError where none can, or where
+    the user has named one that cannot.
+    """
     if not recording.is_file():
         raise ConfigError(f"{recording}: no such file", where="--recording")
     rest = [item.name for item in items if not item.takes_recording]

@@ -25,12 +25,13 @@ def held_steps(
     steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
 ) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
-    """The steps and those that are compared with the parameters (30,), and the names of those left out.
+    """Return the fitted steps and the further steps, for which only the motion is fitted while the parameters
+    (30,) are fixed, and the names of the further steps that were left out.
 
     given : trials, and whether each has a height of its own
 
-    A request to end stops it: the step at hand keeps its best, the others are left out. Where there is no
-    step at all, KeyboardInterrupt goes on.
+    On Ctrl-C the step that is being fitted keeps its best result, and the others are left out. Where there is
+    no step at all, KeyboardInterrupt is raised.
     """
     from rtsim.methods.foot.foot_fit import validate_foot
     from rtsim.report.foot_fit import steps_of

@@ -39,7 +39,9 @@ def known(name: str, names: list[str], where: str) -> str:
 def numbers(
     given: tuple[str, ...], names: list[str], where: str, within: tuple[float, float]
 ) -> dict[str, float]:
-    """Numbers of words NAME=NUMBER of the command line; WHOLE is the name of a number without one."""
+    """Read words NAME=NUMBER of the command line into a table of numbers; a number without a name applies to
+    all names and gets the name WHOLE.
+    """
     found: dict[str, float] = {}
     for text in given:
         name, equals, value = text.rpartition("=")
@@ -60,7 +62,7 @@ def numbers(
 
 
 class Said(NamedTuple):
-    """Options of `rtsim fit torque-generators` that depend on each other."""
+    """Options of `rtsim fit torque-generators` that depend on each other, as the user has given them."""
 
     a_max: tuple[str, ...]
     emg: Path | None
@@ -74,7 +76,7 @@ class Said(NamedTuple):
 
 
 class FitRequests(NamedTuple):
-    """Requests of the options, by names of generators and coordinates; WHOLE stands for all."""
+    """Values of the options by names of generators and coordinates; the name WHOLE stands for all of them."""
 
     a_max: dict[str, float]
     emg: Path | None
@@ -180,7 +182,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
 
 
 def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: FitRequests) -> FitSettings:
-    """The settings of fits by the options; placed : the generators as they are before."""
+    """Return the settings of the fits according to the options; placed : the generators before the fit."""
     if not len(motion.times):  # nothing is known, which every generator is told by its fault
         return FitSettings(most_passive=asked.most_passive)
     names = [one.name for one in placed]

@@ -68,7 +68,7 @@ def studied(
 
 
 def workers_of(n: int, scheduler: str) -> StudyWorkers:
-    """Who solves."""
+    """Return the workers that solve the cases: a scheduler's jobs, n processes, or this process for n = 0."""
     if scheduler:
         return by_scheduler(scheduler)
     return in_processes(n) if n else in_this_process()
@@ -118,7 +118,9 @@ def case_in_words(plan: StudyPlan, number: int) -> str:
 
 
 def in_words(plan: StudyPlan, rows: dict[int, SolvedCase], paths: Sequence[Path], folder: Path) -> str:
-    """What is done, how it went, and where it stands."""
+    """Return the closing lines of a study: how many cases are done, with which status, why some failed, and
+    the files of the results.
+    """
     counted = Counter(row.status for row in rows.values())
     told = ", ".join(f"{n} {status}" for status, n in counted.most_common())
     lines = [f"{len(rows)} of {len(plan.cases)} cases done{': ' if told else ''}{told}"]
@@ -129,7 +131,7 @@ def in_words(plan: StudyPlan, rows: dict[int, SolvedCase], paths: Sequence[Path]
 
 
 def parsed_shard(text: str) -> tuple[int, int]:
-    """k and n of a word like 2/7; ConfigError for another."""
+    """Return the two numbers of a word such as 2/7, the part k of n; ConfigError for any other word."""
     k, slash, n = text.partition("/")
     if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n) <= MANY):
         raise ConfigError(f"{text!r} is no part of a study", where="--shard", allowed="1/N to N/N, as 2/7")

@@ -47,7 +47,7 @@ Pair = tuple[Any, Any]
 
 
 class Asking(NamedTuple):
-    """Requests of the command line; file : where trials are kept, None = nowhere; fields as the options."""
+    """Options of `rtsim tune` for a search; file : where the trials are stored, None = nowhere."""
 
     method: str
     offline: bool
@@ -222,7 +222,9 @@ def searched(
 
 
 def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> KeptTuning:
-    """The tuning in the file, or a new one; ConfigError where the file holds another one."""
+    """Return the tuning that is stored in the file, or a new one; ConfigError where the file contains a
+    tuning with other settings.
+    """
     ranges = {
         name: [float(low), float(high)]
         for name, low, high in zip(parameters.names, parameters.low, parameters.high, strict=True)
@@ -263,7 +265,9 @@ def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSea
 
 
 def turned(parameters: Parameters) -> NDArray[np.float64]:
-    """(n,) - the point of the setting that the operator types."""
+    """Ask the operator for a value of each parameter; return the point (n,) of that setting, each in parts of
+    its range.
+    """
     ends = zip(parameters.names, parameters.low, parameters.high, strict=True)
     values = {
         name: click.prompt(f"{name} ({low:g} to {high:g})", type=click.FloatRange(low, high), err=True)

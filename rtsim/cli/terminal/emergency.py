@@ -20,8 +20,8 @@ KEYS = b" \x1b"
 
 @contextmanager
 def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
-    """Within, KEYS in the terminal call `press`, in a thread of their own; yields whether there is a
-    terminal.
+    """Call `press` when a key of KEYS is pressed in the terminal, for the duration of the `with` block, from
+    a thread of its own; yield whether there is a terminal.
 
     The terminal hands over each key at once meanwhile and does not show it; Ctrl-C stays what it is. Without
     a terminal, in the background, or on Windows there is no such key.
@@ -69,7 +69,9 @@ class EmergencySignal(Closing):
 
     @contextmanager
     def calling(self, press: Callable[[], object]) -> Iterator[None]:
-        """Within, the signal calls `press`; at once where it came before."""
+        """Call `press` when the signal comes, for the duration of the `with` block; at once where it came
+        before the block.
+        """
         over, ended = os.pipe()
         thread = threading.Thread(
             target=_listen, args=(self._came, over, press), name="emergency signal", daemon=True

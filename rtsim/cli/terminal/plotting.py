@@ -103,7 +103,7 @@ def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
 
 
 def legs_of(results: Results, drawn: FigureContent) -> str:
-    """Whose curves a figure has, in words; "" where they are of no leg."""
+    """Return in words of which leg or legs the curves of a figure are; "" where they belong to no leg."""
     from rtsim.files.tables.legs import SIDES
 
     if (side := results.session.meta.get("side")) in SIDES:

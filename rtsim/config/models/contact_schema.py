@@ -14,7 +14,8 @@ from rtsim.config.models.pressure_laws import Pressure
 
 
 class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Two surfaces that press on each other where they have a stiffness; methods hold spheres on planes.
+    """Two surfaces that press on each other where they have a stiffness; a marker method can keep a sphere on
+    a plane as a constraint.
 
     The surfaces are keys of their own, by geometry: ellipsoid and plane, for one.
     """
@@ -88,7 +89,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def held_radius_mm(self) -> float | None:
-        """Radius of the sphere that methods hold on a plane, None where it is no such contact."""
+        """Radius of the sphere that marker methods can keep on a plane [mm]; None for every other contact."""
         return self.kind.holds(self.a)
 
     @property

@@ -85,7 +85,9 @@ def check_settings(spec: ModelTables, bodies: list[str]) -> None:
 
 
 def holdable(spec: ModelTables) -> list[str]:
-    """What a simulation can hold exactly: what has a geometry to hold, and no force law."""
+    """Return the names of elements that a simulation can keep as exact constraints: those with a geometry for
+    that, and without a force law.
+    """
     return [
         *(x.name for x in spec.contacts if x.held_radius_mm is not None and not x.presses),
         *(x.name for x in spec.ligaments if x.length is not None and not x.pulls),

@@ -12,7 +12,7 @@ from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive,
 
 
 class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The length of a ligament that a method holds, hard or soft."""
+    """Length of a ligament that a marker method keeps, as a hard or soft constraint."""
 
     target_mm: Positive | None = None
     # over a movement, where a method asks for the mean and the subject has none of its own

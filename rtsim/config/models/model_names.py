@@ -101,7 +101,9 @@ def check_method(
 
 
 def check_held(spec: ModelTables) -> None:
-    """Check that methods can hold what they name: ligaments need a length, contacts a sphere."""
+    """Check that each element that a method names can be a constraint: a ligament needs a length, a contact a
+    sphere on a plane.
+    """
     named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
     for ligament in spec.ligaments:
         if ligament.name in named and ligament.length is None:

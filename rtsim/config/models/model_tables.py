@@ -37,7 +37,8 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The reaction of an element that acts one way, as of a surface that only pushes.
 
-    Where a method holds the element, recruitment finds it as one more muscle of this strength.
+    Where a method keeps the element as a constraint, recruitment determines its reaction like the force of
+    one more muscle of this strength.
     """
 
     name: Name
@@ -107,7 +108,9 @@ class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a method holds, hard or soft with a weight; joints replaces joint kinds of the model."""
+    """Which elements of the model a marker method keeps as constraints, hard ones exactly and soft ones with
+    a weight; `joints` replaces kinds of joints of the model.
+    """
 
     hard: tuple[str, ...] = ()
     soft: dict[str, Positive] = {}
@@ -161,18 +164,22 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def held_contacts(self) -> tuple[Contact, ...]:
-        """Contacts that methods hold: those that one names, and those without a force law."""
+        """Contacts that marker methods can keep as constraints: those that a method names, and those without
+        a force law.
+        """
         named = {name for method in self.methods.values() for name in (*method.hard, *method.soft)}
         return tuple(x for x in self.contacts if x.name in named or not x.presses)
 
     @property
     def held_ligaments(self) -> tuple[Ligament, ...]:
-        """Ligaments with a length that methods can hold."""
+        """Ligaments with a length that marker methods can keep as a constraint."""
         return tuple(ligament for ligament in self.ligaments if ligament.length)
 
     @property
     def held(self) -> tuple[str, ...]:
-        """What a simulation holds exactly: what the model names for it, else what its first method holds."""
+        """Names of what a simulation keeps as exact constraints: what the model states for simulations, else
+        the hard elements of its first method.
+        """
         named = self.simulation.holds
         return next(iter(self.methods.values())).hard if named is None else named
 

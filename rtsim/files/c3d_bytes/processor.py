@@ -65,7 +65,8 @@ def _parameter(section: Section, body: bytes, old: Words, new: Words) -> bytes:
 
 @contextmanager
 def intel_copy(path: Path, code: int) -> Iterator[Path]:
-    """A path to read a file of a processor at: its own, or that of a copy for Intel, which goes afterwards.
+    """Yield the path at which the reader can read a file of this processor: its own, or that of a temporary
+    copy in Intel format, which is deleted afterwards.
 
     An error that names the copy names the file itself.
     """

@@ -143,7 +143,9 @@ class Section:
         self.put(group, name, C3dParameter(kind, sizes, data, found.description if found else b""))
 
     def written(self) -> bytes:
-        """The section in whole blocks; ConfigError where one byte does not count them."""
+        """Return the section as bytes in whole blocks; ConfigError where it has more blocks than one byte can
+        count.
+        """
         order = ">H" if self.words.code == MIPS else "<H"
         parts = [
             struct.pack("<bb", r.length, r.group) + r.name + struct.pack(order, len(r.body) + 2) + r.body

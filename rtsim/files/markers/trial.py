@@ -121,8 +121,8 @@ def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigEr
 
 
 def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """A refusal, or first the doubt about an axis up that was kept: bodies that do not stand have sides and
-    poses that nobody has.
+    """Return the error that ends a run; where a trial's up axis was doubted but kept, return that doubt as
+    the error, as it may be the cause: in wrong axes a body has sides and poses that nobody has.
     """
     doubts = [
         (trial.source, note)

@@ -113,7 +113,7 @@ def stands_on(positions: Array, axis: str) -> bool:
 
 
 def seen_samples(positions: Array) -> Array:
-    """(n, 3) - the samples that are there, of some frames."""
+    """Return (n, 3), all marker positions that are known, of frames evenly spread over the trial [m]."""
     frames = thin(positions)
     samples: Array = frames[np.isfinite(frames).all(axis=2)]
     return samples

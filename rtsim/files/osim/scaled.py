@@ -158,7 +158,7 @@ def scale_wrap_sizes(frames: OsimFrames, factors: Mapping[str, Array]) -> None:
 
 
 def scale_joints(joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
-    """Translations of custom joints by functions, radii of ellipsoidal ones."""
+    """Scale the translation functions of custom joints, and the radii of ellipsoidal joints."""
     for joint in joints:
         if joint.kind == "ellipsoidal":
             put(joint.node, "radii_x_y_z", factors.get(joint.parent.body, ONE) * joint.radii)
@@ -174,7 +174,7 @@ def scale_joints(joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
 
 
 def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
-    """A coordinate that is a length and follows another."""
+    """Scale couplers of which the dependent coordinate is a length."""
     along = {
         motion["of"]: (joint, np.array(motion["translates"]))
         for joint in joints
@@ -191,7 +191,9 @@ def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, A
 
 
 def multiply(holder: Node, factor: float, identity: bool = True) -> None:
-    """Times a factor, the function that a property holds; `identity`: that of the coordinate itself, too."""
+    """Multiply the function that a property holds by a factor; with `identity` also a function that is the
+    coordinate itself.
+    """
     found = function_below(holder)
     if found is None or factor == 1.0:
         return
@@ -226,7 +228,7 @@ def constraint_points(model: Node, frames: OsimFrames, factors: Mapping[str, Arr
 
 
 def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Array]) -> None:
-    """Mass, its centre, inertia, and the sizes of pictures."""
+    """Write mass, mass centre and inertia of every body, and scale the sizes of their pictures."""
     for body in scaled.bodies:
         node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         put(node, "mass", body.mass_kg)
@@ -254,7 +256,7 @@ def put_muscles(model: Node, scaled: ModelSpec) -> None:
 
 
 def put_markers(model: Node, markers: tuple[Marker, ...]) -> None:
-    """The marker set anew, each marker in its body itself."""
+    """Write the marker set anew, with each marker given directly in the frame of its body."""
     old = model.element.find("MarkerSet")
     new = ElementTree.Element("MarkerSet", {"name": "markerset"})
     objects = ElementTree.SubElement(new, "objects")

@@ -60,7 +60,7 @@ class WrapObjects:
     def add_to(
         self, muscle: str, path: list[Table], points: Sequence[PathPoint], wraps: Sequence[Node]
     ) -> list[Table]:
-        """A muscle's stations with its wraps between them."""
+        """Return the stations of a muscle's path, with its wrapping surfaces inserted between the points."""
         found = [wrap for node in wraps for wrap in self.find(muscle, node, path, points)]
         stations: list[Table] = []
         for k, station in enumerate(path):

@@ -182,8 +182,8 @@ def of_leg(
 
 
 def without_holes(table: Table) -> Table:
-    """A motion with its moments and powers, or without them where they would cost it rows in its middle, over
-    which those who read the motion would draw a line.
+    """Return the motion together with its moments and powers; or the motion alone, where gaps of the moments
+    would remove rows in its middle, over which a reader of the motion would interpolate.
     """
     names = tuple(f"{field}." for field in KINETIC)
     unknown = np.isnan(table.data)
@@ -198,7 +198,9 @@ def without_holes(table: Table) -> Table:
 
 
 def of_kinetics(table: Table, kept: Table) -> list[str]:
-    """How moments and powers that gaps leave out of a table, or frames that it lacks for them, are had."""
+    """Return sentences on how to get moments and powers that a table leaves out because of gaps, or the
+    frames that it leaves out because moments are not known there.
+    """
     names = tuple(f"{field}." for field in KINETIC)
     if any(name.startswith(names) and name not in kept.columns for name in table.columns):
         return ["moments and powers are written by themselves, where they are known, by --columns kinetics"]

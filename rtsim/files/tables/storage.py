@@ -116,7 +116,7 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
 
     OpenSim's Storage ends a row at a NaN, and the file with it; its TimeSeriesTable takes no empty cell. So
     columns that are unknown on more than MOST_UNKNOWN of the rows are left out, then rows that still lack a
-    value: no number is synthetic.
+    value: no number is made up.
     """
     unknown = np.isnan(table.data)
     if not unknown.any():

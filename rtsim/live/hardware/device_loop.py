@@ -388,7 +388,9 @@ def device_loop(
 
 
 def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
-    """A function that reports a transition at once, with its own telemetry."""
+    """Return a function that publishes a sentence at once, as a telemetry message of its own: for changes of
+    the arming state, which must not wait for the next telemetry.
+    """
 
     def say(text: str) -> None:
         sentences = Sentences()

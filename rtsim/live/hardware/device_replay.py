@@ -175,7 +175,7 @@ class RecordedPort:
         return bool(self._coming)
 
     def send(self, output: Output) -> None:
-        """The answers of then are there at once."""
+        """Take an output of the model; the answers that were recorded to it are available at once."""
         self._coming = self._answers.get(output.seq, [])
 
     def sentences(self) -> list[str]:

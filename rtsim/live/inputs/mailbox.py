@@ -1,4 +1,4 @@
-"""Words that a loop has been sent since it last looked."""
+"""Commands that a loop has received since it last looked."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from streams.messages import Command
 
 
 class Mailbox:
-    """What a loop has been told since it last looked.
+    """The newest command of each kind that a loop has received since it last looked.
 
-    A newer word replaces an older one of its kind, whose effect it would have undone: however many come, the
-    loop has no more to do than there are kinds.
+    A newer command replaces an older one of its kind, whose effect it would have undone: however many come,
+    the loop has no more to do than there are kinds.
     """
 
     def __init__(self) -> None:
@@ -19,13 +19,13 @@ class Mailbox:
         self._newest: dict[str, Command] = {}
 
     def put(self, kind: str, command: Command) -> None:
-        """Add a word, from any thread."""
+        """Add a command of a kind, from any thread."""
         with self._lock:
             self._newest.pop(kind, None)  # so that the order is that of the newest words
             self._newest[kind] = command
 
     def take(self) -> list[Command]:
-        """The words that were left, the one that came last at the end; they are then forgotten."""
+        """Return the commands that were left, the newest last, and empty the mailbox."""
         if not self._newest:  # on nearly every frame
             return []
         with self._lock:

@@ -36,7 +36,7 @@ class Turns:
         self._told_ns, self._told_at_ns = 0, clock()
 
     def begin_waiting(self) -> int:
-        """The loop has done its turn and waits from now on; when that is [ns]."""
+        """Note that the loop has finished its work and waits from now on; return the time [ns]."""
         now = self._clock()
         if self._since_ns:
             self.allowance.spend(now - self._since_ns)
@@ -44,7 +44,7 @@ class Turns:
         return now
 
     def waited(self, since_ns: int, until_ns: int) -> None:
-        """The loop had nothing to do meanwhile."""
+        """Credit the time in which the loop had nothing to do to the other sessions."""
         self.allowance.earn(max(0, until_ns - since_ns))
 
     def grants(self, frame: ReceivedFrame) -> bool:
@@ -66,7 +66,9 @@ class Turns:
         return True
 
     def pay(self) -> None:
-        """Charge the turn that begins to the other sessions: it is theirs, or is returned by them."""
+        """Begin to charge the loop's time to the other sessions: the frame belongs to one of them, or the
+        loop returns from one of them.
+        """
         self._since_ns = self._since_ns or self._clock()
 
     def percent(self, others_ns: int) -> float:

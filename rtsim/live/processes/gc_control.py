@@ -12,7 +12,8 @@ def gc_paused() -> Iterator[None]:
     """Collect garbage and freeze what remains, then collect no more until the end.
 
     Enter it before the first frame can arrive. The loop itself collects young objects once a second, which
-    takes microseconds as all older ones are frozen. Within another one only what is new since is looked at.
+    takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that were
+    made since are collected.
     """
     gc.collect()
     if not gc.isenabled():

@@ -110,7 +110,7 @@ def centre_on(moment: Array, force: Array, height: float, least: float) -> Array
 
 
 class ContactFoot(NamedTuple):
-    """A foot model ready for given motion."""
+    """A foot model scaled to one foot, ready to be moved along a given motion."""
 
     contacts: Prescribed
     toes: Toes

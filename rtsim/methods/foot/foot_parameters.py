@@ -219,7 +219,9 @@ def new_foot(friction: bool) -> Prescribed:
 
 
 def fill(model: Prescribed, x: Array) -> Array:
-    """The contacts with parameters x : (30,); returns (30, 3 N_PARAMETER), what changes in the kernel's."""
+    """Write the parameters x : (30,) into the contacts of a model; return (30, N_CONTACT N_PARAMETER), the
+    derivatives of the kernel's parameters by them.
+    """
     c = model.contacts
     shapes = x[N_GLOBAL:].reshape(N_CONTACT, N_SHAPE)
     c.pressure[:, 0], c.pressure[:, 1] = x[0], -x[1]

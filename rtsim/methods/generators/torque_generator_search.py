@@ -60,8 +60,9 @@ def default_start(demands: Demands, now: Array) -> Array:
 
 
 def starts_of(demands: Demands, now: Array) -> list[Array]:
-    """The default start, then others: supple by a shift or a blend, unchanged, and one that can do it all;
-    now : (5,) - what the generator is.
+    """Return the starts of a search: the default start; starts with passive curves that are shifted or
+    blended; the present parameters; and one at which the generator can make the whole motion. now : (5,) -
+    the present parameters.
     """
     first = default_start(demands, now)
     towards = np.sign(demands.parameter[PASSIVE_SPAN])

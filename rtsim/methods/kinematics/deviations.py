@@ -193,7 +193,7 @@ class MethodDeviations:
         return np.split(self._out.value, self._starts)[k]
 
     def hold(self, options: FrameOptions) -> None:
-        """Have the machine code for its arguments, and these in place."""
+        """Compile the kernel for its arguments, and store these arguments with the machine code."""
         skeleton, method, state = self._of_frame
         arguments = (
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
@@ -209,7 +209,9 @@ class MethodDeviations:
         )  # fmt: skip
 
     def prepare_columns(self) -> None:
-        """Have the machine code of `columns`, with a solver of its own: others read the frame's pose."""
+        """Compile the kernel that `columns` calls, with a solver of its own, as the solver of the frame keeps
+        the frame's pose.
+        """
         if self._run_columns is not None:
             return
         skeleton, method, state = self._of_frame
@@ -263,7 +265,9 @@ class MethodDeviations:
         forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
-        """Know of dofs and bodies what another of the same model knows."""
+        """Take over from another method of the same model for how long dofs and bodies have been
+        undetermined.
+        """
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 

@@ -248,7 +248,7 @@ class MultibodyEstimator:
         return found.run(float(dt), solution.converged) if found is not None else 0
 
     def prepare_rates(self) -> None:
-        """Have what the deviations of rates follow from, of all methods."""
+        """Prepare all methods for the standard deviations of speeds and accelerations."""
         for setup in self._setups.values():
             if setup.deviations is not None:
                 setup.deviations.prepare_columns()

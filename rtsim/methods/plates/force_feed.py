@@ -58,14 +58,14 @@ class ForceFeed:
         return self._markers is not None
 
     def turn_to(self, markers: Session) -> None:
-        """Frames of another session of markers come from now on."""
+        """Turn to another session of markers, to which the frames from now on belong."""
         if markers is not self._markers:
             self._markers = markers
             if self.session is not None and share_time(markers, self.session) != self._by_time:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Forget the session of markers."""
+        """Forget the session of markers that the forces belong to."""
         self._markers = None
 
     def begin(self, session: Session) -> None:

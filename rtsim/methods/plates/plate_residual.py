@@ -65,7 +65,10 @@ class Momentum(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """left : part of the residual that is left without it; name, sentence : what it is"""
+    """A possible single mistake of plates or mass.
+
+    left : part of the residual that is left without it; name, sentence : what it is
+    """
 
     left: float
     name: str
@@ -140,25 +143,29 @@ def smoothed(spec: RateSpec, rate: float, times: Array, x: Array) -> tuple[Array
 
 
 def size(x: Array) -> float:
-    """Root of the mean squared length of rows (n, 3)."""
+    """Return the root mean square of the lengths of vectors (n, 3)."""
     return float(np.sqrt(np.mean(np.sum(x * x, axis=-1))))
 
 
 def mistakes(found: Momentum, mass: float) -> Iterator[Mistake]:
-    """All possible mistakes, each with the residual that would be left without it."""
+    """Yield every single mistake in plates or mass that is considered, each with the part of the residual
+    that would remain without it.
+    """
     yield from of_size(found, mass)
     yield from of_shear(found)
     yield from of_time(found)
 
 
 def left_of(found: Momentum, borne: Array) -> float:
-    """Part of the residual that is left with other forces (n_plate, n, 3)."""
+    """Return the residual at the root (RMS) with other plate forces, borne : (n_plate, n, 3) [body weights],
+    divided by the residual with the measured forces.
+    """
     before = size(found.needed - found.borne.sum(axis=0))
     return size(found.needed - borne.sum(axis=0)) / before if before > 0.0 else 1.0
 
 
 def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
-    """A gain of one plate, or of all, or a mass."""
+    """Yield the mistakes of size: a wrong gain of one plate or of all plates, or a wrong mass."""
     up, asked = found.borne[..., 1], found.needed[:, 1]
     total = up.sum(axis=0)
     gain = float(total @ asked / (total @ total))
@@ -182,7 +189,9 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
 
 
 def of_shear(found: Momentum) -> Iterator[Mistake]:
-    """Signs of shear, of one plate or of all, and X and Z in each other's place."""
+    """Yield the mistakes of shear: a wrong sign of the horizontal force of one plate or of all, and X and Z
+    exchanged.
+    """
     n_plate = len(found.borne)
     flips = {"": np.arange(n_plate)} | {found.names[p]: np.array([p]) for p in range(n_plate)}
     for which, plates in flips.items() if n_plate > 1 else [("", np.arange(n_plate))]:
@@ -215,14 +224,16 @@ def is_turned(found: Momentum, plates: NDArray[np.int64], axis: int) -> bool:
 
 
 def left_along(found: Momentum, borne: Array, axis: int) -> float:
-    """Part of the residual along an axis that is left with other forces."""
+    """Return the residual along one axis of ground with other plate forces, divided by that with the measured
+    forces.
+    """
     before = np.linalg.norm(found.needed[:, axis] - found.borne[..., axis].sum(axis=0))
     after = np.linalg.norm(found.needed[:, axis] - borne[..., axis].sum(axis=0))
     return float(after / before) if before > 0.0 else 1.0
 
 
 def of_time(found: Momentum) -> Iterator[Mistake]:
-    """Plates that come late or early by some frames."""
+    """Yield the mistakes of time: plates whose samples come late or early by some frames."""
     place = {int(row): k for k, row in enumerate(found.rows)}
     total = found.borne.sum(axis=0)
     best, at = 1.0, 0

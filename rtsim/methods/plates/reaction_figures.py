@@ -47,7 +47,7 @@ def reaction_figures(results: Results) -> dict[str, Any] | None:
 
 
 def spread(off: Array) -> dict[str, float | int] | None:
-    """Frames, root mean square and greatest of what is known; None of nothing."""
+    """Return number, root mean square and largest size of the differences that are known; None where none is."""
     off = off[np.isfinite(off)]
     if not off.size:
         return None
@@ -75,7 +75,7 @@ def reaction_words(figures: dict[str, Any]) -> list[str]:
 
 
 def words(off: dict[str, float | int], of: str = "of the weight") -> str:
-    """An error as text."""
+    """Return the RMS and the largest value of a difference as text."""
     return (
         f"RMS {100.0 * off['rms']:.1f} % {of}, at most {100.0 * off['most']:.0f} %, in {off['frames']} frames"
     )

@@ -22,7 +22,7 @@ FARTHEST_M = 0.01
 
 
 def check_spread(points: Array, where: str, what: str) -> None:
-    """Points : (n, 3) are three or more, and not as good as on a line."""
+    """Check that points : (n, 3) [m] are at least three, and not nearly on one line; ConfigError otherwise."""
     few = len(points) < 3
     if few or np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < LEAST_SPREAD_M:
         raise ConfigError(
@@ -33,7 +33,9 @@ def check_spread(points: Array, where: str, what: str) -> None:
 
 
 def check_condyles(apart: float, where: str) -> None:
-    """Condyles lie apart [m], along the plane of porions and orbitale, by centimetres."""
+    """Check that the condyles lie centimetres apart [m], along the plane of porions and orbitale; ConfigError
+    otherwise.
+    """
     if apart < LEAST_APART_M:
         raise ConfigError(
             f"condyles lie {1e3 * apart:.0f} mm apart, at least {1e3 * LEAST_APART_M:.0f} is needed",
@@ -43,7 +45,9 @@ def check_condyles(apart: float, where: str) -> None:
 
 
 def check_sides(orbitale: Array, where: str) -> None:
-    """The left orbitale : (3,) is on the left, in front, from midway between porions in the head's frame."""
+    """Check that the left orbitale : (3,) lies in front and on the left of the middle of the porions, in the
+    head's frame; ConfigError otherwise.
+    """
     if orbitale[0] <= 0.0 or orbitale[2] >= 0.0:
         raise ConfigError(
             "left_orbitale is not in front and on the left of the others: right and left are exchanged",
@@ -65,7 +69,8 @@ def check_residuals(residual_mm: dict[str, float], where: str) -> None:
 
 
 def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array], where: str) -> None:
-    """Surfaces, named as right_fossa, lie at their condyle's landmark, their outsides to each other.
+    """Check that every surface (named as right_fossa) lies at the landmark of its condyle, and that outer
+    sides face each other; ConfigError otherwise.
 
     tops : (3,) each - highest point of the condyle of each side, in the surfaces' axes [m]
     """

@@ -43,12 +43,13 @@ SLOPE, BEND, HOLLOW = np.tan(np.pi / 6.0), 10.0, 33.0
 
 
 def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float) -> ModelSpec:
-    """The mandible with one contact a side, of its name, between files in metres: condyle and fossa.
+    """Return the mandible with one contact of triangle surfaces on each side, condyle against fossa, read
+    from files in metres.
 
-    Vertices of fossae press, against their own normals: forces along gradients leap from one closest
-    triangle to the next, on rough surfaces by newtons.
+    Vertices of the fossae press on the condyles, against their own normals: forces along gradients leap from
+    one closest triangle to the next, on rough surfaces by newtons.
 
-    grown_mm : of the condyles, for the soft tissue that they lack
+    grown_mm : how much the condyles are enlarged, for the soft tissue that they lack
     """
     one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
     rows: list[dict[str, Any]] = [
@@ -71,7 +72,9 @@ def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: 
 
 
 def of_formulas(spec: ModelSpec, folder: Path) -> ModelSpec:
-    """The mandible on the surfaces below, written into a folder."""
+    """Return the mandible with the condyles and fossae that the functions below compute, written as files
+    into a folder.
+    """
     surfaces = {}
     for side in ("right", "left"):
         surfaces[side] = folder / f"{side}_condyle.obj", folder / f"{side}_fossa.obj"

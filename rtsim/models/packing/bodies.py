@@ -101,5 +101,5 @@ def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
 
 
 def rows(numbers: list, *shape: int) -> Array:
-    """(n, *shape) also where n is 0."""
+    """Return the numbers as an array (n, *shape), also where n is 0."""
     return np.array(numbers, float).reshape(-1, *shape)

@@ -45,7 +45,9 @@ def no_couplers() -> Couplers:
 
 
 def at_rest(value: float) -> FunctionSpec:
-    """A coordinate that keeps its value until a stream writes another motion into the knots."""
+    """Return the function of a coordinate that keeps a constant value until a stream writes another motion
+    into its knots.
+    """
     return FunctionSpec(spline=Spline(at=tuple(map(float, range(N_KNOT))), value=(value,) * N_KNOT))
 
 
@@ -109,7 +111,9 @@ def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTa
 
 
 def named_rotations(spec: ModelSpec, coordinates: Coordinates) -> NDArray[np.bool_]:
-    """(n_named,) - whether each named angle is one: unless it is made of lengths alone, without functions."""
+    """(n_named,) - whether each named angle is a rotation; it is not where it is a sum of lengths alone,
+    without functions.
+    """
     lengths = {name for name, turns in zip(coordinates.names, coordinates.is_angle, strict=True) if not turns}
     return np.array(
         [not all(t.is_identity and t.of in lengths for t in angle.terms) for angle in spec.angles], np.bool_

@@ -209,7 +209,9 @@ def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
 
 
 def lengthens(spec: ModelSpec, ligament: str) -> bool:
-    """Whether a method holds the ligament softly, or none holds it."""
+    """Return whether the lengthening of a ligament is a result: where a method keeps its length softly, or
+    none keeps it.
+    """
     methods = spec.methods.values()
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 

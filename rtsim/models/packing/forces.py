@@ -172,7 +172,9 @@ def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]
 
 
 def spring_row(spring: Spring, neutral_length: float) -> tuple[float, ...]:
-    """Same as ligament_row; without rest_mm a spring is at rest in the neutral pose."""
+    """Return the parameters of kernels/forces/ligament for a spring [m, N/m, N s/m]; without rest_mm its rest
+    length is that in the neutral pose.
+    """
     rest = neutral_length if spring.rest_mm is None else 1e-3 * spring.rest_mm
     return rest, 0.0, spring.stiffness or 0.0, 0.0, spring.damping or 0.0, 0.0
 
@@ -222,7 +224,7 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
 
 
 def number(module: ModuleType, name: str) -> int:
-    """Number of a kind in the kernels that implement it, where it is a constant of the same name."""
+    """Return the kernels' number of a kind: the constant of the module that has the kind's name in capitals."""
     return int(getattr(module, name.upper()))
 
 

@@ -80,7 +80,9 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Part of the length of all edges that point the other way once the surface has grown."""
+    """Return which part of the length of all edges points the other way after a surface was enlarged, as
+    where it folds [1].
+    """
     before, after = (
         np.roll(corners, -1, axis=1) - corners
         for corners in (one.vertices[one.triangles] for one in (surface, larger))

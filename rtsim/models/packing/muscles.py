@@ -115,5 +115,5 @@ def pack_hill(hills: Sequence[Hill | None]) -> Muscles:
 
 
 def rows(numbers: list, width: int) -> Array:
-    """(n, width) also where n is 0."""
+    """Return the numbers as an array (n, width), also where n is 0."""
     return np.array(numbers, float).reshape(-1, width)

@@ -13,19 +13,23 @@ from rtsim.models.packing.elements import ScalarElement
 
 
 class Reactions(NamedTuple):
-    """Reactions by name; one acts where a method holds its element."""
+    """One-way reactions of a model by name; a reaction acts where a method keeps its element as a hard
+    constraint.
+    """
 
     names: tuple[str, ...]
     element: NDArray[np.int64]  # (n_reaction,)
     strength: NDArray[np.float64]  # (n_reaction,) - positive where it pushes, negative where it pulls [N]
 
     def held(self, roles: Roles) -> Reactions:
-        """The reactions of elements that a method holds."""
+        """Return the reactions of elements that a method keeps as hard constraints."""
         kept = np.flatnonzero(roles.mode[self.element] == HARD)
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 
     def released(self, roles: Roles) -> Roles:
-        """The roles without their elements: in the balance each is a force among others."""
+        """Return the roles with the elements of these reactions switched off, as in the balance their forces
+        are unknowns like those of muscles.
+        """
         mode = roles.mode.copy()
         mode[self.element] = OFF
         return roles._replace(mode=mode)

@@ -7,7 +7,9 @@ from PySide6.QtCore import QRectF
 
 
 class BehindCurves(pg.GraphicsObject):
-    """Something as large as what is in view, drawn again wherever that changes; it sets no range itself."""
+    """A graphics item as large as the visible part of a plot, which is redrawn whenever that changes and has
+    no effect on the axis ranges.
+    """
 
     def boundingRect(self) -> QRectF:
         box = self.getViewBox()

@@ -108,7 +108,9 @@ def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
 
 
 def phases_of(task: str, times: Array, values: Array) -> tuple[Array, Array]:
-    """The same of values (n, 2, 3) that are no field."""
+    """Return mean and standard deviation over the five cycles, as `mean_cycle`, of values (n, 2, 3) that are
+    no field of the results.
+    """
     period = 1.0 / TASKS[task].frequency_hz
     at = times[0] + SETTLED_S + period * np.arange(N_CYCLE)[:, None] + np.linspace(0.0, period, N_PHASE)
     columns = values.reshape(len(times), -1).T

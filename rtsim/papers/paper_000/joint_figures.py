@@ -46,7 +46,9 @@ STUDY = "15 runs"
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """Points on planes, from the side and from the front."""
+    """Figure 3: the joint model in which points of the condyles glide on planes, from the side and from the
+    front.
+    """
     spec = load_model(MODEL)
     curves: dict[str, list[Array]] = {"from the side": [], "from the front": []}
     for element in spec.elements:
@@ -76,7 +78,7 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def figure_4(given: ItemInput) -> ItemResult:
-    """Force-dependent kinematics: what presses and what pulls."""
+    """Figure 4: the joint model of force-dependent kinematics, with its contacts and ligaments."""
     spec = load_model(MODEL)
     rows, panels = [], []
     for side in SIDES:
@@ -152,7 +154,9 @@ def order_of_paper() -> tuple[int, ...]:
 
 
 def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
-    """What the fifteen runs change, and shapes that the paper describes in words."""
+    """Return rows on the parameter study: the number of its runs, how much their results vary, and curve
+    shapes that the paper describes in words.
+    """
     own, rows = task_of(task), []
     rows.append(
         Comparison(f"{name}: runs of the parameter study", "1", 15.0, float(len(runs)),

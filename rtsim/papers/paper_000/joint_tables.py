@@ -85,7 +85,7 @@ def signs_in_words() -> str:
 
 
 def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """What the paper states of the models whatever the subject is."""
+    """Return the statements of the paper on kinematics that hold for any subject, with our numbers."""
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     middle = own.places("pop")[rows, :, 2].mean(axis=1)
     lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))
@@ -102,7 +102,7 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def force_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Likewise of forces."""
+    """Return the statements of the paper on forces that hold for any subject, with our numbers."""
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     pressed = own.pop.fields["unilateral_reactions"][rows]
     force = own.forces("pop")[rows]

@@ -122,7 +122,7 @@ def table_5_5(given: ItemInput) -> ItemResult:
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
-    """Where the ten starts ended."""
+    """Return how many of the ten starts of a fit end near the least cost, and what they cost."""
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
     return [
@@ -241,7 +241,9 @@ def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: obj
 
 
 def figure_5_10(given: ItemInput) -> ItemResult:
-    """Friction, the greatest possible, and the normal force behind it."""
+    """Figure 5.10: friction under the foot, the greatest possible friction, and the normal force from which
+    that follows.
+    """
     case = case_of("friction")
     mu_d = float(case.fit.parameters[NAMES.index("mu_d")])
     shear = next(own for own in panels(case.step, mu_d) if own.title.startswith("Friction"))
@@ -261,7 +263,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
 
 
 def figure_5_11(given: ItemInput) -> ItemResult:
-    """Friction by the sliding velocity, dynamic friction alone."""
+    """Figure 5.11: friction over the sliding velocity, by dynamic friction alone."""
     case = case_of("friction")
     mu_d = float(case.fit.parameters[NAMES.index("mu_d")])
     curve: FigurePanel = friction_curve(mu_d)

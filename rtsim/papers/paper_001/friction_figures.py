@@ -79,7 +79,7 @@ def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
 
 
 def figure_4_1(given: ItemInput) -> ItemResult:
-    """The law of Andersson: it never reaches mu_s F_n."""
+    """Figure 4.1: friction over velocity by the law of Andersson, which never reaches mu_s F_n."""
     highest, _ = peak("andersson")
     below = StatedBound(
         "section 4.1.1: never reaches the specified value", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
@@ -94,7 +94,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
 
 
 def figure_4_2(given: ItemInput) -> ItemResult:
-    """The law of Hollars: mu_s F_n at v_t."""
+    """Figure 4.2: friction over velocity by the law of Hollars, which reaches mu_s F_n at v_t."""
     at = float(force("hollars", np.array([V_T]))[0])
     exactly = StatedBound(
         "section 4.1.2: reaches mu_s F_n at v_t", STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING
@@ -104,14 +104,14 @@ def figure_4_2(given: ItemInput) -> ItemResult:
 
 
 def figure_4_3(given: ItemInput) -> ItemResult:
-    """The law of Specker, v_t = 2 v_d as he recommends."""
+    """Figure 4.3: friction over velocity by the law of Specker, with v_t = 2 v_d as he recommends."""
     return ItemResult(
         specker_rows(0.5, 1.15), [curve_panel("Specker, v_t = 2 v_d", {"eq. 4.3": specker(0.5)})]
     )
 
 
 def figure_4_4(given: ItemInput) -> ItemResult:
-    """The choice of v_d in the law of Specker."""
+    """Figure 4.4: friction over velocity by the law of Specker, for several choices of v_d."""
     rows = [*specker_rows(0.5, 1.15), *specker_rows(0.25, 1.01)]
     nearer = (STATIC * LOAD_N - specker_peak(part)[0] for part in (0.25, 0.5))
     less = [abs(off) for off in nearer]
@@ -126,24 +126,28 @@ def figure_4_4(given: ItemInput) -> ItemResult:
 
 
 def specker(part: float) -> Array:
-    """Its friction with v_d in parts of v_t, mu_d = 0.8 mu_s."""
+    """Return friction by the law of Specker at the velocities of GRID [N], with v_d as a part of v_t, and
+    mu_d = 0.8 mu_s.
+    """
     return force("specker", GRID, dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
 
 
 def specker_peak(part: float) -> tuple[float, float]:
-    """Its peak likewise."""
+    """Return the greatest friction of the law of Specker [N], and at which part of v_t it is, with v_d as a
+    part of v_t.
+    """
     return peak("specker", dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
 
 
 def specker_rows(part: float, printed: float) -> list[Comparison]:
-    """Where it peaks."""
+    """Return a row with the velocity at which the law of Specker has its greatest friction, in parts of v_t."""
     at = specker_peak(part)[1]
     bound = StatedBound("section 4.1.3", printed - DIGIT, printed + DIGIT)
     return [Comparison(f"peak with v_t = {1.0 / part:g} v_d", "v_t", printed, at, bound)]
 
 
 def figure_4_5(given: ItemInput) -> ItemResult:
-    """The proposed law and its summands."""
+    """Figure 4.5: friction over velocity by the proposed law (Brown and McPhee), and its summands."""
     wet = {"viscous_N_s_m": VISCOUS, "transition_force_N": F_NT}
     dynamic = force("brown_mcphee", GRID, static=DYNAMIC)
     viscous = VISCOUS * GRID
@@ -176,7 +180,7 @@ def around(value: float) -> tuple[float, float]:
 
 
 def figure_4_6(given: ItemInput) -> ItemResult:
-    """Summands of the proposed law over the normal force, v far above v_t."""
+    """Figure 4.6: summands of the proposed law over the normal force, at a velocity far above v_t."""
     v, loads = np.array([0.5]), np.linspace(0.0, 2.0 * F_NT, 201)
     wet = {"viscous_N_s_m": VISCOUS, "transition_force_N": F_NT}
     whole = np.array([force("brown_mcphee", v, F_n=float(F_n), **wet)[0] for F_n in loads])
@@ -246,7 +250,7 @@ def faster_rows(experiment: str) -> list[Comparison]:
 
 
 def figure_4_8(given: ItemInput) -> ItemResult:
-    """Stick and slip on a belt, four laws."""
+    """Figure 4.8: a block that sticks and slips on a belt, by four friction laws."""
     rows = faster_rows("stick_slip")
     slips = {law: first_slip(run_of("stick_slip", law)) for law in LAWS}
     latest = min(time for law, time in slips.items() if law != "andersson")
@@ -313,7 +317,7 @@ def period_of(run: FrictionRun) -> float:
 
 
 def figure_4_9(given: ItemInput) -> ItemResult:
-    """A ball that strikes a floor obliquely, four laws."""
+    """Figure 4.9: a ball that strikes a floor obliquely, by four friction laws."""
     rows = faster_rows("impact")
     runs = {law: run_of("impact", law) for law in LAWS}
     own = runs["brown_mcphee"]

@@ -177,7 +177,7 @@ def widths(found: KneeSensitivity) -> list[float]:
 
 
 def design_of(found: KneeSensitivity) -> str:
-    """How indices were found."""
+    """Return in words how the Sobol indices were computed: parameters, ranges, design, runs."""
     return (
         f"Sobol indices of {len(found.names)} parameters, even within 2 mm of insertions, 2 % of slack "
         f"lengths, 1 mm of spheres, radii and planes, {100.0 * STIFFNESS:.0f} % of k_V, "

@@ -78,14 +78,14 @@ class KneeSensitivity(NamedTuple):
 
 
 def outcome_of(spec: ModelSpec) -> KneeOutcome:
-    """Of a run of a knee; NaN where it does not reach a right angle."""
+    """Simulate the knee under a push and return its outcome; NaN where it does not reach a right angle."""
     step = 1e-3 * spec.simulation.step_ms
     trace = whole_run(replace(spec, simulation=replace(spec.simulation, duration_s=LONGEST_S)))
     return outcome_of_trace(trace, step)
 
 
 def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
-    """Of the rows of a run, a step [s] apart."""
+    """Return the outcome of a run of the knee from its rows, a step [s] apart."""
     flexion = trace.q[:, 0]
     if not flexion[-1] > RIGHT_ANGLE:
         return KneeOutcome(np.nan, np.nan, np.nan, np.full(trace.line.shape[1], np.nan))
@@ -113,7 +113,7 @@ def lift_off_deg(flexion: Array, depth: Array) -> float:
 
 
 def parameter_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Of all perturbations, in the order of `perturbed`."""
+    """Return the names of all perturbed parameters, in the order of `perturbed`."""
     ends = [(own.name, part) for own in spec.ligaments for part in ("tibia", "femur")]
     names = [f"{name} {part} {axis}" for name, part in ends for axis in AXES]
     names += [f"{own.name} slack length" for own in spec.ligaments]

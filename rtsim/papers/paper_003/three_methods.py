@@ -81,7 +81,7 @@ def peak_time(values: Array) -> float:
 
 
 def knee_angles(given: ItemInput) -> ItemResult:
-    """Figure 2."""
+    """Figure 2: the knee's angles over the gait cycle by the three methods."""
     found = method_runs(given)
     runs = [run for of_method in found.runs.values() for run in of_method]
     angles = {method: found.stacked(method, "angles") for method in METHODS}
@@ -126,7 +126,7 @@ def knee_angles(given: ItemInput) -> ItemResult:
 
 
 def knee_displacements(given: ItemInput) -> ItemResult:
-    """Figure 3."""
+    """Figure 3: the knee's displacements over the gait cycle by the three methods."""
     found = method_runs(given)
     moved = {method: found.stacked(method, "displacements") for method in METHODS}
     mean = moved["minimised"].mean(axis=0)
@@ -151,7 +151,7 @@ def knee_displacements(given: ItemInput) -> ItemResult:
 
 
 def ligament_lengthening(given: ItemInput) -> ItemResult:
-    """Figure 4."""
+    """Figure 4: the lengthening of the knee's ligaments over the gait cycle by the three methods."""
     found = method_runs(given)
     longer = {method: found.stacked(method, "lengthening") for method in METHODS}
     longer["eq. 1"] = found.stacked("zero", "experimental")

@@ -177,7 +177,9 @@ def _notes(flow: PageFlow, trial: ReportTrial) -> None:
 
 
 def calm_notes(trial: ReportTrial) -> list[str]:
-    """Sentences for the page: what goes without saying in one, both legs together."""
+    """Return the notes of a trial for the page, merged into few lines: those that say nothing unusual in one,
+    both legs together.
+    """
     own = {FOLDERS.sub("", note) for note in trial.notes}
     of_files = [note for note in notes_of(trial) if ": " in note and note not in own]
     others = [note for note in notes_of(trial) if note not in of_files]

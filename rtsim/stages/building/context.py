@@ -58,7 +58,9 @@ class StageContext:
         return next((stage for stage in self.before.values() if isinstance(stage, kind)), None)
 
     def stage(self, kind: type[OneStage]) -> OneStage:
-        """The stage of this class, which it needs: its declaration says so, and it has been looked for."""
+        """Return the stage of this class that comes before; LookupError where there is none, as a stage must
+        declare what it needs.
+        """
         found = self.find(kind)
         if found is None:
             raise LookupError(f"there is no {kind.__name__} before: name its stage among the needs")

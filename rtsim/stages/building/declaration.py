@@ -89,11 +89,11 @@ class StageDeclaration:
     of_motion: MakeOfMotion | None = None
 
     def is_usual(self, facts: Facts) -> bool:
-        """Whether a run of these facts that names no stages has it."""
+        """Return whether a run with these facts has this stage by default, when the run names no stages."""
         return self.usual is not None and facts.issuperset((*self.usual, *self.inputs))
 
     def is_spared(self, facts: Facts) -> bool:
-        """Whether it may be named in a run of these facts though it has nothing to do there."""
+        """Return whether a run with these facts may name this stage although it has nothing to do there."""
         return bool(self.spared) and facts.issuperset(self.spared)
 
     def lacks(self, facts: Facts) -> list[str]:
@@ -122,7 +122,9 @@ def facts_of(run: RunConfig, spec: ModelSpec, *, own_markers: bool, forces: bool
 
 
 def without(fact: str) -> ConfigError:
-    """Stages asked for in a run that lacks a fact of GIVEN_BY."""
+    """Return the error for stages that need a fact of GIVEN_BY, such as force plates, which the run does not
+    have.
+    """
     what, option = GIVEN_BY[fact]
     return ConfigError(
         f"its stages need {what}, and this run has none", where="stages",

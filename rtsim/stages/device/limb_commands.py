@@ -1,4 +1,6 @@
-"""Commands that have a simulated limb stand, go on by steps, or go back: never under torque."""
+"""Commands that pause a simulated limb, let it go on by single steps, or return it to its start; never while
+torque is commanded.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ def refusal(x: DeviceExchange, name: str, args: Args) -> str:
 
 
 def move(x: DeviceExchange, name: str, args: Args) -> None:
-    """Do such a command, the device disarmed."""
+    """Carry out such a command, or report why it is refused; the device is disarmed at this time."""
     if refused := refusal(x, name, args):
         x.arming.told.append(refused)
     elif name == "step":

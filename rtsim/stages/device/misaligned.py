@@ -77,7 +77,9 @@ def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
 
 
 def turning_of(body: Body, coordinate: str) -> Turning | None:
-    """None where the axis moves in the parent: for other joints, turned frames, and turns before this one."""
+    """Return how a body turns with a coordinate about an axis that is fixed in its parent; None for other
+    joints and for frames that are turned.
+    """
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None
     if body.joint == "hinge" and body.axis is not None:

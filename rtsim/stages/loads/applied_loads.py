@@ -66,7 +66,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def size_bearing(self) -> None:
-        """Arrays of `share_out` for the plates at hand, and the kernel of `report`."""
+        """Allocate the arrays of `share_out` for the present plates, and prepare the kernel of `report`."""
         raise NotImplementedError
 
     def bearing_of(self, bearer: int) -> np.ndarray:
@@ -74,7 +74,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """The share of each bearer in each plate, as a quantity."""
+        """Return the share of each bearer in each plate as a quantity."""
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
@@ -112,7 +112,7 @@ class AppliedLoads(Stage):
         return FINE if status == TAKEN else MISSED
 
     def report(self) -> None:
-        """Status words and bearers as numbers, and deviations."""
+        """Publish the status of plates and the bearers as numbers, and standard deviations."""
         self._tell()
 
     def noise_of(self, bearer: int) -> np.ndarray:

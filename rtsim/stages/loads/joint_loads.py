@@ -113,7 +113,7 @@ class JointLoads(Stage):
 
 
 def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
-    """out = deviation, NaN where the value is."""
+    """Copy the standard deviations into out, with NaN where the value itself is NaN."""
     out[...] = deviation
     out[np.isnan(value)] = math.nan
 

@@ -114,7 +114,9 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def of_person_otherwise() -> ConfigError:
-    """ConfigError where the stage of models with their own markers is requested with a person."""
+    """Return the error for a run that requests `recruitment`, a stage for models with their own markers, with
+    a person.
+    """
     return ConfigError(
         "a person's muscles are recruited where the joints are balanced", where="stages",
         remedy='put "fdk" in place of "recruitment", or leave stages out',
@@ -122,7 +124,9 @@ def of_person_otherwise() -> ConfigError:
 
 
 def without_load_of_person() -> ConfigError:
-    """A sentence where the balance of a person's joints is requested without inverse dynamics before it."""
+    """Return the error for a run that requests the balance of a person's joints without inverse dynamics
+    before it.
+    """
     return ConfigError(
         "the joints of a person are balanced where inverse dynamics come before", where="stages",
         remedy='put "rates", "plates", "inverse_dynamics" before "fdk"; give --forces and --mass',

@@ -52,8 +52,8 @@ class SharedGroundForce:
         """Do nothing, as the stage of the feet, which comes before, has taken the frame."""
 
     def share(self, height: float) -> bool:
-        """Divide `vertical` of the present frame, on level ground at a height [m]; False where there is a
-        force whose bearer is unknown.
+        """Divide the ground's force of this frame between the feet into `vertical`, on level ground at a
+        height [m]; return False where a force is measured and it is not known which foot bears it.
         """
         load = float(self._total.force[1])
         if math.isnan(load) or not self._followed.settled.all():
@@ -63,7 +63,9 @@ class SharedGroundForce:
         return not math.isnan(self.vertical[0])
 
     def lay(self) -> None:
-        """`wrench` of the frame at hand, at the centres of pressure of the feet, where they bear."""
+        """Write `wrench` of this frame: the force on each foot that bears load, acting at its centre of
+        pressure.
+        """
         total = self._total.force
         for foot, side in zip(self._feet, self._sides, strict=True):
             press = float(foot.force[1])

@@ -43,7 +43,7 @@ class StatedLoads(AppliedLoads):
         self.size()
 
     def call(self) -> None:
-        """Call every kernel of its own once, to compile it."""
+        """Call each kernel of this stage once, to compile it."""
         for kernel in (self._contacts, self._learn, self._wrenches, self._tell):
             kernel()
 

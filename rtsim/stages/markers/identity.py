@@ -1,14 +1,14 @@
 """Is it still the same person? Judged anew after every discontinuity.
 
-No body moves as its labels do when they are put on another person: most markers leave the places foreseen
-by decimetres from one frame to the next. Distances between markers do not settle whose they are then: within
-a person they vary by some millimetres and two percent of size (soft tissue, a squat), and another person of
+No body moves as its labels do when they are put on another person: most markers are decimetres from their
+predicted places in the next frame. Distances between markers do not settle whose they are then: within a
+person they vary by some millimetres and two percent of size (soft tissue, a squat), and another person of
 that size is as near. So frames are in doubt until the labels leap back to where the person can have gone
-meanwhile, with distances that can be theirs. After a gap of all markers nobody can foresee places: then
+meanwhile, with distances that can be theirs. After a gap of all markers no places can be predicted: then
 distances alone speak, and only what is beyond any within a person is another's.
 
 On eighteen recordings and the built-in walker 70 % of the markers were never more than 18 mm (at 25 Hz; 2 mm
-at 100 Hz and above) from the places foreseen, and distances in five frames were, in root mean square, 0.2 to
+at 100 Hz and above) from the predicted places, and distances in five frames were, in root mean square, 0.2 to
 8 mm off their mean over a third of the recording.
 """
 

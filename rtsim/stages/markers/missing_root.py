@@ -37,5 +37,5 @@ def beside_missing_root(
 
 
 def angles_of_trunk(model: Model) -> NDArray[np.bool_]:
-    """(3 n_joint,) - which angles are those of a trunk that other segments leave alone."""
+    """(3 n_joint,) - which angles are those of a trunk segment, which no other segment depends on."""
     return np.repeat([model.names.bodies[b] == TRUNK for b in model.joints.distal], 3).astype(bool)

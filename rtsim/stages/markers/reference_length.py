@@ -54,7 +54,9 @@ def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) 
 
 
 def of_subject(subject: Subject) -> ReferenceLength:
-    """A person's leg, from the last foot to the first segment."""
+    """Return the reference length of a person's leg: from the markers of the last segment down to the foot to
+    those of the first segment.
+    """
     last = [name for name in subject.segments if kind_of_segment(name) in LEG][-1]
     first = next(iter(subject.segments))
     ends = {first: 1, last: -1}
@@ -75,7 +77,7 @@ def of_subject(subject: Subject) -> ReferenceLength:
 
 
 def body_size(subject: Subject) -> float:
-    """Length of a leg, the yardstick of the check [m]."""
+    """Return the length of a leg, with which the unit of the markers is checked [m]."""
     n_leg = 2 if subject.side == "both" else 1
     below = [s.length_mm for name, s in subject.segments.items() if kind_of_segment(name) in LEG]
     return 1e-3 * sum(below) / n_leg

@@ -154,7 +154,7 @@ class Clamped:
         return np.flatnonzero(low | high).tolist()
 
     def passed(self) -> str:
-        """Coordinates that lie beyond a range to which the file clamps them, with their ranges."""
+        """Return in words the clamped coordinates that lie outside the range of the model's file."""
         own, q = self._estimator.model.coordinates, self._estimator.q
         return ", ".join(
             f"{own.names[k]} ({in_unit(own.range[k], bool(own.is_angle[k]))})"

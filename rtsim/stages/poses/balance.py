@@ -35,7 +35,8 @@ CARRIES = "the body that carries them"
 
 
 class Balance(Stage):
-    """The balance of a model, however its motion is known: what it comes to, and its quantities.
+    """Base of stages that balance a model by force-dependent kinematics: it publishes the results, whichever
+    way the motion is known.
 
     Attributes
     ----------

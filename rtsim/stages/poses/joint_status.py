@@ -110,7 +110,7 @@ class JointStatus:
         self.segments[:], self.joints[:] = segments, joints
 
     def doubt(self) -> None:
-        """Mark all joints as suspect: the markers are not those of the subject."""
+        """Mark all joints and segments as suspect, as the markers are not those of the subject."""
         self._clear = False
         for told in (self.segments, self.joints):
             told[:] = told.astype(np.int64) | SUSPECT

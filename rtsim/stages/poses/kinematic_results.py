@@ -68,7 +68,9 @@ class KinematicResults:
         self._place_deviations, self._covariance_version = np.full(model.outline.points.shape, math.nan), -1
 
     def report(self) -> None:
-        """Signs of angles and what is lateral, swaps and faults as numbers, side of the body; coordinates."""
+        """Publish angles with their signs, lateral components positive outwards, exchanged labels and faults
+        as numbers, places on the side of the body, and coordinates.
+        """
         self._show()
         for raw, signs, out in self._signed:
             np.multiply(raw, signs, out)

@@ -218,7 +218,9 @@ def calibrate(
 
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFrames:
-    """Natural coordinates of the leg on the frames that are usable and agree with the others."""
+    """Compute the natural coordinates of the leg in the frames that show all landmarks and agree with each
+    other.
+    """
     where = file_name(source)
     known = role_positions(source, request.table)
     usable = usable_frames(request.table, known, where, remedy)
@@ -358,8 +360,9 @@ def build_segments(
 
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
-    """The trunk by the trial's own frames, where its markers stand otherwise in the static trial, as with
-    raised arms; None where no frame shows it with the pelvis."""
+    """Return the trunk by the frames of the trial itself, where its markers lie otherwise in the static
+    trial, as with raised arms; None where no frame shows trunk and pelvis together.
+    """
     mirror = MIRROR if side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in role_positions(trial, table).items()}
     if not shows_pelvis(known):

@@ -37,7 +37,7 @@ class PelvisLandmarks(NamedTuple):
 
     @property
     def asis_middle(self) -> Array:
-        """Middle of both ASIS."""
+        """Midpoint of both ASIS, (n, 3) [m]."""
         return 0.5 * (self.asis + self.asis_opposite)
 
 
@@ -58,17 +58,17 @@ class Landmarks(NamedTuple):
 
     @property
     def knee(self) -> Array:
-        """Middle of the epicondyles."""
+        """Midpoint of the epicondyles, (n, 3) [m]."""
         return 0.5 * (self.epicondyle_lateral + self.epicondyle_medial)
 
     @property
     def ankle(self) -> Array:
-        """Middle of the malleoli."""
+        """Midpoint of the malleoli, (n, 3) [m]."""
         return 0.5 * (self.malleolus_lateral + self.malleolus_medial)
 
     @property
     def metatarsals(self) -> Array:
-        """Middle of the metatarsal heads."""
+        """Midpoint of the first and the fifth metatarsal head, (n, 3) [m]."""
         return 0.5 * (self.metatarsal_1 + self.metatarsal_5)
 
 

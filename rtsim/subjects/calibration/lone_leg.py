@@ -47,12 +47,14 @@ class LoneLeg(NamedTuple):
 
     @property
     def ankle(self) -> Array:
-        """Middle of the malleoli."""
+        """Midpoint of the malleoli, (n, 3) [m]."""
         return 0.5 * (self.malleolus_lateral + self.malleolus_medial)
 
     @property
     def way(self) -> str:
-        """How the hip is located."""
+        """Return by which of two ways the hip centre is found: from the trochanter's marker, or beyond the
+        straight knee.
+        """
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
 
@@ -110,7 +112,7 @@ def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
 
 
 def told_hip(way: str, n_frame: int) -> str:
-    """The sentence of a person without a pelvis."""
+    """Return the sentence on how the hip centre of a person without pelvis markers was found."""
     how = {
         BY_TROCHANTER: "from the marker on the greater trochanter",
         BY_STRAIGHT_LEG: f"beyond the straight knee of {count_of(n_frame, 'frame')}",

@@ -149,7 +149,9 @@ def sentence(
 
 
 def alone(leg: Leg) -> list[str]:
-    """A sentence on a leg without another, by proportions."""
+    """Return a sentence on a marker beside its landmark on a leg without another one to compare with, judged
+    by usual proportions.
+    """
     found = by_proportions(leg)
     if not found or found[0].evidence < ALONE:
         return []
@@ -193,7 +195,9 @@ def seen_together(tracks: Points, pair: tuple[str, str]) -> bool:
 
 
 def evidence_alone(leg: Leg, role: str) -> float:
-    """How much a shift of a landmark explains by proportions; 0 where these do not include it."""
+    """Return how much of the deviation from usual proportions a shift of one landmark explains; 0 for
+    landmarks that proportions do not contain.
+    """
     return next((shift.evidence for shift in by_proportions(leg) if shift.role == role), 0.0)
 
 

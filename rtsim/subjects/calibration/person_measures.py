@@ -48,8 +48,8 @@ def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
 
 
 def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]]:
-    """The measures of a file, overridden by the options, and all of its numbers by the names of trials [m,
-    rad, kg].
+    """Return a person's measures from a file with those of the options in their place, and all numbers by the
+    names under which trials store them [m, rad, kg].
 
     ConfigError for a number that no person has
     """

@@ -86,22 +86,24 @@ class LegMeasures(NamedTuple):
     names: Mapping[str, str] = {}
 
     def rotation(self, field: str, where: str) -> float:
-        """A rotation offset or the torsion of the leg [rad], 0 without; ConfigError for one of no person."""
+        """Return a rotation offset of the leg, or its tibial torsion [rad]; 0 where none is stored,
+        ConfigError for an impossible one.
+        """
         return usable_rotation(
             stored_measures(self.stored).of(self.label_side), field, self.label_side, where
         )
 
     @property
     def takes_usual_markers(self) -> bool:
-        """Whether the size of the markers is one that is taken for granted."""
+        """Return whether markers of the usual size are assumed, as no size is stored."""
         return self.conventional and not self.stored.get(DIAMETER)
 
     def lacks(self, joint: str) -> bool:
-        """Whether the width of knee or ankle is not known."""
+        """Return whether the width of the knee or the ankle is unknown."""
         return not width_of(self.stored, self.label_side, joint, self.given(joint))
 
     def given(self, joint: str) -> float | None:
-        """The width that takes the place of the stored one [mm]."""
+        """Return the width that the user gives in place of the stored one [mm], None without."""
         return self.knee_width_mm if joint == "knee" else None
 
     def radius(self, joint: str, where: str) -> float:
@@ -287,7 +289,9 @@ def told_turn(turn: float, segment: str) -> str:
 
 
 def turned(v: Array, axis: Array, angle: float) -> Array:
-    """(n, 3) - the part of vectors square to unit axes (n, 3), turned about them [rad]."""
+    """(n, 3) - the components of vectors orthogonal to unit axes (n, 3), rotated about these axes by an angle
+    [rad].
+    """
     flat = v - np.sum(v * axis, axis=-1, keepdims=True) * axis
     rotated: Array = np.cos(angle) * flat + np.sin(angle) * np.cross(axis, flat)
     return rotated

@@ -106,7 +106,9 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
 
 
 def check_upright(Q: Mapping[str, Array], where: str) -> list[str]:
-    """`check_pelvis` for a moving leg, in upright frames; no error, as nobody was asked to stand."""
+    """Check tilt and obliquity of the pelvis like `check_pelvis`, in the frames of a moving person in which
+    the legs are upright; nothing is refused, as nobody was asked to stand.
+    """
     if "pelvis" not in Q:
         return []
     knee = np.abs(joint_angles(Q)["knee_flexion"])

@@ -64,7 +64,9 @@ def leg_axes(centres: LegCentres, side: str, torsion: float = 0.0) -> LegAxes:
 
 
 def foot_axes(behind: Array, toe: Array, shank: Array) -> Array:
-    """(n, 3, 3) - from the toe to a place behind it, both (n, 3) [m]; y is that of the shank, made square."""
+    """(n, 3, 3) - axes of the foot: z from the toe to a place behind it, both (n, 3) [m]; y that of the
+    shank, made orthogonal to z.
+    """
     return framed(behind - toe, shank[..., 1])
 
 

@@ -59,9 +59,10 @@ def with_conventional_legs(
 def conventional_legs(
     subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
 ) -> tuple[dict[str, ConventionalLeg], list[str]]:
-    """Side -> record of each leg of a subject that has one, and sentences for the user.
+    """Return the records of a subject's legs for the conventional gait model by side, and sentences for the
+    user.
 
-    lab : its map; walk, static : of which the subject was calibrated
+    lab : the marker map of the subject; walk, static : trials from which the subject was calibrated
     """
     spelled = as_spelled(lab, walk.names, *([static.names] if static else []))
     still = with_names_of(static, lab, spelled) if static else walk
@@ -78,7 +79,9 @@ def conventional_legs(
 
 
 def side_of_labels(subject: Subject, table: LabSide) -> str:
-    """The side of the body on which the labels of a table are; "" where the subject has not that leg."""
+    """Return the side of the body on which the markers of a map's table are; "" where the subject does not
+    have that leg.
+    """
     wanted = (*table.tracking.shank, *table.tracking.foot)
     for name, segment in subject.segments.items():
         if kind_of_segment(name) == "shank" and find_markers(wanted, tuple(segment.markers_mm)):

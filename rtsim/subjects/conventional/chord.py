@@ -1,4 +1,4 @@
-"""Joint centres by the chord: half a joint's width beside a lateral marker, square to the bone.
+"""Joint centres by the chord construction: half a joint's width beside a lateral marker, square to the bone.
 
 The centre sees the proximal joint and the lateral marker at a right angle; about the line from the centre to
 the proximal joint, the half-plane of the lateral marker lies at a given angle to that of a marker on the

@@ -84,7 +84,7 @@ class ConventionalMeasures(NamedTuple):
         return self.left if side == "left" else self.right
 
     def with_side(self, side: str, own: SideMeasures) -> ConventionalMeasures:
-        """With those of one leg in place of what is known of it."""
+        """Return the measures with those of one leg replaced."""
         return self._replace(left=own) if side == "left" else self._replace(right=own)
 
     @property

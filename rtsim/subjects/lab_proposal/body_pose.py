@@ -146,7 +146,9 @@ def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
 def shifted(
     best: StandingPose, pose: tuple[float, float, float], centre: Array
 ) -> tuple[float, float, float]:
-    """The pose with its middle as far from the centre (2,) as it was before it was turned."""
+    """Return a pose of another heading in which the middle of the body keeps its distance from the centre of
+    the markers (2,).
+    """
     heading, middle, stature = pose
     before, after = best.axes()[2, [0, 2]], StandingPose(heading, 0.0, 1.0).axes()[2, [0, 2]]
     return heading, middle + float((after - before) @ centre), stature
@@ -188,7 +190,9 @@ def costs_of(x: Array, allowed: Bools) -> Array:
 
 
 def all_costs(x: Array) -> Array:
-    """`costs_of`, also of what lies beyond the gate; inf alone on the other side of the body."""
+    """Return the costs of all landmarks for markers (n, 3) without the gate of `costs_of`; infinite only on
+    the other side of the body.
+    """
     right, left = (side_costs(x * np.array([1.0, 1.0, sign])) for sign in SIDES.values())
     shared = np.minimum(right[MIDDLE_ROWS], left[MIDDLE_ROWS])
     return np.vstack([right[LEG_ROWS], left[LEG_ROWS], shared])
@@ -214,7 +218,9 @@ def on_side(x: Array) -> Bools:
 
 
 def leg_frames(x: Array) -> dict[str, Array] | None:
-    """Markers (n, 3) in the frames of a leg that is treated as a right one; None where there is no foot."""
+    """Return markers (n, 3) in the frames of a leg (leg, foot, pelvis), with the side treated as a right one;
+    None where no foot is found.
+    """
     line = leg_line(x, on_side(x))
     if line is None:
         return None

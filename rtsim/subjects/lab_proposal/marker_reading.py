@@ -42,7 +42,7 @@ class NameReading(NamedTuple):
 
     @property
     def says_nothing(self) -> bool:
-        """Whether the name is that of nothing known."""
+        """Return whether the name of a marker has no known meaning."""
         return not self.roles and not self.segment
 
 

@@ -53,8 +53,8 @@ SIDEWAYS = 0.02
 
 
 class MarkerRole(NamedTuple):
-    """A marker's role, on the side that its label belongs to ("" = both); certainty : one of the three
-    above; why : one sentence on what is uncertain.
+    """The role of a marker, on the side of its label ("" = both sides); certainty : one of the three words
+    above; why : a sentence on what is uncertain.
     """
 
     marker: str
@@ -123,7 +123,7 @@ def propose_roles(
 
 
 def doubted(role: MarkerRole, why: str) -> MarkerRole:
-    """The role marked as uncertain, with its own reason where it has one."""
+    """Return the role marked as unsure, for this reason unless it has one already."""
     return role._replace(certainty=UNSURE, why=role.why or why)
 
 

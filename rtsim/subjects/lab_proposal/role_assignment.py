@@ -45,7 +45,9 @@ class PlacedMarker(NamedTuple):
 
 
 def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
-    """Costs (n_slot, n_marker) of markers (n, 3) as seen by a pose, means of mirrored ones, and the pairs."""
+    """Return the costs (n_slot, n_marker) of assigning markers (n, 3) to landmarks, averaged over mirrored
+    markers, and the pairs of mirrored markers.
+    """
     costs = all_costs(x)
     pairs = mirrored(x)
     n = len(LEG_ROLES)

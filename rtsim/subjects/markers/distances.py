@@ -83,7 +83,9 @@ class Ruler:
         return [b if a == segment else a for a, b in pairs]
 
     def measure(self, segment: str, tracks: Tracks, leave_out: frozenset[str] = frozenset()) -> Distances:
-        """The distances of a segment in a trial; leave_out : markers that are not used."""
+        """Compare the distances of a segment in a trial with those of the subject; leave_out : markers that
+        are not used.
+        """
         own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
         names = list(own)
         rows: list[tuple[str, str, float, float, float]] = []

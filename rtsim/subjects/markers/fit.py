@@ -148,7 +148,7 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
 
 
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
-    """Distances by segment, without the loose ones."""
+    """Return the distances by segment, except those of loose segments, which say nothing of a person."""
     return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
 
 

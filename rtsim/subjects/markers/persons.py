@@ -40,13 +40,15 @@ NOTHING = Choice("")
 
 
 def share_of(wanted: Sequence[str]) -> Share:
-    """A person's share of the markers of a subject or a model, by names."""
+    """Return a function that gives, for a person's marker names, the share of the wanted markers that are
+    among them [1].
+    """
     return lambda names: len(find_markers(wanted, names)) / max(1, len(wanted))
 
 
 def share_of_labs(lab: LabMap | None = None, side: str = "") -> Share:
-    """A person's share of the markers that a map follows, or the best fitting shipped map, on the best
-    fitting side.
+    """Return a function that gives, for a person's marker names, the share of the markers of a map that are
+    among them, on the best fitting side; without a map, of the best fitting shipped map.
     """
     sides = (side,) if side in SIDES else SIDES
     labs = shipped_labs() if lab is None else (lab,)
@@ -158,7 +160,9 @@ def persons_by(names: Sequence[str], share: Share) -> dict[str, list[int]]:
 
 
 def largest(persons: Mapping[str, list[int]]) -> dict[str, list[int]]:
-    """The persons with the most markers: a stranger's labels may name thousands."""
+    """Return the persons with the most markers, at most MOST of them, as the labels of a stream may name
+    thousands.
+    """
     order = sorted(persons, key=lambda person: -len(persons[person]))[:MOST]
     return {person: rows for person, rows in persons.items() if person in order}
 

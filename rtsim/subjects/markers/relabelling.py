@@ -74,7 +74,7 @@ def find_exchanged(
 def exchanged_among(
     ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
-    """Same as `find_exchanged`, all markers alike."""
+    """Find groups of exchanged labels as `find_exchanged`, without treating loose segments apart."""
     step = max(1, len(next(iter(tracks.values()))) // N_FRAME)
     thin = {name: x[::step] for name, x in {**strangers, **tracks}.items()}
     costs = Costs(ruler, thin)
@@ -128,7 +128,9 @@ def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str
 
 
 def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
-    """Median difference of a marker's distances [m]; infinite where it has none."""
+    """Return the median difference of a marker's distances from those of the subject [m]; infinite where no
+    distance is known.
+    """
     d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
     own = np.array([marker in pair for pair in zip(d.first, d.second, strict=True)], dtype=bool)
     away = d.away[own]

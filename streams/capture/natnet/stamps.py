@@ -24,7 +24,9 @@ class StampCheck:
         self._n_odd = 0
 
     def believed(self, stamp_ns: int, arrived_ns: int) -> bool:
-        """Whether a stamp fits the clock so far; a frame whose stamp does not has none."""
+        """Return whether a stamp is consistent with the clock so far; a frame with another stamp is treated
+        as one without a stamp.
+        """
         newest = (stamp_ns, arrived_ns)
         if self._last is not None and _leap(self._last, newest):
             agrees = self._odd is not None and not _leap(self._odd, newest)
