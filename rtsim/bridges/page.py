@@ -35,7 +35,9 @@ class PageOptions(NamedTuple):
 
 
 class Watched:
-    """A subscriber as the source of the page's data, in which every frame is also searched for gait events."""
+    """A subscriber as the source of the page's data, in which every frame is also searched for gait
+    events.
+    """
 
     def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
         self._subscriber, self._events = subscriber, events

@@ -45,7 +45,9 @@ class CentreOfMass(Stage):
         return FINE
 
     def report(self) -> None:
-        """Publish the centre of mass; that of a left leg, which is solved as a right one, is mirrored back."""
+        """Publish the centre of mass; that of a left leg, which is solved as a right one, is
+        mirrored back.
+        """
         self.shown[0] = self.point
         marker_input, found = self.kinematics.marker_input, self.kinematics.estimator.deviations
         if marker_input is not None and marker_input.mirrors:

@@ -86,7 +86,9 @@ class ConventionalAngles(Stage):
             self._axis.begin()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the angles of the frame from its measured markers, after exchanged labels were corrected."""
+        """Compute the angles of the frame from its measured markers, after exchanged labels were
+        corrected.
+        """
         self.n_frame += 1
         self._markers[:] = self.kinematics.measured if self.kinematics.admitted else math.nan
         if self.kinematics.reference_length.mirrors:

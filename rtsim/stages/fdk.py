@@ -128,7 +128,9 @@ LOADS = "inverse_dynamics"
 
 
 def make(setting: StageContext) -> BalancedJoint:
-    """Return the stage for a model with muscles that brings its own markers, or for a person on force plates."""
+    """Return the stage for a model with muscles that brings its own markers, or for a person on
+    force plates.
+    """
     kinematics, loads = setting.stage(Kinematics), setting.find(JointLoads)
     run, heavy = setting.run, None
     if setting.subject is not None:

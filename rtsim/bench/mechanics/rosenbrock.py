@@ -183,7 +183,9 @@ def algebra_batch(n_v: int) -> Callable[[int], None]:
 
 
 def step_batch(some: Simulator) -> Callable[[int], None]:
-    """Return a function that does n whole steps in one call, always from the present state of the simulator."""
+    """Return a function that does n whole steps in one call, always from the present state of the
+    simulator.
+    """
     trace, q, v = some.trace(0), some.q.copy(), some.v.copy()
 
     def batch(n: int) -> None:

@@ -46,7 +46,9 @@ ABOVE_ECHO_PERCENT = 0.1
 
 
 class Grown(NamedTuple):
-    """Growth since the end of the first block: resident memory [kB], and blocks of memory that Python holds."""
+    """Growth since the end of the first block: resident memory [kB], and blocks of memory that
+    Python holds.
+    """
 
     resident_kb: int
     blocks: int

@@ -110,7 +110,9 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
 
 
 def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
-    """Note what an ellipsoidal joint cannot have in rtsim; ConfigError where something in the file needs it."""
+    """Note what an ellipsoidal joint cannot have in rtsim; ConfigError where something in the file
+    needs it.
+    """
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
             joint.node.fail(

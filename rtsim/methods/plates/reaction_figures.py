@@ -47,7 +47,9 @@ def reaction_figures(results: Results) -> dict[str, Any] | None:
 
 
 def spread(off: Array) -> dict[str, float | int] | None:
-    """Return number, root mean square and largest size of the differences that are known; None where none is."""
+    """Return number, root mean square and largest size of the differences that are known; None
+    where none is.
+    """
     off = off[np.isfinite(off)]
     if not off.size:
         return None

@@ -22,7 +22,9 @@ FARTHEST_M = 0.01
 
 
 def check_spread(points: Array, where: str, what: str) -> None:
-    """Check that points : (n, 3) [m] are at least three, and not nearly on one line; ConfigError otherwise."""
+    """Check that points : (n, 3) [m] are at least three, and not nearly on one line; ConfigError
+    otherwise.
+    """
     few = len(points) < 3
     if few or np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[1] < LEAST_SPREAD_M:
         raise ConfigError(

@@ -224,7 +224,9 @@ def pack_contacts(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> Contac
 
 
 def number(module: ModuleType, name: str) -> int:
-    """Return the kernels' number of a kind: the constant of the module that has the kind's name in capitals."""
+    """Return the kernels' number of a kind: the constant of the module that has the kind's name in
+    capitals.
+    """
     return int(getattr(module, name.upper()))
 
 

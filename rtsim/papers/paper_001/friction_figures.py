@@ -140,7 +140,9 @@ def specker_peak(part: float) -> tuple[float, float]:
 
 
 def specker_rows(part: float, printed: float) -> list[Comparison]:
-    """Return a row with the velocity at which the law of Specker has its greatest friction, in parts of v_t."""
+    """Return a row with the velocity at which the law of Specker has its greatest friction, in
+    parts of v_t.
+    """
     at = specker_peak(part)[1]
     bound = StatedBound("section 4.1.3", printed - DIGIT, printed + DIGIT)
     return [Comparison(f"peak with v_t = {1.0 / part:g} v_d", "v_t", printed, at, bound)]
