@@ -173,7 +173,7 @@ class DevicePort(Closing):
         return {**self._intake.counters, **others, "skipped": self.n_skipped}
 
     def sentences(self) -> list[str]:
-        """Sentences on what was wrong since the last call."""
+        """Return sentences on faults of the device's messages since the last call."""
         self._intake.events.flush(now_ns())
         told: list[str] = []
         for events in (self._intake.events.sentences, self._bound.events):

@@ -63,7 +63,7 @@ class BenchProgress:
 
 
 def counted(bench: str, items: Iterable[Item], n: int, console: Console | None = None) -> Iterator[Item]:
-    """The items, n of them, each told when the one before is done."""
+    """Yield the n items one by one, and report each as done when the next is requested."""
     with BenchProgress(bench, n, console) as course:
         course.begin()
         for item in items:
@@ -72,5 +72,5 @@ def counted(bench: str, items: Iterable[Item], n: int, console: Console | None =
 
 
 def duration(seconds: float) -> str:
-    """A time in a word or two."""
+    """Return a duration in words, such as minutes and seconds."""
     return f"{seconds:.0f} s" if seconds < 100.0 else f"{seconds / 60.0:.0f} min"

@@ -56,7 +56,7 @@ class LslOutlets:
 
     @property
     def names(self) -> list[str]:
-        """Names of the streams that exist."""
+        """Names of the outlets that are open."""
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: ReceivedFrame) -> None:

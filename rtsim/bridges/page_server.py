@@ -65,7 +65,7 @@ class Showing:
         self.over = False
 
     def turn(self) -> None:
-        """Take what has come, and wake the viewers."""
+        """Take what has arrived, and wake the threads of the viewers."""
         with self.news:
             change, _ = self.feed.take()
             self.n_layout += change is not Change.NOTHING
@@ -80,7 +80,7 @@ class Showing:
 
 
 class Viewer:
-    """What has been sent to one viewer."""
+    """What was already sent to one viewer of the page."""
 
     def __init__(self, showing: Showing, panels: list[int]) -> None:
         self._showing, self._panels = showing, panels

@@ -55,7 +55,7 @@ def bound_in_words(what: str) -> str:
 
 
 def quoted(what: str) -> str:
-    """The word that a schema's message quotes."""
+    """Return the word in quotation marks in a schema's message."""
     found = re.search(r"[`']([^`']*)[`']", what)
     return found.group(1) if found else ""
 

@@ -78,7 +78,7 @@ class DeafPort:
 
 
 def never() -> bool:
-    """Always False: no end of torque is requested."""
+    """Return False: a watch that never requests the end of torque."""
     return False
 
 

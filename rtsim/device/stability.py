@@ -45,7 +45,7 @@ class Path(NamedTuple):
 
 
 def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
-    """The controller's spring and the device's own."""
+    """Return the springs whose stability matters: the controller's, and the device's own."""
     tick_s, m, a = 1.0 / spec.exchange.rate_hz, device.mechanics, device.actuator
     free = spec.exchange.mode == "free"
     late = (FREE_TICKS * max(tick_s, 1.0 / device.tick_hz)) if free else 0.0

@@ -32,7 +32,7 @@ class Delays:
         self._began_ns = 0
 
     def note(self, t_sent: int, t_arrived: int) -> None:
-        """A command that was sent and came [ns], each on its own clock."""
+        """Note when a command was sent and when it arrived [ns], each on the clock of its side."""
         if self._one_clock:
             return
         if t_arrived - self._began_ns > WINDOW_NS:

@@ -38,7 +38,7 @@ KEYS = frozenset({
 
 
 class AnonymousCopy(NamedTuple):
-    """What was taken out.
+    """Counts of what was removed from a copy of a recording without names.
 
     n_text : texts that were left out or replaced, by what they were; n_bad : messages left out that could not
     be decoded; prefixes : of marker names, that were replaced; note : on a tail that is cut, else ""

@@ -45,7 +45,7 @@ def inline(value: Any) -> str:
 
 
 def word(key: str) -> str:
-    """A key, bare where it may be."""
+    """Return a key of a TOML file, without quotation marks where that is permitted."""
     return key if BARE.fullmatch(key) else text(key)
 
 

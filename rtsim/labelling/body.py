@@ -96,7 +96,7 @@ class SegmentShape(NamedTuple):
 
     @property
     def off_most(self) -> float:
-        """How far a marker may be off [m]."""
+        """Largest distance of a marker from its place on the segment that is accepted [m]."""
         extent = float(np.linalg.norm(np.ptp(self.local, axis=0)))
         return self.part * (min(OFF_MOST, OFF + PART * extent) + self.loose)
 
@@ -107,7 +107,7 @@ class SegmentShape(NamedTuple):
 
     @property
     def off_part(self) -> float:
-        """The part of a distance that it may be off for soft tissue."""
+        """Relative error of a distance between markers that soft tissue may cause [1]."""
         return self.part * PART
 
     @property

@@ -67,7 +67,7 @@ class _RunningSearch:
 
 
 class Labeller:
-    """Follows one person's markers in clouds of points.
+    """Follows the markers of one person among points without names.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Labeller:
             self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
-        """(n_marker,) - which have a name that is not certain."""
+        """(n_marker,) - markers whose name is not certain."""
         return np.isfinite(markers[:, 0]) & self._followed & ~self.certainty.certain
 
     def _lose(self) -> None:

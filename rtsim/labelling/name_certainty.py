@@ -26,7 +26,7 @@ FAR_M = 0.012
 
 
 class Judged(NamedTuple):
-    """Judgement of names.
+    """Markers whose names are in question after a frame.
 
     exchanged, gone : markers for which another point fits better, and that are not where they must be
     """
@@ -36,7 +36,7 @@ class Judged(NamedTuple):
 
 
 class NameCertainty:
-    """What speaks for each marker's name.
+    """How certain the name of each marker is.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class Hypotheses(NamedTuple):
     costs: Array
 
     def chosen(self, rows: Indices) -> Hypotheses:
-        """The hypotheses of these rows."""
+        """Return the hypotheses of the chosen rows."""
         return Hypotheses(self.points[rows], self.rotations[rows], self.origins[rows], self.costs[rows])
 
 
@@ -68,7 +68,7 @@ class SegmentHypotheses(NamedTuple):
     costs: Array
 
     def chosen(self, rows: Indices) -> SegmentHypotheses:
-        """The hypotheses of these rows."""
+        """Return the hypotheses of the chosen rows."""
         return SegmentHypotheses(self.beside[rows], self.points[rows], self.rotations[rows],
                                  self.origins[rows], self.costs[rows])  # fmt: skip
 

@@ -32,7 +32,7 @@ FORBIDDEN = 1e6
 
 
 class PairedPoints(NamedTuple):
-    """Pairs of rows and columns that belong together."""
+    """Pairs of a place and a point, as rows and columns of a matrix of distances."""
 
     rows: Indices
     columns: Indices

@@ -266,7 +266,7 @@ def not_taken(command: Command, takes: Sequence[str]) -> str:
 
 @contextmanager
 def counting_collections(counters: Counter[str]) -> Iterator[None]:
-    """Within, every garbage collection is counted as `collected`."""
+    """Count every garbage collection during the `with` block in `counters`, as `collected`."""
 
     def count(phase: str, _: dict) -> None:
         counters["collected"] += phase == "start"

@@ -208,7 +208,7 @@ class FootStride:
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
-        """The phase at a time, this long after the previous one [s]."""
+        """Advance the phase to a time, this long after the previous one [s]."""
         if self._is_known:
             self._total += passed_s / self.length
         self._tell(time)
@@ -274,7 +274,7 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """An event that is known already was at another time, by a better witness; time : now [s]"""
+        """Correct the time of an event that is known already, by a more reliable source; time : now [s]"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
@@ -392,6 +392,8 @@ class GaitPhase:
 
 
 def falling(x: float, ends: tuple[float, float]) -> float:
-    """1 up to the first end, 0 from the second on, straight between."""
+    """Return 1 up to the first end, 0 from the second end on, and a value on the straight line
+    between them.
+    """
     low, high = ends
     return min(1.0, max(0.0, (high - x) / (high - low)))

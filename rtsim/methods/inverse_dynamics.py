@@ -104,16 +104,16 @@ class InverseDynamics:
         self._run(q, v, v_dot)
 
     def moment_deviation(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) N m - of `moment`, a view."""
+        """(n_joint, 3) - standard deviations of `moment` [N m], a view."""
         return self.deviations.moment[:, FRAMES[frame]]
 
     def force_deviation(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) N - of `force`, a view."""
+        """(n_joint, 3) - standard deviations of `force` [N], a view."""
         return self.deviations.force[:, FRAMES[frame]]
 
     @property
     def residual_share_deviation(self) -> Array:
-        """(2, 3) - of `residual_share` [m, 1]."""
+        """(2, 3) - standard deviations of `residual_share` [m, 1]."""
         return self.deviations.residual / self.weight
 
     def deviate(self) -> None:
@@ -153,7 +153,7 @@ class InverseDynamics:
 
     @property
     def angle_rate(self) -> Array:
-        """(n_joint, 3) rad/s - of the joint angles."""
+        """(n_joint, 3) - rates of the joint angles [rad/s]."""
         return self.results.angle_rate
 
     @property
@@ -176,7 +176,7 @@ class InverseDynamics:
 
     @property
     def residual_share(self) -> Array:
-        """(2, 3) - the same in parts of the person's weight [m, 1]."""
+        """(2, 3) - residual at the root, moment and force, divided by the person's weight [m, 1]."""
         return self.results.residual_share
 
 

@@ -64,7 +64,9 @@ class ForwardDistance:
         self._time, self._speed = math.nan, 0.0
 
     def add(self, time: float, speed: float) -> float:
-        """A speed along it at a time [m/s, s]; how far that is."""
+        """Take the speed along the direction that the pelvis faces at a time [m/s, s]; return the distance
+        covered so far [m].
+        """
         step = time - self._time
         if 0.0 < step <= LONGEST_S:
             self.far += 0.5 * step * (self._speed + speed)

@@ -107,7 +107,7 @@ def image(key: str, value: Any) -> Any:
 
 
 def flipped(x: float) -> float:
-    """The negated number, without negative zero."""
+    """Return the negative of a number, without negative zero."""
     return 0.0 - x
 
 
@@ -147,7 +147,7 @@ def renamed(model: Table, sided: set[str], suffix: str) -> Table:
 
 
 def named(row: Table, suffix: str) -> Table:
-    """A record under the name of a side."""
+    """Return a record whose name has the suffix of a side."""
     return {**row, "name": row["name"] + suffix}
 
 

@@ -31,7 +31,7 @@ def load_model(name: str, note: Note | None = None) -> ModelSpec:
 
 
 def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
-    """The model of a name that a file of another model may give.
+    """Return a model by name or file, also where the file of another model names it.
 
     through : the files that lead here, by the key that names the next one; none leads to another of its kind
     """

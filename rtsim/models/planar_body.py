@@ -115,7 +115,7 @@ BODIES = body_keys()
 
 
 def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
-    """The body of a person; sex : male or female."""
+    """Return the planar body of a person; sex : male or female."""
     people = load_inertia_table()
     if sex not in CERVICALE_MM:
         raise ConfigError(f"{sex!r} is no sex of the table", where="--sex", allowed=", ".join(CERVICALE_MM))
@@ -268,5 +268,5 @@ def together(pieces: list[MassShare]) -> MassShare:
 
 
 def rounded(value: float) -> float:
-    """A number rounded to a thousandth."""
+    """Return a number rounded to a thousandth."""
     return round(float(value), 3)

@@ -12,7 +12,7 @@ from rtsim.subjects.subject import Subject
 
 
 class TrackedModel(NamedTuple):
-    """Who is followed.
+    """The person, or the model with its own markers, that a run follows.
 
     title : "the subject NAME" or "the model NAME"; kind : "subject" or "model"
     names : its markers, in the order in which they are followed
@@ -35,7 +35,7 @@ class TrackedModel(NamedTuple):
 
 
 def tracked_person(subject: Subject) -> TrackedModel:
-    """A person as who is followed."""
+    """Return a person as the one that a run follows."""
     return TrackedModel(
         title=f"the subject {subject.name}",
         kind="subject",
@@ -49,7 +49,7 @@ def tracked_person(subject: Subject) -> TrackedModel:
 
 
 def tracked_model(model: Model) -> TrackedModel:
-    """A model that brings its own markers as who is followed."""
+    """Return a model that brings its own markers as the one that a run follows."""
     return TrackedModel(
         title=f"the model {model.name}",
         kind="model",

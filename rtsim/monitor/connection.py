@@ -34,7 +34,7 @@ class FrameWatch:
         self._heard_at_wall = 0.0
 
     def hear(self, now: float) -> None:
-        """A frame came, at a monotonic time [s]."""
+        """Note that a frame came at a monotonic time [s]."""
         self._heard = now
         self._heard_at_wall = time.time()
 

@@ -95,7 +95,7 @@ class ToolBar(QWidget):
         self.freeze.setShortcut(QKeySequence("" if EMERGENCY in commands else "Space"))
 
     def offer_methods(self, methods: Sequence[str]) -> None:
-        """Buttons of the methods that the run has."""
+        """Show a button for each method of the run."""
         if list(methods) == list(self.methods):
             return
         row = self.method_group.layout()
@@ -118,7 +118,7 @@ class ToolBar(QWidget):
             button.setEnabled(not busy)
 
     def show_holding(self, holds: bool, busy: bool) -> None:
-        """Offer what a simulation that holds, or runs, can do next."""
+        """Show the buttons that fit a simulation which is paused, or which runs."""
         self._holds = holds
         self.hold.setText("Resume" if holds else "Pause")
         for button in (self.hold, self.step, self.restart, self.reset):

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class Flow(QLayout):
-    """Left to right, then the next line.
+    """A layout that puts widgets from left to right, and continues on the next line.
 
     Parameters
     ----------

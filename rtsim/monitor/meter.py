@@ -82,11 +82,11 @@ class Meter:
         return 1e9 * (len(times) - 1) / float(times[-1] - times[0])
 
     def latency_inside(self) -> Latency:
-        """From receipt to publication, on the estimator's clock."""
+        """Time from receipt to publication, on the estimator's clock."""
         return _latency(self._held(self._inside))
 
     def latency_whole(self) -> Latency:
-        """From capture to arrival here; unknown when the source runs on another clock."""
+        """Time from capture to arrival at this window; unknown when the source runs on another clock."""
         return _latency(self._held(self._whole))
 
     def _held(self, ring: NDArray[Any]) -> NDArray[Any]:

@@ -63,7 +63,7 @@ class Chip(QFrame):
 
 
 class StatusStrip(QFrame):
-    """Refreshed a few times per second: slow enough to be read."""
+    """The strip of status values, which is refreshed a few times per second so that it can be read."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -56,7 +56,9 @@ class StatusWords(NamedTuple):
 
 
 def figures_of(feed: Feed) -> dict[str, StatusWords]:
-    """Texts of CHIPS; those of a silent sender are not shown as if they were new."""
+    """Return the texts for the values of the status strip, by name; those of a silent sender are not shown as
+    if they were new.
+    """
     meter, counters = feed.meter, feed.counters()
     connection = feed.connection()
     lost, skipped = counters["lost"], counters["skipped"]

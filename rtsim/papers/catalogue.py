@@ -21,7 +21,7 @@ def paper_numbers() -> list[str]:
 
 
 def publication_of(number: str) -> Publication:
-    """The paper with a number."""
+    """Return authors, title and reference of the paper with this number."""
     found: Publication = import_module(f"{rtsim.papers.__name__}.{FOLDER}{number}").PUBLICATION
     return found
 

@@ -70,7 +70,7 @@ def folded(text: str) -> list[str]:
 
 
 def cells_of(row: Comparison) -> tuple[str, ...]:
-    """A row as texts."""
+    """Return a row as texts."""
     held = {True: "yes", False: "NO", None: ""}[row.is_held]
     return (row.quantity, row.unit, number(row.paper), number(row.ours), bound_in_words(row.bound), held)
 
@@ -85,7 +85,7 @@ def number(value: float | str | None) -> str:
 
 
 def bound_in_words(bound: StatedBound | None) -> str:
-    """A bound such as "at most 4"."""
+    """Return a bound in words, such as "at most 4"."""
     if bound is None:
         return "-"
     if bound.low == bound.high:

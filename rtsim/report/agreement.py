@@ -86,12 +86,12 @@ def rows_of(
 
 
 def finite(found: Agreement) -> dict[str, float | None]:
-    """Numbers by name; None in place of NaN."""
+    """Return the numbers by name, with None in place of NaN."""
     return {name: value if math.isfinite(value) else None for name, value in found._asdict().items()}
 
 
 def in_words(told: Mapping[str, Any]) -> str:
-    """The tables for people, one for each field and choice."""
+    """Return the tables as text, one for each field and choice."""
     cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
     lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"]
     if any(row["entry"].split()[-1:] == [axis] for row in told["rows"] for axis in ANATOMICAL.values()):

@@ -58,7 +58,7 @@ def arms_at(
 def arms_along(
     arms: MomentArms, angle: str, rows: list[int], swept: dict[str, list[SweepPoint]], as_json: bool
 ) -> str:
-    """Chosen muscles about one angle, value by value."""
+    """Return a table of moment arms of the chosen muscles about one angle, value by value."""
     model = arms.model
     names = [model.names.muscles[m] for m in rows]
     first = next(iter(swept.values()))
@@ -115,7 +115,7 @@ def spread(found: list[Array]) -> float:
 
 
 def plain(values: Array) -> list[float | None]:
-    """Numbers for JSON, which has no NaN."""
+    """Return numbers for JSON, with None in place of NaN."""
     return [float(v) if math.isfinite(v) else None for v in values]
 
 

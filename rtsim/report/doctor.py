@@ -82,7 +82,7 @@ def kernel_cache() -> DoctorFinding:
 
 
 def loopback() -> DoctorFinding:
-    """A check with ten frames through real sockets."""
+    """Send ten frames through real sockets on this machine, and report whether they arrive."""
     frames = MarkerFrames(np.arange(10) * 0.01, np.zeros((10, 1, 3)))
     try:
         with (

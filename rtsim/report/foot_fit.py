@@ -119,7 +119,7 @@ def _row(wide: int, name: str, *values: float | None) -> str:
 
 
 def shown(k: int, value: float) -> str:
-    """A parameter in the unit of its table."""
+    """Return a parameter as text, in the unit of the thesis' table."""
     if UNITS[k] == "m":
         return f"{MM * value:.1f} mm"
     if UNITS[k] == "rad":

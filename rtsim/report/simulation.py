@@ -110,7 +110,7 @@ def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
 
 
 def text(told: dict[str, Any]) -> str:
-    """The summary as text."""
+    """Return the summary as text."""
     lines = [
         f"{told['model']}: {told['outcome']} at {told['time_s']:.6g} s, {told['steps']} steps of "
         f"{told['step_ms']:g} ms by {told['method']} (kinks: {told['kinks']})"
@@ -136,12 +136,12 @@ def text(told: dict[str, Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time with three digits."""
+    """Return a duration with three digits."""
     return f"{seconds:.3g} s" if seconds >= 1.0 else f"{1e3 * seconds:.3g} ms"
 
 
 def start_of(start: dict[str, Any]) -> str:
-    """The start of the simulation."""
+    """Return a line on how the simulation starts."""
     if start["equilibrium"] == "none":
         return "start: the neutral pose"
     held = f", {', '.join(start['held'])} held" if start["held"] else ""
@@ -152,7 +152,7 @@ def start_of(start: dict[str, Any]) -> str:
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
-    """Elements that hold exactly, and how the start was shifted for them."""
+    """Return lines on the exact constraints, and on how the start was shifted to meet them."""
     if held is None:
         return []
     n, spare = held["constraints"], held["constraints"] - held["independent"]
@@ -175,13 +175,13 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
 
 
 def some_of(names: list[str]) -> str:
-    """The first names, and the number of others."""
+    """Return the first names, and how many more there are."""
     more = len(names) - N_NAMED
     return ", ".join(names[:N_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def steps_of(told: dict[str, Any]) -> str:
-    """Steps that were not as the others."""
+    """Return a line on steps with a large error and on split steps."""
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
     said = f"steps with a large error: {large}"
     return f"{said}; parts of steps that were split: {more} more than steps" if more > 0 else said
@@ -208,5 +208,5 @@ def number(value: float | None, scale: float = 1.0) -> str:
 
 
 def plain(value: float) -> float | None:
-    """A number for JSON, which has no NaN."""
+    """Return a number for JSON, None in place of NaN."""
     return value if math.isfinite(value) else None

@@ -89,7 +89,7 @@ class NumberTable:
         self.rows: list[tuple[str, ...]] = []
 
     def add(self, *cells: str) -> None:
-        """A row, which may end early."""
+        """Add a row, which may have fewer cells than there are columns."""
         self.rows.append(cells)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:

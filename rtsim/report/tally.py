@@ -188,7 +188,7 @@ def flagged_joints(frame: ReceivedFrame) -> list[str]:
 
 
 def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[str]:
-    """A few words on every marker that is not simply there."""
+    """Return a few words on every marker that is missing, faulty or not used in full."""
     weights, ages, partners = (one_axis(data.get(f"marker_{k}")) for k in ("weights", "gap_age", "swap_with"))
     if not len(names) == len(weights) == len(ages) == len(partners):
         return []

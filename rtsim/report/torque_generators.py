@@ -51,7 +51,7 @@ def row(fit: FittedGenerator) -> str:
 
 
 def course(fit: FittedGenerator) -> str:
-    """What the generator lacked before, and what it needs now."""
+    """Return in words what the generator lacked before the fit, and what activation it needs now."""
     assert fit.before is not None
     assert fit.after is not None
     return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
@@ -189,7 +189,7 @@ def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
 
 
 def assessed(one: Assessment) -> dict[str, Any]:
-    """An assessment as numbers."""
+    """Return an assessment as numbers for JSON."""
     return {
         "words": one.words,
         "activation": [float(one.activation.min()), float(one.activation.max())],

@@ -52,7 +52,7 @@ class Drivers:
         self.driven[self._dof] = True
 
     def go_to(self, time: float) -> None:
-        """q, v, v_dot at a time of the file [s]."""
+        """Set q, v and v_dot to a time of the file [s]."""
         found = np.array([spline_at(knots, time - self.times[0]) for knots in self._knots])
         self.q[self._q], self.v[self._dof], self.v_dot[self._dof] = found.T
 

@@ -216,7 +216,7 @@ def ways_of(statics: Statics) -> RestSlopes:
 
 
 def solve(A: Array, b: Array) -> Array:
-    """A^-1 b, the shortest where there are many."""
+    """Return the solution of A x = b, the shortest one where there are many."""
     try:
         return np.asarray(np.linalg.solve(A, b))
     except np.linalg.LinAlgError:

@@ -37,7 +37,7 @@ class Met(NamedTuple):
 
 
 class StartShift(NamedTuple):
-    """Change of the coordinates at the start."""
+    """How far coordinates were moved at the start of a simulation."""
 
     gap: Array  # (n_row,) - before [m]
     turned: float  # [rad]
@@ -139,7 +139,7 @@ def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
 
 
 def named_speeds(simulator: ModelState) -> list[int]:
-    """Dofs whose speeds the settings name."""
+    """Return the dofs whose speeds the settings of the simulation name."""
     model, settings = simulator.model, simulator.settings
     found = [int(model.coordinates.dof[model.coordinates.names.index(name)]) for name in settings.speeds]
     for table, joints in (

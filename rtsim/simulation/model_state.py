@@ -97,7 +97,7 @@ class ModelState:
         return self.start_time + self.n_step * self.options.step
 
     def trace(self, n_row: int) -> Trace:
-        """Room for n_row rows of results."""
+        """Return an empty trace with room for n_row rows of results."""
         return new_trace(self.simulation, n_row, len(self.q), len(self.v))
 
     def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:

@@ -102,7 +102,7 @@ def strongest(results: Results) -> list[str]:
 
 
 def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, Array]:
-    """Title with unit, and values of the abscissa."""
+    """Return the title with unit, and the values, of the abscissa."""
     m = simulator.model
     if not over:
         return "time [s]", done.times

@@ -53,7 +53,7 @@ class SimulatedQuantities:
                    meaning="estimated error of the steps since the frame before")  # fmt: skip
 
     def report(self, row: int = 0) -> None:
-        """The quantities of a row, at whose state the pose is."""
+        """Update the quantities to a row of the trace; the pose has to be that of the row."""
         for out, source, index in self._chosen:
             out[...] = source[row][index]
         self._depths[:] = self._trace.contact[row, :, DEPTH]

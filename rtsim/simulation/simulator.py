@@ -31,7 +31,7 @@ class Simulator(ModelState):
         self.reset()
 
     def reset(self) -> None:
-        """Back to the start that the settings ask for, at time zero."""
+        """Return to the start that the settings ask for, at time zero."""
         self.q[:], self.v[:] = self.model.q_neutral, 0.0
         self.n_step, self.equilibrium = 0, None
         if self.settings.equilibrium != "none":

@@ -63,7 +63,7 @@ class SimulatorStride:
         return int(self._counts[N_PART])
 
     def restart(self) -> None:
-        """Back to where the simulator stood when this was made."""
+        """Return to the state in which the simulator was when this object was made."""
         s = self.simulator
         s.q[:], s.v[:], s.n_step = self._start
         if s.work.inner is not None:

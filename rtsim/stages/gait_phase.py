@@ -203,7 +203,7 @@ class GaitPhases(Stage):
 
 
 def values_for(n: int) -> dict[str, np.ndarray]:
-    """Arrays for the results of this many legs, by name."""
+    """Return empty arrays for the results of this many legs, by name."""
     return {name: np.full(n, math.nan) for name in MEANINGS}
 
 
@@ -223,7 +223,7 @@ def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[
 
 
 def root_of(parent: np.ndarray, body: int) -> int:
-    """The body from which the joints lead to a body."""
+    """Return the first body of the chain of joints that leads to a body."""
     while parent[body] >= 0:
         body = int(parent[body])
     return body

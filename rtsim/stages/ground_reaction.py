@@ -126,7 +126,7 @@ class GroundReaction(Stage):
         return told
 
     def meta(self) -> dict[str, Any]:
-        """The mass of the person, for the descriptor."""
+        """Return the mass of the person for the descriptor."""
         return {"mass_kg": self.person.mass, "stature_m": self.person.stature}
 
 

@@ -124,7 +124,7 @@ class PersonLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """The mass of the person, and how much of it the model has."""
+        """Return the mass of the person, and the share of it that the model has, for the descriptor."""
         person = {"mass_kg": self.person.mass, "stature_m": self.person.stature}
         return {**person, "model_mass_kg": self.dynamics.mass}
 
@@ -235,7 +235,7 @@ class ModelLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """The mass of the model, for the descriptor."""
+        """Return the mass of the model for the descriptor."""
         return {"mass_kg": self.mass}
 
 

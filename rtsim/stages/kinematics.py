@@ -339,7 +339,7 @@ class Kinematics(Stage):
         return {**described, "marker_weights": dict(following.markers), "coordinate_weights": weights}
 
     def gauges(self) -> dict[str, float]:
-        """The marker RMS over the run as a gauge."""
+        """Return the marker RMS over the run for the telemetry."""
         if not self._n_square:
             return {}
         return {"marker_rms_mm": 1e3 * math.sqrt(self._square_sum / self._n_square)}

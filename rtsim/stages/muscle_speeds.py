@@ -48,7 +48,7 @@ class MuscleSpeeds(Stage):
         return FINE
 
     def report(self) -> None:
-        """Deviations where the covariance of the pose is new."""
+        """Publish standard deviations of the speeds whenever the covariance of the pose was computed anew."""
         found, of_rates = self._estimator.deviations, self.motion.deviations
         if found is None or of_rates is None:
             return

@@ -44,7 +44,7 @@ class MuscleLengths(Stage):
             arms.measure()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Lengths and arms at the newest pose."""
+        """Compute lengths and moment arms at the newest pose."""
         self.n_frame += 1
         if self.kinematics.admitted and self.arms.measure():
             failed = [f"{name} ({why})" for name, why in self.arms.failures()]

@@ -116,7 +116,7 @@ class FootLoads(AppliedLoads):
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """1 for the plates that a foot bears."""
+        """Return 1 for each plate that a foot bears, 0 for the others."""
         return np.asarray(self._share[:, bearer] == BEARS, float)
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
@@ -209,7 +209,7 @@ class FootLoads(AppliedLoads):
         return [name for segment in segments for name in segment.markers_mm if name not in labels]
 
     def size_bearing(self) -> None:
-        """Size the arrays for the feet."""
+        """Allocate the arrays for the feet."""
         n, force, moment = len(self._status), self._force[0], self._moment[0]
         self._share, self._state, self._rules = (
             np.zeros((n, 2), np.int64),

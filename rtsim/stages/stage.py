@@ -22,7 +22,7 @@ SAY_EVERY = 500
 
 
 class StageOutcome(NamedTuple):
-    """Outcome of a stage for one frame.
+    """Result of a stage for one frame, without its quantities.
 
     status : bits; iterations, residual : of a solver; told : whether the frame is to be published
     failure : why the run cannot go on, in words; empty where it can
@@ -119,7 +119,7 @@ class Stage:
         return {}
 
     def status_text(self) -> str:
-        """How it stands, in a few words, for the command `status`."""
+        """Return the state of the stage in a few words, for the command `status`."""
         return ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:

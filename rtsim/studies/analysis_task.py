@@ -60,7 +60,7 @@ SOURCES = ("source", "static", "forces", "subject", "ik_setup", "measures", "lab
 
 
 class AnalysisTask:
-    """Runs over recordings (rtsim/studies/task)."""
+    """Runs over recordings as the cases of a study."""
 
     def __init__(self, spec: StudySpec, folder: str) -> None:
         assert spec.analyse is not None
@@ -201,7 +201,7 @@ def part_of_trial(trial: MarkerTrial, what: StudyInput, seed: int) -> MarkerTria
 
 
 def solved(run: RunConfig, ready: Ready) -> Results:
-    """The results of a run; ConfigError where nothing came of it."""
+    """Return the results of a run; ConfigError where no frame has a usable result."""
     kept = KeptResults()
     loop = Loop(ready.open_source(lambda n_done: None), ready.stages, kept, meta_of(run, ready.notes))
     loop.run()

@@ -58,7 +58,7 @@ def with_values(
     parameters: Sequence[StudyParameter],
     values: Sequence[Any],
 ) -> dict[str, Any]:
-    """The tables that a case changes, with its values."""
+    """Return the tables of a case, with its values written into them."""
     changed: dict[str, Any] = {}
     for parameter, places, value in zip(parameters, keys, values, strict=True):
         for place in places:
@@ -90,7 +90,7 @@ def placed(value: Any, folder: str) -> Any:
 
 
 def checked_subject(tables: dict[str, Any]) -> Subject:
-    """The person of some tables; ConfigError for what no person has."""
+    """Return the subject with the changes of a case; ConfigError for values that no person has."""
     subject = check_record(tables, Subject, "subject")
     try:
         check_person(subject)

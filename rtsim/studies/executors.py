@@ -20,7 +20,7 @@ CONNECT_S = 10.0
 
 
 class HereExecutor(Executor):
-    """Solves in this process, while it is asked to."""
+    """An executor that runs functions at once in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Run the function at once and return its finished result; a request to end is raised here."""

@@ -23,7 +23,7 @@ from rtsim.studies.outcome import FigureColumns
 
 
 class FitTask:
-    """Fits (rtsim/studies/task)."""
+    """Fits as the cases of a study."""
 
     groups: tuple[str, ...] = ()
 

@@ -61,7 +61,7 @@ def near(word: str, at: Any) -> str:
 
 
 def value_at(tables: Any, steps: Sequence[Step]) -> Any:
-    """What stands at a place."""
+    """Return the value at a place in nested tables."""
     for step in steps:
         tables = tables[step]
     return tables

@@ -38,7 +38,7 @@ class StudyPlan(NamedTuple):
     digest: str
 
     def seed(self, case: int) -> int:
-        """The seed of a case, another one in each."""
+        """Return the seed of a case, a different one for each."""
         return int(np.random.SeedSequence([self.spec.seed, case]).generate_state(1)[0])
 
 

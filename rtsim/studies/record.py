@@ -19,7 +19,7 @@ def is_study(folder: Path) -> bool:
 
 
 class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a study's folder says of it."""
+    """The description of a study in its folder."""
 
     hash: str
     name: str

@@ -29,7 +29,7 @@ from streams.addresses import is_stream
 
 
 class SimulationTask:
-    """Simulations (rtsim/studies/task)."""
+    """Simulations as the cases of a study."""
 
     def __init__(self, spec: StudySpec, folder: str) -> None:
         assert spec.simulate is not None

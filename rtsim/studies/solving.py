@@ -42,7 +42,7 @@ class StudyChangedError(ConfigError):
 
 
 class SolvedCase(NamedTuple):
-    """A case that is done.
+    """A case of a study that was solved, or the reason why it was not.
 
     number : from 0; numbers : (n_result,), NaN where there is none; units : of them, () where none is known
     curves : (n_curve, n_point) or None; seconds : that it took; versions : of what solved it
@@ -140,7 +140,7 @@ def is_of_schema(error: ConfigError) -> bool:
 
 @cache
 def versions_here() -> str:
-    """Versions of what numbers follow from."""
+    """Return the versions of rtsim and of the libraries that numbers depend on."""
     return ", ".join(f"{name} {version_of(name)}" for name in PACKAGES)
 
 

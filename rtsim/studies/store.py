@@ -80,7 +80,7 @@ class StudyStore:
         return dict(sorted(found.items()))
 
     def parts(self) -> list[Path]:
-        """The files of rows."""
+        """Return the paths of all files of rows."""
         return sorted((self.folder / PARTS).glob("*.npz"))
 
     def add(self, rows: Sequence[SolvedCase], shard: str) -> Path:

@@ -195,7 +195,7 @@ def left_out(n: int, n_left_out: int, what: str) -> list[str]:
 
 
 def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
-    """The longest bar first."""
+    """Return the bars, the longest one first."""
     return tuple(sorted(bars, key=lambda bar: -abs(bar.stop - bar.start) if bar.stop == bar.stop else 0.0))
 
 
@@ -219,7 +219,7 @@ def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
 
 
 def text_of(level: object) -> str:
-    """A level in words."""
+    """Return a level of a parameter in words."""
     return f"{level:.4g}" if isinstance(level, float) else str(level)
 
 

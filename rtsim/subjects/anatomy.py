@@ -67,7 +67,7 @@ class Anatomy:
             self.measure(bodies, subject)
 
     def measure(self, bodies: list[str], subject: Subject) -> None:
-        """Segments, axes and landmarks of a subject."""
+        """Store segments, axes and landmarks of a subject."""
         if list(subject.segments) != bodies:  # markers are counted segment by segment
             raise ConfigError(
                 f"the segments are {', '.join(subject.segments)}",

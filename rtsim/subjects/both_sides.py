@@ -109,7 +109,7 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
 
 
 def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """Angles about z, x and y, seen in the mirror."""
+    """Return angles about z, x and y as they are in the mirror image of the other side."""
     return None if angles is None else (angles[0], 0.0 - angles[1], 0.0 - angles[2])
 
 

@@ -47,7 +47,7 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
 def knee_offset(
     measures: Mapping[str, float], label_side: str, knee_width_mm: float | None, where: str
 ) -> float:
-    """The `centre_offset` of the knee [m]."""
+    """Return the distance of the knee centre from the lateral marker, as `centre_offset` has it [m]."""
     return centre_offset(measures, label_side, "knee", knee_width_mm, where)
 
 

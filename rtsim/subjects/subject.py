@@ -78,7 +78,7 @@ class Subject(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def kind_of_segment(name: str) -> str:
-    """The name without its side: thigh of thigh_l."""
+    """Return the kind of a segment, its name without the side, such as thigh of thigh_l."""
     return name[:-2] if name.endswith(tuple(SUFFIXES.values())) else name
 
 

@@ -47,7 +47,7 @@ class Bayesian(Trials):
         return left if left > 0 else self._together
 
     def ask(self) -> Array:
-        """(1, n) - the next setting; more may be requested before its cost is known."""
+        """(1, n) - the next setting to try; more may be requested before its cost is known."""
         at_first = self._n_asked < len(self._first)
         point = self._first[self._n_asked] if at_first else self._most_promising()
         self._n_asked += 1
@@ -55,7 +55,7 @@ class Bayesian(Trials):
         return point[None, :].copy()
 
     def tell(self, points: Array, costs: Array) -> None:
-        """The cost (1,) of a setting (1, n)."""
+        """Take in the cost (1,) of a setting (1, n)."""
         super().tell(points, costs)
         del self._asked[:1]
 

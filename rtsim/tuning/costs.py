@@ -29,7 +29,7 @@ class FieldEntry(NamedTuple):
     entry: int
 
     def read(self, data: Buffers) -> float:
-        """The entry's value in a frame."""
+        """Return the entry's value in a frame."""
         return float(np.frombuffer(data[self.field])[self.entry])
 
 

@@ -41,7 +41,7 @@ class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
 
     @property
     def n_tried(self) -> int:
-        """Settings that were tried, both of a comparison counted."""
+        """Number of settings that were tried; a comparison counts as two."""
         return sum(len(trial.settings) for trial in self.trials)
 
 

@@ -53,7 +53,7 @@ class RunCost(NamedTuple):
 
 
 class Controlled(Protocol):
-    """Preparations of a loop before it runs."""
+    """Interface of a function that gives a setting to a loop before it runs."""
 
     def __call__(self, loop: Loop, setting: Mapping[str, float]) -> None: ...
 
@@ -111,7 +111,7 @@ class OfflineRuns:
         return RunCost(output.cost.cost)
 
     def collector(self, session: Session) -> CycleCost:
-        """The collector of the cost of a run."""
+        """Return the object that computes the cost of a run from its frames."""
         return CycleCost(self.tuning, session.fields, self._t_settled)
 
 
@@ -127,7 +127,7 @@ class Measuring:
         self.cost: CycleCost | None = None
 
     def announce(self, session: Session) -> None:
-        """The fields of the frames that follow."""
+        """Take the descriptor of the results, with the fields of the frames that follow."""
         self.cost = self._runs.collector(session)
 
     def send(self, message: AnyMessage) -> None:
@@ -182,7 +182,7 @@ class Pool:
         self._executor.shutdown(wait=kind is None, cancel_futures=True)
 
     def costs(self, asked: Sequence[RunRequest]) -> Iterator[RunCost]:
-        """Costs of these runs, in their order."""
+        """Yield the costs of these runs in their order."""
         return self.each(OfflineRuns.cost, asked)
 
     def each(self, task: Callable[[OfflineRuns, Item], Done], items: Sequence[Item]) -> Iterator[Done]:

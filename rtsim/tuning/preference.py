@@ -96,7 +96,7 @@ class Preference:
 
     @property
     def at_once(self) -> int:
-        """One comparison at a time."""
+        """Number of proposals at a time: one comparison."""
         return 1
 
     def ask(self) -> Array:

@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
         return (values - self.low) / (self.high - self.low)
 
     def words(self, setting: Mapping[str, float]) -> str:
-        """A setting as text."""
+        """Return a setting as text."""
         return ", ".join(f"{name} {setting[name]:.4g}" for name in self.names)
 
 

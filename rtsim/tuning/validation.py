@@ -41,7 +41,7 @@ class Effect(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The effect on one line."""
+        """Return the effect as one line of text."""
         first, second = self.pair
         found = f"{self.difference:+.4g} ({self.low:+.4g} to {self.high:+.4g}), {self.share:+.1f} %"
         told = found if self.distinguishable else f"not distinguishable ({found})"
@@ -49,7 +49,7 @@ class Effect(NamedTuple):
 
 
 def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> list[tuple[str, ...]]:
-    """For each block, the conditions in the order of its trials."""
+    """Return the conditions of each block in the order of its trials."""
     rng = np.random.default_rng(seed)
     halves = [tuple(conditions[k] for k in rng.permutation(len(conditions))) for _ in range(n_block)]
     return [(*half, *half[::-1]) for half in halves]
@@ -70,7 +70,7 @@ def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -
 
 
 def effect_of(pair: tuple[str, str], first: Array, second: Array) -> Effect:
-    """Effect and interval of paired costs, each (n_block,)."""
+    """Return the mean difference of paired costs, each (n_block,), with its interval."""
     from scipy.stats import t
 
     differences = first - second

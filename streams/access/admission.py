@@ -27,7 +27,7 @@ class Admission:
         self._closed_until_ns = 0
 
     def pause(self) -> None:
-        """Admit no connections for a while."""
+        """Refuse all connections for a while."""
         self._closed_until_ns = now_ns() + PENALTY_NS
 
     def answer(self) -> None:

@@ -95,7 +95,7 @@ def inode_of(fd: int) -> int:
 
 
 def n_unread(wire: socket.socket) -> int:
-    """Number of the received bytes that libzmq has not taken yet."""
+    """Return the number of bytes that were received and that libzmq has not read yet."""
     import fcntl
     import termios
 

@@ -29,7 +29,7 @@ class SessionPace:
         self._paid_ns = self._begun_ns = 0  # until when the sessions so far are paid for; the newest
 
     def begin(self, now_ns: int) -> None:
-        """A session begins."""
+        """Note that a session begins now."""
         self._paid_ns, self._begun_ns = max(self._paid_ns, now_ns) + STEP_NS, now_ns
 
     def allows(self, now_ns: int) -> bool:
@@ -44,7 +44,8 @@ class SessionPace:
 class RowsByName:
     """Rearranges the rows of frames with one description of markers into the order of another description.
 
-    before : of the frames; after : of the rows that are wanted. Where a name occurs twice, the second row with it stays the second.
+    before : of the frames; after : of the rows that are wanted. Where a name occurs twice, the second row with
+    it stays the second.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ enough frames yet."""
 
 
 class Relay:
-    """One capture system to one publisher.
+    """Relays one capture system: publishes its frames as our streams.
 
     Parameters
     ----------

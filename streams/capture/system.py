@@ -130,7 +130,7 @@ FOLDERS = [str(Path(__file__).parent / "systems")]
 
 @cache
 def systems() -> Mapping[str, CaptureSystem]:
-    """Scheme -> system, of all modules in the folder, by name."""
+    """Return all capture systems by their scheme, from the modules in the folder."""
     names = sorted(module.name for module in pkgutil.iter_modules(FOLDERS))
     found = [import_module(f"streams.capture.systems.{name}").SYSTEM for name in names]
     return {system.scheme: system for system in found}

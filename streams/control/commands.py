@@ -42,7 +42,7 @@ Handler = Callable[[Command], tuple[bool, str]]
 
 
 class CommandRights(Protocol):
-    """Who may do what."""
+    """Rights: which commands a user may give."""
 
     @property
     def free(self) -> Collection[str]:

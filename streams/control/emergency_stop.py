@@ -49,7 +49,7 @@ def stop_address(control: str) -> str:
 
 
 class StopEndpoint(Closing):
-    """Hears stops in a thread of its own.
+    """Listens for emergency stops in a thread of its own.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class StopEndpoint(Closing):
         self._thread.start()
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop listening for emergency stops."""
         self._over = True
         self._thread.join()
 

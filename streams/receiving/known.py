@@ -133,11 +133,11 @@ class KnownSessions:
         return len(self._by_id)
 
     def of(self, session_id: str) -> KnownSession | None:
-        """The session of that id."""
+        """Return the session with this id."""
         return self._by_id.get(session_id)
 
     def described(self, payload: bytes) -> KnownSession | None:
-        """The session whose descriptor came as just these bytes."""
+        """Return the session whose descriptor arrived as exactly these bytes."""
         return next((known for known in self._by_id.values() if known.payload == payload), None)
 
     def may_know(self, payload: bytes) -> bool:

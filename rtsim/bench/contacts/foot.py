@@ -83,7 +83,7 @@ def repeat_derivatives(model, motion, work, with_parameters, n):
 
 
 def run() -> list[BenchFigure]:
-    """All figures."""
+    """Return all figures of this bench."""
     step = rolled_step()
     say("foot: contacts")
     figures = contact_figures(step)

@@ -54,7 +54,7 @@ LOOSE = 0.01
 
 
 class BestFit(NamedTuple):
-    """The best of some searches."""
+    """The best result of several searches, and the time of each."""
 
     parameters: Array
     seconds: float  # median of the searches

@@ -132,7 +132,7 @@ def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = N
 
 
 def times(trace: Trace, step: float) -> Array:
-    """(n_row,) - of the rows of a whole run [s]."""
+    """(n_row,) - times of the rows of a whole run [s]."""
     return step * np.arange(float(len(trace.q)))
 
 

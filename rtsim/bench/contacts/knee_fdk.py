@@ -69,7 +69,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchFigure]:
-    """Figures of one recording."""
+    """Return the figures of one recording, or of the walker."""
     say(f"knee-fdk: {name}")
     timed = balanced(of)
     pressed = np.linalg.norm(timed.results.fields["joint_point_forces"], axis=2).sum(axis=1)

@@ -91,7 +91,7 @@ def left_at_root(results: Results) -> list[BenchFigure]:
 
 
 def generalized_force(results: Results, name: str) -> NDArray[np.float64]:
-    """(n,) - of a coordinate, whichever field has it [N, N m]."""
+    """(n,) - generalized force of a coordinate, from whichever field of the results contains it [N, N m]."""
     labels = {field.name: field.labels for field in results.session.fields}
     field = next(f for f in ("coordinate_moments", "coordinate_forces") if name in labels[f])
     return np.asarray(results.fields[field][:, labels[field].index(name)])

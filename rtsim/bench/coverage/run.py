@@ -60,7 +60,7 @@ def new_tally(n: int) -> CoverageCount:
 
 
 def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
-    """Figures of this many walkers."""
+    """Return the figures of this many random walkers."""
     tallies, names = count(n_walker, seed)
     return figures_of(tallies, names)
 

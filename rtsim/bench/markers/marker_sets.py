@@ -199,7 +199,7 @@ def with_fewer(
 
 
 def bare(trial: MarkerTrial) -> MarkerTrial:
-    """A trial without the markers that Plug-in Gait has not."""
+    """Return the trial without the markers that Plug-in Gait does not have."""
     kept = [k for k, name in enumerate(trial.names) if name not in LACKING]
     positions = np.ascontiguousarray(trial.positions[:, kept])
     return trial._replace(names=tuple(trial.names[k] for k in kept), positions=positions)

@@ -124,7 +124,7 @@ def timed_deviations(
 def figures_of(
     method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
 ) -> list[BenchFigure]:
-    """The figures of one method, the kernel alone."""
+    """Return the figures of one method for the kernel alone."""
     us = 1e-3 * np.array(durations)
     return [
         *time_figures("", method, us),

@@ -91,7 +91,7 @@ def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, SolvedTrial,
 
 
 def solved(trial: MarkerTrial, subject: Subject, method: str) -> SolvedTrial:
-    """Coordinates of all frames."""
+    """Solve all frames of a trial by a method; return its coordinates."""
     estimator = MultibodyEstimator(load_model(MODEL), subject, method)
     rows = []
     steps = np.diff(trial.times, prepend=trial.times[0])
@@ -105,7 +105,7 @@ def solved(trial: MarkerTrial, subject: Subject, method: str) -> SolvedTrial:
 
 
 def peak_figures(name: str, moving: SolvedTrial, reference: FilteredRows) -> list[BenchFigure]:
-    """How large speeds and accelerations are."""
+    """Return the RMS sizes of speeds and accelerations in a trial."""
     return [
         BenchFigure(f"speed_rms.{name}", rms(np.degrees(reference.v[:, moving.turns])), "deg/s"),
         BenchFigure(f"acceleration_rms.{name}", rms(np.degrees(reference.v_dot[:, moving.turns])), "deg/s^2"),
@@ -155,7 +155,7 @@ def lowest(errors: Array) -> float:
 
 
 def still_figures(name: str, spec: RateSpec, still: SolvedTrial) -> list[BenchFigure]:
-    """What is left of speeds and accelerations where nobody moves."""
+    """Return the RMS of speeds and accelerations in a static trial, where they should be zero."""
     found = track(spec, still.manifold, still.rate, still.times, still.q)
     rows = found.settled & np.isfinite(found.v).all(axis=1)
     return [
@@ -175,5 +175,5 @@ def take_us(spec: RateSpec, moving: SolvedTrial) -> float:
 
 
 def rms(x: Array) -> float:
-    """Root mean square of all that is there."""
+    """Return the root mean square of all values that are known."""
     return float(np.sqrt(np.nanmean(x**2)))

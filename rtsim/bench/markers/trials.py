@@ -92,7 +92,7 @@ def rms_of(summary: dict) -> float:
 
 
 def flagged(summary: dict) -> int:
-    """Frames with any status bit."""
+    """Return the number of frames with any status bit."""
     return sum(n for words, n in summary["statuses"].items() if words != "ok")
 
 

@@ -89,7 +89,7 @@ def run(folder: Path, only: str = "*") -> list[BenchFigure]:
 
 
 def name_of(source: str, folder: Path) -> str:
-    """What a recording is called."""
+    """Return the name of a recording in the figures."""
     return source if source == WALKER else Path(source).relative_to(folder).as_posix()
 
 
@@ -194,7 +194,7 @@ def with_phantoms(positions: Array, rate: float) -> Array:
 def followed_through(
     stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64]
 ) -> NamingCounts:
-    """What the stage names in frames whose points come in any order.
+    """Send the frames through the stage with their points in random order, and count what it names.
 
     truth : (n_marker,) - the point of each marker, -1 = none
     """

@@ -49,7 +49,7 @@ class States(NamedTuple):
 
 @entry
 def repeat_rnea(system, states, work, n):
-    """Inverse dynamics n times."""
+    """Compute inverse dynamics n times."""
     for i in range(n):
         k = i % states.q.shape[0]
         inverse_dynamics(system, states.q[k], states.v[k], states.v_dot[k], states.wrench, work, states.out)
@@ -57,7 +57,7 @@ def repeat_rnea(system, states, work, n):
 
 @entry
 def repeat_aba(system, states, work, n):
-    """Forward dynamics n times."""
+    """Compute forward dynamics n times."""
     for i in range(n):
         k = i % states.q.shape[0]
         forward_dynamics(system, states.q[k], states.v[k], states.tau[k], states.wrench, work, states.out)
@@ -113,7 +113,7 @@ def run(n_batch: int = 400, n_repeat: int = 500) -> list[BenchFigure]:
 
 
 def states_of(system: System) -> States:
-    """Random states about the neutral posture, always the same."""
+    """Return random states near the neutral posture, the same at every call."""
     rng = np.random.default_rng(34)
     n_v = len(system.tree.dof_body)
     neutral = np.zeros(1 + n_v)
@@ -177,7 +177,7 @@ def peer_batches(system: System, states: States) -> dict[str, Batch]:
 
 
 def one_hinge() -> System:
-    """A pendulum."""
+    """Return a system with a single hinge, a pendulum."""
     bodies = Bodies(np.ones(1), np.array([[0.0, -1.0, 0.0]]), 0.1 * np.eye(3)[None])
     return System(build_tree([JointRow(-1, HINGE)]), bodies, np.array([0.0, -9.81, 0.0]))
 

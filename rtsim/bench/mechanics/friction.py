@@ -41,7 +41,7 @@ LEAST_TIME = 0.3
 
 
 class SteppingCase(NamedTuple):
-    """One way of stepping, and what it is meant to reach."""
+    """One method of stepping with its step, and the error that it is required to keep."""
 
     method: str
     step_ms: float
@@ -134,7 +134,7 @@ def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> 
 def row_figures(
     spec: ModelSpec, experiment: str, name: str, row: SteppingCase, solution: Solution, n_run: int
 ) -> list[BenchFigure]:
-    """Error, speed and cost of one row."""
+    """Return the error, the speed and the cost of one method of stepping."""
     model = build(spec)
     fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
     settings = msgspec.structs.replace(
@@ -166,7 +166,7 @@ def row_figures(
 
 
 def with_law(spec: ModelSpec, law: str) -> ModelSpec:
-    """The experiment with another friction law."""
+    """Return the experiment with another friction law."""
 
     replace = msgspec.structs.replace
     return replace(
@@ -179,7 +179,7 @@ def with_law(spec: ModelSpec, law: str) -> ModelSpec:
 
 
 def reference(experiment: str, law: str, tolerance: float) -> Solution:
-    """The experiment solved by SciPy."""
+    """Return the solution of the experiment by SciPy."""
     duration = DURATION[experiment]
     if experiment == "impact":
         return impact(law, duration, tolerance)[0]

@@ -35,27 +35,31 @@ TIGHT, CHECK = 1e-12, 1e-11
 
 
 def brown_mcphee(v: float, F_n: float, mu_v: float) -> float:
-    """Equation 4.4 [N]."""
+    """Return friction by equation 4.4 (Brown and McPhee) at a sliding velocity v and a normal force
+    F_n [N].
+    """
     s = v / V_T
     static = F_n * (MU_S - MU_D) * s / (s * s / 4.0 + 3.0 / 4.0) ** 2
     return F_n * MU_D * math.tanh(4.0 * s) + static + mu_v * v * math.tanh(4.0 * F_n / F_NT)
 
 
 def andersson(v: float, F_n: float, mu_v: float) -> float:
-    """Equation 4.1 [N]."""
+    """Return friction by equation 4.1 (Andersson) at a sliding velocity v and a normal force F_n [N]."""
     mu = MU_D + (MU_S - MU_D) * math.exp(-((abs(v) / V_S) ** P))
     return F_n * mu * math.tanh(K_TANH * v) + mu_v * v
 
 
 def hollars(v: float, F_n: float, mu_v: float) -> float:
-    """Equation 4.2 [N]; its viscous friction goes with the normal force."""
+    """Return friction by equation 4.2 (Hollars) at a sliding velocity v and a normal force F_n [N]; its
+    viscous part is proportional to F_n.
+    """
     x = abs(v) / V_T
     mu = min(x, 1.0) * (MU_D + 2.0 * (MU_S - MU_D) / (1.0 + x * x))
     return F_n * (math.copysign(mu, v) + (K_V * v if mu_v else 0.0))
 
 
 def specker(v: float, F_n: float, mu_v: float) -> float:
-    """Equation 4.3 [N]."""
+    """Return friction by equation 4.3 (Specker) at a sliding velocity v and a normal force F_n [N]."""
     s = v / V_T
     peak = F_n * MU_S - F_n * MU_D * math.tanh(V_T / V_D) - mu_v * V_T
     return peak * s * math.exp(0.5 - 0.5 * s * s) + F_n * MU_D * math.tanh(v / V_D) + mu_v * v

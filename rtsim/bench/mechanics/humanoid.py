@@ -67,7 +67,7 @@ def end_of(name: str) -> Array:
 
 
 def rows() -> dict[str, HingeRow]:
-    """All rows of hinges, carriers first."""
+    """Return all rows of hinges by name, each after the one that carries it."""
     found = {
         "abdomen": HingeRow("pelvis", end_of("pelvis"), "z", "abdomen"),
         "chest": HingeRow("abdomen", end_of("abdomen"), "x", "chest"),
@@ -101,7 +101,7 @@ def mass_of(name: str) -> tuple[float, Array, Array]:
 
 
 def humanoid() -> System:
-    """The whole man in gravity."""
+    """Return the whole body as a system under gravity."""
     masses = [mass_of("pelvis")]
     joints, last = [JointRow(-1, FREE)], {"pelvis": 0}
     for name, row in rows().items():

@@ -115,7 +115,9 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def sphere_figures() -> list[BenchFigure]:
-    """Two spheres of 30 mm, 3 mm deep, of three sizes of triangles."""
+    """Return the times for two spheres of 30 mm radius pressed 3 mm into each other, with three sizes of
+    triangles.
+    """
     figures: list[BenchFigure] = []
     for n in LINES:
         surface = ball(RADIUS, n, n)
@@ -184,13 +186,13 @@ def error_figures() -> list[BenchFigure]:
 
 
 def time_figures(name: str, found: CallTimes) -> Iterator[BenchFigure]:
-    """Times for a pair of surfaces."""
+    """Return the times for one pair of surfaces as figures."""
     for what, us in found._asdict().items():
         yield BenchFigure(f"us.{name}.{what}", us, "us")
 
 
 def timed(pair: MeshPair, R: Array, p: Array) -> CallTimes:
-    """Medians over calls near a pose."""
+    """Return the median times of calls at poses near a given one."""
     cold, warm, stiffness = [], [], []
     for k in range(N_CALL):
         pair.place(R, p + 1e-7 * (k % 7))
@@ -228,7 +230,7 @@ def pressed_by(pair: MeshPair, n: int) -> Array:
 
 
 def halved(surface: TriangleSurface) -> TriangleSurface:
-    """Every edge halved: four triangles of each."""
+    """Return the surface with every triangle divided into four."""
     return refined(surface, 0.0)
 
 

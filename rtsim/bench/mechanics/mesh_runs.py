@@ -38,7 +38,7 @@ class MeshRun(NamedTuple):
 
     @property
     def normal(self) -> Array:
-        """(n_row, n_contact) [N]"""
+        """(n_row, n_contact) - normal force of each contact in every row [N]."""
         forces: Array = self.trace.contact[: self.n_row, :, NORMAL]
         return forces
 
@@ -134,13 +134,13 @@ def with_cartilage(spec: ModelSpec, tibia: Path, femur: Path) -> ModelSpec:
 
 
 def stepped(spec: ModelSpec, step_ms: float) -> ModelSpec:
-    """The run with another step."""
+    """Return the model with another step length."""
     settings = msgspec.structs.replace(spec.simulation, step_ms=step_ms)
     return msgspec.structs.replace(spec, simulation=settings)
 
 
 def run(spec: ModelSpec) -> MeshRun:
-    """The default run of a model, a row for every step."""
+    """Simulate a model with its default settings; return a row for every step."""
     simulator = Simulator(build(spec), spec.simulation)
     n_step = round(spec.simulation.duration_s / simulator.options.step)
     trace = simulator.trace(n_step + 1)
@@ -150,7 +150,7 @@ def run(spec: ModelSpec) -> MeshRun:
 
 
 def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
-    """Times real time, by the fastest run."""
+    """Return how many times faster than real time the fastest run was."""
     return spec.simulation.duration_s / min(one.seconds for one in found)
 
 

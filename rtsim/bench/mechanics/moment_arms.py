@@ -24,7 +24,7 @@ N_POSE, N_LAP = 64, 200
 
 @entry
 def all_pairs(leverage, poses, method, work, arms):
-    """Moment arms at poses : (n_pose, n_q), one after the other."""
+    """Compute the moment arms at poses : (n_pose, n_q), one after the other."""
     for k in range(poses.shape[0]):
         kernels.path.moment_arms.moment_arms(leverage, poses[k], method, 1, work, arms)
 
@@ -74,7 +74,7 @@ def random_poses(arms: MomentArms, n: int) -> Array:
 
 
 def timed(arms: MomentArms, poses: Array, method: int, work: object, out: Array, n_lap: int) -> list[float]:
-    """Microseconds per pose, lap by lap."""
+    """Return the time of one pose in each repetition [us]."""
     all_pairs(arms.leverage, poses, method, work, out)
     us = []
     for _ in range(n_lap):

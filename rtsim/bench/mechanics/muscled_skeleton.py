@@ -83,7 +83,7 @@ SURFACES: dict[str, dict[str, Any]] = {
 
 
 def muscled_skeleton(ellipsoid: bool = True) -> ModelSpec:
-    """The model; without ellipsoid its two ellipsoids are spheres."""
+    """Return the model; with ellipsoid False, spheres take the place of its two ellipsoids."""
     bodies: list[dict[str, Any]] = [pelvis(), torso()]
     surfaces: list[dict[str, Any]] = []
     muscles: list[dict[str, Any]] = []

@@ -53,7 +53,7 @@ class Mirror:
     place: list[Any]  # of each body in that joint
 
     def coordinates(self, q: Array) -> Array:
-        """Pinocchio's q of ours."""
+        """Return the coordinates of Pinocchio for our coordinates q."""
         theirs = np.zeros(self.model.nq)
         for joint, piece in self.pieces:
             if piece.is_planar:
@@ -67,7 +67,7 @@ class Mirror:
         return theirs
 
     def speeds(self, q: Array) -> Array:
-        """T : (n_v, n_v), Pinocchio's speeds per speed of ours."""
+        """(n_v, n_v) - matrix T that turns our speeds into those of Pinocchio, at q."""
         T = np.zeros((self.model.nv, self.model.nv))
         for joint, piece in self.pieces:
             turn = np.eye(joint.nv)
@@ -109,19 +109,19 @@ class Mirror:
         return collected
 
     def inverse_dynamics(self, q: Array, v: Array, v_dot: Array, wrench: Array) -> Array:
-        """Our tau (n_v,) by Pinocchio's recursive Newton-Euler."""
+        """Return tau : (n_v,) in our coordinates, by Pinocchio's recursive Newton-Euler algorithm."""
         T, acting = self.speeds(q), self.wrenches(q, wrench)
         theirs = (self.coordinates(q), T @ v, T @ v_dot + self.carried(q, v))
         return T.T @ pin.rnea(self.model, self.data, *theirs, acting)
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array, wrench: Array) -> Array:
-        """Our v_dot (n_v,) by Pinocchio's articulated bodies."""
+        """Return v_dot : (n_v,) in our coordinates, by Pinocchio's articulated-body algorithm."""
         T, acting = self.speeds(q), self.wrenches(q, wrench)
         theirs = pin.aba(self.model, self.data, self.coordinates(q), T @ v, T @ tau, acting)
         return T.T @ (theirs - self.carried(q, v))  # T is orthogonal
 
     def mass_matrix(self, q: Array) -> Array:
-        """Our M (n_v, n_v), both triangles."""
+        """Return the mass matrix (n_v, n_v) in our coordinates, both triangles, by Pinocchio."""
         T = self.speeds(q)
         upper = np.triu(pin.crba(self.model, self.data, self.coordinates(q)))
         return T.T @ (upper + np.triu(upper, 1).T) @ T
@@ -180,7 +180,9 @@ def joint_pieces(tree: Tree, b: int) -> list[MirroredJoint]:
 
 
 def chain_motions(tree: Tree, b: int) -> list[JointAxis]:
-    """Motions of a chain, if its coordinates drive them one by one."""
+    """Return the motions of a chain joint; ValueError where functions drive it, which Pinocchio
+    does not have.
+    """
     chains, own = tree.chains, range(tree.chains.start[b], tree.chains.start[b + 1])
     if any(chains.function[m] >= 0 for m in own) or [chains.dof[m] for m in own] != list(range(len(own))):
         raise ValueError(f"Pinocchio has no counterpart of joint {b}: functions drive it")
@@ -188,7 +190,7 @@ def chain_motions(tree: Tree, b: int) -> list[JointAxis]:
 
 
 def along(motion: JointAxis) -> Any:
-    """Pinocchio's hinge or slider along an axis."""
+    """Return Pinocchio's hinge or slider along an axis."""
     if np.array_equal(np.sort(motion.axis), [0.0, 0.0, 1.0]):
         return getattr(pin, "JointModel" + ALIGNED[motion.rotates][int(np.argmax(motion.axis))])()
     unaligned = pin.JointModelRevoluteUnaligned if motion.rotates else pin.JointModelPrismaticUnaligned

@@ -93,7 +93,7 @@ def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[B
 
 
 def figures_of(name: str, problem: KnownMotion, n_batch: int, n_repeat: int) -> list[BenchFigure]:
-    """Order, error and time per step of every method on one problem."""
+    """Return order, error and time per step of every method on one problem."""
     end, rough = (reference(problem, tolerance) for tolerance in (1e-11, 1e-9))
     figures = [
         BenchFigure(f"{name}.step_ms", 1e3 * problem.duration / problem.n_step, "ms"),

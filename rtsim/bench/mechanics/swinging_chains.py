@@ -79,7 +79,7 @@ def name(k: int) -> str:
 
 
 def link(k: int) -> dict[str, Any]:
-    """Link k on the end of the one before."""
+    """Return the table of link k, which hangs on the end of the link before."""
     return {
         "name": name(k),
         "joint": "hinge",
@@ -111,7 +111,7 @@ def sphere(k: int) -> dict[str, Any]:
 
 
 def model(title: str, bodies: list[dict[str, Any]], **tables: Any) -> ModelSpec:
-    """The checked record of a model."""
+    """Return the model of these tables, checked."""
     return check_record(
         {"name": title, "source": "illustrative", "bodies": bodies, **tables}, ModelSpec, title
     )

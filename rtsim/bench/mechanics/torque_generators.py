@@ -72,7 +72,7 @@ EASY = ExtensorCase(
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of torques and fits."""
+    """Return the figures of torques and of fits."""
     folder = folder or FOLDER
     recorded = (folder / TRIAL).is_file()
     placed = generators_of(RECORDED if recorded else MADE_UP)

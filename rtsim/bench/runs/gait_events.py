@@ -90,7 +90,7 @@ def compared(name: str, results: Results, off: dict[str, list[float]]) -> list[B
 
 
 def word(kind: str) -> str:
-    """The kind of an event in the name of a figure."""
+    """Return the word for a kind of event in the name of a figure."""
     return kind.replace(" ", "_")
 
 

@@ -39,7 +39,7 @@ def run(folder: Path) -> list[BenchFigure]:
 
 
 def failed(name: str) -> BenchFigure:
-    """Figures of a recording that the command refused."""
+    """Return the figure that reports a recording which the command refused."""
     return BenchFigure(f"failed.{name}", 1.0, "recordings", 0.0, "lower")
 
 

@@ -100,7 +100,7 @@ def with_model(
     urgently: bool,
     tally: BlockSums,
 ) -> None:
-    """A block of lockstep."""
+    """Run one block in lockstep with the device, with the model."""
     simulator.reset()
     loop = hil_loop(spec, simulator, port, publisher, ARM_S, urgently)
     loop.run()
@@ -117,7 +117,7 @@ def with_model(
 
 
 def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockSums) -> None:
-    """A block in which the same messages go to and fro, disarmed, and nothing is computed."""
+    """Run one block in which the same messages go back and forth, disarmed, and nothing is computed."""
     x = DeviceExchange(spec, port, new_session_id())
     patience_ns, n_tick = (
         round(1e6 * spec.exchange.deadline_ms),
@@ -137,7 +137,7 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockS
 
 
 def figures_of(tally: BlockSums, rate: float, grown: Grown) -> list[BenchFigure]:
-    """What the blocks came to, as figures."""
+    """Return the sums of all blocks as figures."""
     counts = tally.counts
     missed = 100.0 * counts["missed"] / (counts["ticks"] + counts["missed"])
     echo_missed = 100.0 * counts["echo_missed"] / (counts["echo_ticks"] + counts["echo_missed"])

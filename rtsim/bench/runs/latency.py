@@ -128,7 +128,7 @@ def measure(
 
 
 def of_walker(rate: float, seconds: float, method: str, forces: bool) -> LatencyChain:
-    """The synthetic walker, with or without its plate."""
+    """Return the command lines for the synthetic walker, with or without its force plate."""
     how = ["--rate", str(rate), "--duration", str(seconds), "--wait", str(READY_S)]
     how += ["--forces", "walker"] if forces else []
 
@@ -163,5 +163,5 @@ def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyC
 
 
 def addresses(markers: str) -> list[str]:
-    """Addresses of an estimator."""
+    """Return the addresses of an estimator as options of its command line."""
     return ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT, "--wait", "30"]

@@ -30,7 +30,7 @@ BACKLOG = 8
 
 
 class LiveRows(NamedTuple):
-    """One row per frame, all laps."""
+    """Times and solver results of all frames in all repetitions, one row for each frame."""
 
     stages: NDArray[np.float64]
     """(n, 4) [us]: decode, check and hand over; marker input and solve; fields of the result; encode."""

@@ -60,7 +60,7 @@ def run(
 
 
 def figures_of(loop: Loop, rate: float) -> list[BenchFigure]:
-    """What a run came to."""
+    """Return the figures of a paced run."""
     summary = summary_of(loop)
     figures = [
         BenchFigure("rate", rate, "Hz"),

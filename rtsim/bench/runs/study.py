@@ -64,7 +64,7 @@ class TimedStudy(NamedTuple):
 
 
 def run() -> list[BenchFigure]:
-    """Figures of the study."""
+    """Solve the study on one process and on two, and return the figures."""
     plan = plan_of(STUDY + "".join(map(PARAMETER.format, LIGAMENTS)), ".", "bench study")
     solve_case(plan, 0)  # kernels are compiled and read
     say("study: in one process")

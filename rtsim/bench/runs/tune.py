@@ -92,8 +92,8 @@ class Ended(NamedTuple):
 def run(
     n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
 ) -> list[BenchFigure]:
-    """Figures of this many seeds; n_spline_seed = 0 leaves the spline out. n_node : of the fine grid;
-    budget : evaluations of a search of it.
+    """Run all searches with this many seeds and return their figures; n_spline_seed = 0 leaves the torque
+    spline out. n_node : nodes of the fine grid along each parameter; budget : evaluations of a search of it.
     """
     spec = load_toml(find_config(CONFIG, "hil"), HilSpec)
     n_process = os.cpu_count() or 1
@@ -124,7 +124,7 @@ def run(
 
 
 def quick() -> list[BenchFigure]:
-    """Figures of a part, which are compared with no limits."""
+    """Run a part of the searches and return their figures, without limits."""
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 
@@ -196,7 +196,7 @@ def nearest(points: Array, table: Array | None) -> Array:
 
 
 def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
-    """The noise-free cost at a point (n,)."""
+    """Return the noise-free cost of the setting at a point (n,) of the unit cube."""
     if table is not None:
         return float(table[tuple(np.round(point * (len(table) - 1)).astype(int))])
     cost = runs.cost(RunRequest(SPLINE.setting(point)))

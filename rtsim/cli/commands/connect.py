@@ -95,7 +95,7 @@ def told_as_state(told: Telemetry) -> None:
 
 
 def named(system: str) -> str:
-    """The scheme of a system; ConfigError for an unknown one."""
+    """Return the scheme of a capture system by its name; ConfigError for an unknown one."""
     if system not in systems():
         raise ConfigError(f"{system!r} is no capture system", where="SYSTEM", allowed=", ".join(systems()))
     return system

@@ -149,7 +149,7 @@ def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
 
 
 def given_at(places: tuple[str, ...]) -> dict[str, float]:
-    """Angle -> value [deg, mm] of the command line."""
+    """Return the angles with their values [deg, mm] that the user gives on the command line."""
     given: dict[str, float] = {}
     for place in places:
         name, equals, text = place.partition("=")

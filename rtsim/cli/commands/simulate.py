@@ -230,7 +230,7 @@ def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
 
 
 def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
-    """The number of steps after which a row is kept."""
+    """Return the number of steps between two stored rows."""
     every = every or -(-n_step // MOST_ROWS)
     n_value = (n_step // every + 2) * sum(x[0].size for x in simulator.trace(1)[:-2])
     if n_value > MOST_VALUES:

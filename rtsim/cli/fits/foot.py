@@ -238,7 +238,7 @@ def _refuse(given: Sequence[str], options: Mapping[str, str], said: str, remedy:
 
 
 def all_steps(walks: list[WalkedSteps]) -> list[FootTrial]:
-    """Every complete step."""
+    """Return every complete step of all trials."""
     return [step for walk in walks for step in walk.steps.values()]
 
 

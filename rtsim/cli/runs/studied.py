@@ -110,7 +110,7 @@ def plan_in_words(
 
 
 def case_in_words(plan: StudyPlan, number: int) -> str:
-    """A case with its values."""
+    """Return a line with the number of a case and the values of its parameters."""
     pairs = zip(plan.spec.parameters, plan.cases[number], strict=True)
     shown = (f"{x:.6g}" if isinstance(x, float) else str(x) for _, x in pairs)
     names = (one.name for one in plan.spec.parameters)

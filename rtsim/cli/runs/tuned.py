@@ -253,7 +253,7 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
 
 
 def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSearch:
-    """The search of a method."""
+    """Return the search object of the method that the user has chosen."""
     n = len(parameters.names)
     if asking.method == "bayesian":
         return Bayesian(n, asking.seed, together)

@@ -44,7 +44,7 @@ FILE_OPTIONS = (
 
 
 def static_option(said: str) -> Callable[..., Any]:
-    """The option --static, which is given once; said : its help"""
+    """Return the option --static, which may be given once; said : its help text"""
     return click.option(
         "--static", multiple=True, callback=only_one, type=click.Path(), metavar="FILE", help=said
     )

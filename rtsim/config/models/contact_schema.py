@@ -63,28 +63,28 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def geometry(self) -> str:
-        """Name of its geometry."""
+        """Name of the contact's geometry, such as ellipsoid_on_plane."""
         return next(name for name, kind in GEOMETRIES.items() if getattr(self, next(iter(kind.surfaces))))
 
     @property
     def kind(self) -> Geometry:
-        """Its geometry."""
+        """Geometry of the contact."""
         return GEOMETRIES[self.geometry]
 
     @property
     def keys(self) -> tuple[str, str]:
-        """Keys of its two surfaces in the model's file."""
+        """Keys of the contact's two surfaces in the model's file."""
         a, b = self.kind.surfaces
         return a, b
 
     @property
     def a(self) -> Any:
-        """Its surface on body A."""
+        """Surface of the contact on body A."""
         return getattr(self, self.keys[0])
 
     @property
     def b(self) -> Any:
-        """Its surface on body B."""
+        """Surface of the contact on body B."""
         return getattr(self, self.keys[1])
 
     @property
@@ -94,7 +94,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def shape(self) -> ContactShape:
-        """Sizes of its surfaces."""
+        """Sizes of the contact's two surfaces."""
         return self.kind.shape(self.a, self.b)
 
 

@@ -24,7 +24,7 @@ class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A ligament: a length that methods hold, a force law, or both.
+    """A ligament: a length that marker methods keep as a constraint, a force law, or both.
 
     The law has a quadratic toe and a linear region, by one of two sets of numbers: toe_stiffness and
     linear_stiffness (the slack length follows, if it is not given), or the stiffness per strain with a slack
@@ -85,7 +85,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 raise ValueError(f"{key}: {name} goes with a force law; add {stiffness}")
 
     def check_through(self, key: str) -> None:
-        """ValueError for what a path over surfaces cannot have."""
+        """Check a ligament along a path over surfaces; ValueError for keys that such a path cannot have."""
         if not self.pulls:
             raise ValueError(f"{key}: through is the path of a force; add a stiffness, or remove it")
         if self.length is not None:
@@ -97,7 +97,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def path(self) -> Muscle:
-        """Its path, in the form of a muscle without a force."""
+        """Path of the ligament, as that of a muscle without a force."""
         ends = [msgspec.convert(msgspec.to_builtins(place), Station) for place in (self.a, self.b)]
         return Muscle(self.name, (ends[0], *self.through, ends[1]))
 

@@ -125,7 +125,7 @@ class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What a model file says, before it is checked."""
+    """All tables of a model file, before they are checked against each other."""
 
     name: str
     source: str
@@ -154,7 +154,7 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def flexions(self) -> tuple[str, ...]:
-        """Names of angles that lengths follow."""
+        """Names of angles on which lengths of elements depend."""
         return (*([self.flexion] if self.flexion else []),) if isinstance(self.flexion, str) else self.flexion
 
     @property

@@ -57,7 +57,7 @@ class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True
 
 
 class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What of a recording is solved, and what is added to it."""
+    """Which part of a recording is solved in a study, and which noise is added to it."""
 
     start_s: Seconds = 0.0
     # 0 = to the end

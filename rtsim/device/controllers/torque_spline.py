@@ -28,7 +28,7 @@ class StrideTorque:
         self.open = False
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """Torque at the present phase of the stride [N m]."""
+        """Return the torque at the present phase of the stride [N m]."""
         gait, before, self._before = seen.gait, self._before, seen.gait
         sure = gait.confidence >= self._least and gait.phase == gait.phase
         if not sure or not seen.armed:

@@ -68,7 +68,7 @@ def intel_copy(path: Path, code: int) -> Iterator[Path]:
     """Yield the path at which the reader can read a file of this processor: its own, or that of a temporary
     copy in Intel format, which is deleted afterwards.
 
-    An error that names the copy names the file itself.
+    An error about the copy is raised with the name of the file itself.
     """
     if code == INTEL:
         yield path

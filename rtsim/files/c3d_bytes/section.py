@@ -57,7 +57,7 @@ class Record(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name as it is looked for."""
+        """The name of the parameter or group in the form in which it is looked up."""
         return self.name.decode("latin-1").strip().upper()
 
 

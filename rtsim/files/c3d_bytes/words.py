@@ -38,15 +38,15 @@ class Words:
         self._float = np.dtype(">f4" if code == MIPS else "<f4")
 
     def integers(self, raw: bytes) -> NDArray[np.int64]:
-        """Type of signed numbers of 16 bits."""
+        """Return signed integers of 16 bits from bytes."""
         return np.frombuffer(raw, self.integer).astype(np.int64)
 
     def whole(self, raw: bytes) -> int:
-        """One number from 0 to 65 535."""
+        """Return one unsigned integer from 0 to 65 535 from its bytes."""
         return int(np.frombuffer(raw, self.unsigned, 1)[0])
 
     def floats(self, raw: bytes | NDArray[np.uint8]) -> FloatArray:
-        """Type of real numbers of 32 bits."""
+        """Return real numbers from bytes, 32 bits each."""
         if self.code != DEC:
             return np.frombuffer(raw, self._float).astype(np.float64)
         halves = np.frombuffer(raw, "<u2").reshape(-1, 2)
@@ -55,7 +55,7 @@ class Words:
         return np.where(exponent == 0, 0.0, values)
 
     def from_integers(self, values: Any) -> bytes:
-        """Numbers of 16 bits, signed or not, as bytes."""
+        """Return integers of 16 bits, signed or not, as bytes."""
         return (np.asarray(values, np.int64).reshape(-1) % 65_536).astype(self.unsigned).tobytes()
 
     def from_floats(self, values: Any) -> bytes:

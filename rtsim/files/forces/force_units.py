@@ -17,12 +17,12 @@ def plain_unit(text: str) -> str:
 
 
 def newtons_per_unit(text: str) -> float | None:
-    """Factor to newtons, None for what is no force."""
+    """Return newtons per unit of force; None where the text is no unit of force."""
     return NEWTONS.get(plain_unit(text))
 
 
 def newton_metres_per_unit(text: str) -> float | None:
-    """Factor to newton metres, None for what is no moment."""
+    """Return newton metres per unit of moment; None where the text is no unit of moment."""
     return NEWTON_METRES.get(plain_unit(text))
 
 

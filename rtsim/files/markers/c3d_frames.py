@@ -24,7 +24,7 @@ ALIKE = 1e-4  # in units of the file: what was read must be found again as nearl
 
 
 class Scaling(NamedTuple):
-    """From counts to values: factor * (count - offset).
+    """How integers become values: value = factor * (count - offset).
 
     factor, offset : (n_channel,)
     is_unsigned : whether counts of 16 bits are from 0 to 65 535

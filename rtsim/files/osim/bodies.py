@@ -170,7 +170,7 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
 
 
 def mass(body: Node) -> Table:
-    """Mass, its centre and the inertia about it."""
+    """Return the keys for mass, mass centre and inertia of a body."""
     kilograms = body.number("mass", 0.0)
     if body.child("inertia_xx") is not None:  # 3.x
         inertia = [body.number(f"inertia_{axes}", 0.0) for axes in ("xx", "yy", "zz", "xy", "xz", "yz")]

@@ -44,7 +44,7 @@ def read_constraints(
 
 
 def read_coupler(node: Node) -> Table:
-    """A constraint coordinate = scale * f(another coordinate)."""
+    """Return a coupler for a constraint coordinate = scale * f(another coordinate)."""
     of = node.text("independent_coordinate_names").split()
     if len(of) != 1:
         node.fail(f"{len(of)} independent coordinates", allowed="one")
@@ -81,7 +81,7 @@ def read_elements(node: Node, frames: OsimFrames) -> list[Table]:
 
 
 def point_on_line(node: Node, frames: OsimFrames) -> Table:
-    """A point of one body that stays on a line of another."""
+    """Return the element that keeps a point of one body on a line of another."""
     path = f"/constraintset/{node.name}"
     line = frames.named(node, path, "socket_line_body", "line_body")
     follower = frames.named(node, path, "socket_follower_body", "follower_body")

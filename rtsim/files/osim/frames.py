@@ -133,7 +133,7 @@ class OsimFrames:
         self.collect(frame, path)
 
     def of_body(self, name: str, owner: Node) -> OsimFrame:
-        """The frame of the body itself."""
+        """Return the frame of a body itself, without an offset."""
         if name != GROUND and name not in self.names:
             owner.fail(f"unknown body {name!r}", allowed=", ".join([GROUND, *self.names]))
         return OsimFrame(name)

@@ -86,7 +86,7 @@ def offset_frames(frames: OsimFrames, factors: Mapping[str, Array]) -> list[Chan
 
 
 def old_joint_frames(joints: list[OsimJoint], factors: Mapping[str, Array]) -> list[Change]:
-    """Frames that 3.x writes into the joint."""
+    """Return the changes to the frames that OpenSim 3.x writes into the joint."""
     changes = []
     for joint in joints:
         if joint.node.element.find("parent_body") is not None:

@@ -154,12 +154,12 @@ def surface_of(node: Node, frame: OsimFrame) -> Table:
 
 
 def length_of(node: Node) -> float:
-    """Length of a cylinder [m]."""
+    """Return the length of a wrapping cylinder [m]."""
     return node.number("length", DEFAULT_LENGTH)
 
 
 def pose_of(node: Node) -> Transform:
-    """Rotation and place of a wrap object in its frame."""
+    """Return rotation and place of a wrapping object in its frame."""
     return offset_of(node, "translation", "xyz_body_rotation")
 
 

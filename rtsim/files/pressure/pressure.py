@@ -24,7 +24,7 @@ def read_pressure(path: str | Path) -> PressureTrial:
 
 
 def told(trial: PressureTrial) -> list[str]:
-    """A sentence on the content of a trial, then its notes."""
+    """Return a sentence on the content of a pressure trial, followed by its notes."""
     n, n_row, n_column = trial.pressure.shape
     long, wide = 1e3 * trial.cell
     grid = f"{n_row} x {n_column} cells of {long:.4g} x {wide:.4g} mm"

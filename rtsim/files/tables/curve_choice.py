@@ -101,7 +101,7 @@ def cells_of_session(session: Session) -> list[CurveCell]:
 
 
 def slug(words: str) -> str:
-    """Words as a name that can be typed."""
+    """Return words as a name that can be typed on the command line."""
     return re.sub(r"\W+", "_", words.lower()).strip("_")
 
 

@@ -159,7 +159,7 @@ class DrawnField:
         return bool(np.isfinite(self._values[:, column]).any())
 
     def of(self, cell: CurveCell) -> Array:
-        """(n, n_side) - all values of a cell."""
+        """(n, n_side) - values of a cell, one column for each side."""
         return self._values[:, list(cell.of.values())]
 
     def panel_of(self, cell: CurveCell, out: NDArray[np.bool_]) -> FigurePanel:

@@ -17,7 +17,9 @@ LOWER_LIMB = "lower_limb"
 
 
 def call_solver() -> None:
-    """The marker solver of the lower limb: all methods, down to the bytes of a frame without deviations."""
+    """Call the kernels of the marker solver for the lower limb: all methods, up to the bytes of a frame,
+    without standard deviations.
+    """
     _run_lower_limb(with_deviations=False)
 
 
@@ -74,7 +76,9 @@ MODEL_KINDS = (
 
 
 def call_model() -> None:
-    """The marker solver of any model that brings its own markers, with everything that a model may have."""
+    """Call the kernels of the marker solver for any model that brings its own markers, with every element
+    that a model may have.
+    """
     _run_own_markers(with_deviations=False)
 
 
@@ -112,7 +116,7 @@ def _run_own_markers(with_deviations: bool) -> None:
 
 
 def call_conventional() -> None:
-    """Angles of the conventional gait model, of one leg."""
+    """Call the kernels of the conventional gait model, for one leg."""
     from kernels.conventional.leg import ANGLES, CENTRES, conventional_legs
     from rtsim.stages.conventional_angles import legs_of
     from rtsim.subjects.conventional.record import ROLES, ConventionalLeg
@@ -125,7 +129,7 @@ def call_conventional() -> None:
 
 
 def call_muscles() -> None:
-    """Lengths and moment arms of the lower limb's muscles, as on every live frame."""
+    """Call the kernels for lengths and moment arms of the lower limb's muscles."""
     from kernels.joints.tree import new_pose
     from rtsim.config.paths import find_config
     from rtsim.methods.muscles.muscle_arms import MuscleArms
@@ -141,7 +145,7 @@ def call_muscles() -> None:
 
 
 def call_forces() -> None:
-    """Rates, force plates and inverse dynamics of the lower limb, as on every live frame."""
+    """Call the kernels for speeds, force plates and inverse dynamics of the lower limb."""
     from kernels.compiler.jit import hold
     from kernels.rates.manifold import manifold_of, plain
     from kernels.solver.published_values import new_published_loads, publish_loads
@@ -169,7 +173,7 @@ def call_forces() -> None:
 
 
 def call_foot() -> None:
-    """The contact of the walker's foot, and a load that two feet share."""
+    """Call the kernels for the contact of a foot, and for a load that two feet share."""
     from kernels.contact.prescribed import new_motion
     from rtsim.config.paths import find_config
     from rtsim.config.runs.run_schema import RunConfig
@@ -211,7 +215,7 @@ def call_moment_arms() -> None:
 
 
 def call_recruitment() -> None:
-    """Recruitment of the muscles of a model, as on every live frame that asks for it."""
+    """Call the kernels of muscle recruitment of a model."""
     from kernels.joints.tree import new_pose
     from kernels.muscle.strengths import all_strengths
     from kernels.recruitment.problem import RecruitmentOptions, new_recruitment
@@ -232,7 +236,7 @@ def call_recruitment() -> None:
 
 
 def call_fdk() -> None:
-    """Force-dependent kinematics of a model with its own markers, as on every live frame that asks for it."""
+    """Call the kernels of force-dependent kinematics of a model with its own markers."""
     from kernels.rates.manifold import plain
     from rtsim.config.runs.fdk_schema import FdkSpec
     from rtsim.config.runs.rate_schema import RateSpec
@@ -250,7 +254,7 @@ def call_fdk() -> None:
 
 
 def call_torque_generators() -> None:
-    """Activations of the planar body's generators, as on every live frame of such a model."""
+    """Call the kernels that compute activations of the planar body's torque generators."""
     from kernels.compiler.jit import hold
     from kernels.torque_generator.needed import needed_activations
     from rtsim.models.load import load_model
@@ -263,7 +267,9 @@ def call_torque_generators() -> None:
 
 
 def call_generator_fit() -> None:
-    """`rtsim fit torque-generators`: a fit of a generator that is too weak, and a torque."""
+    """Call the kernels of `rtsim fit torque-generators`: the fit of a generator that is too weak,
+    and a torque.
+    """
     from rtsim.methods.generators.emg import torque_of
     from rtsim.methods.generators.joint_motion import JointMotion
     from rtsim.methods.generators.torque_generator_fit import FitSettings, fit_all
@@ -285,7 +291,9 @@ def call_simulation() -> None:
 
 
 def call_coupled() -> None:
-    """`rtsim simulate` of a model some of whose coordinates are given."""
+    """Call the kernels of `rtsim simulate` for a model some of whose coordinates are prescribed or
+    coupled.
+    """
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -293,7 +301,7 @@ def call_coupled() -> None:
 
 
 def call_turned() -> None:
-    """`rtsim simulate` of a model that torque generators turn."""
+    """Call the kernels of `rtsim simulate` for a model that torque generators turn."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -301,7 +309,7 @@ def call_turned() -> None:
 
 
 def call_held() -> None:
-    """`rtsim simulate` of a model that holds constraints."""
+    """Call the kernels of `rtsim simulate` for a model with constraints."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -309,7 +317,9 @@ def call_held() -> None:
 
 
 def call_foot_fit() -> None:
-    """Residuals and slopes of a synthetic step, with friction and with pressure."""
+    """Call the kernels of `rtsim fit foot`: residuals and slopes of a synthetic step, with friction and with
+    pressure.
+    """
     from rtsim.methods.foot.foot_fit import FootProblem
     from rtsim.methods.foot.foot_misfit import Weights
     from rtsim.methods.foot.foot_parameters import TABLE_5_4

@@ -268,7 +268,7 @@ class DeviceOutput:
 
     @property
     def events(self) -> deque[str]:
-        """Events of the publisher."""
+        """Messages of the publisher about its subscribers."""
         return self._publisher.events
 
     def announce(self, session: Session) -> None:

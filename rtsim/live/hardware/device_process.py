@@ -34,7 +34,7 @@ EMERGENCY = "emergency stop"
 
 
 class DeviceLink(Protocol):
-    """How a device hears outputs and answers them."""
+    """Interface of the connection through which a device receives outputs and answers them."""
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None: ...
     def send(self, message: Device) -> None: ...

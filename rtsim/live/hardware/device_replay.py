@@ -44,7 +44,7 @@ def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 
 
 class RecordedPort:
-    """Answers each output with what the device answered then.
+    """Answers each output of the model with the messages that the device sent to it in the recorded run.
 
     What cannot be repeated is left out, and said: a message that is damaged, a command without a tick of the
     run, all from the first output on that does not follow the one before.

@@ -63,13 +63,13 @@ class Input(Protocol):
         """Counters of received, lost and dropped frames."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Gauges for the telemetry."""
+        """Current values for the telemetry."""
 
     def sentences(self) -> list[str]:
         """Sentences for the user since the last call."""
 
     def rest(self) -> None:
-        """Called once a second, after a frame."""
+        """Do what may take time; it is called once a second, after a frame."""
 
 
 class StreamInput:

@@ -68,7 +68,7 @@ class TimesInput:
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """A period as long as the computation takes: nobody waits."""
+        """Return 0, as the computation of a frame may take any time: nobody waits for it."""
         return 0
 
     def counters(self) -> Mapping[str, int]:

@@ -205,7 +205,7 @@ class ForceDependentKinematics:
 
 
 def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
-    """(n_fdk,) - which FDK degrees of freedom are angles."""
+    """(n_fdk,) - whether each FDK degree of freedom is an angle."""
     elements = [model.names.elements.index(name) for name in spec.dofs]
     return np.isin(model.elements.kind[elements], (AZIMUTH, ELEVATION))
 
@@ -232,7 +232,9 @@ def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
 
 
 def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> tuple[str, ...]:
-    """Names of the bodies beyond whose joints the load is borne."""
+    """Return the names of the bodies at whose joints muscles, reactions and reserves have to bear
+    the load.
+    """
     return spec.borne or worked_on(model, roles, tuple(recruitment.reserves))
 
 
@@ -300,7 +302,7 @@ def bands_of(model: Model) -> Bands | None:
 
 
 def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
-    """ConfigError, a sentence, for what cannot be."""
+    """Check the settings of force-dependent kinematics; ConfigError for impossible ones."""
     names = model.names.elements
     held = [name for name, mode in zip(names, roles.mode, strict=True) if mode == HARD]
     for name in spec.dofs:

@@ -151,7 +151,7 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
 
 
 def own_motions(model: Model, dof: int) -> list[int]:
-    """Which motions of its joint a coordinate drives."""
+    """Return the indices of the elementary motions of a joint that a coordinate drives."""
     tree, body = model.tree, int(model.tree.dof_body[dof])
     if tree.kind[body] != CHAIN:
         return [0] if motions(model, body) else []

@@ -32,7 +32,7 @@ class ElementRow(NamedTuple):
 
 
 def with_row(model: Model, row: ElementRow) -> Elements:
-    """The elements of a model, then one more."""
+    """Return the elements of a model with one more at the end."""
     old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
     if row.stations is not None:
         steps = [(d, 1.0) for d in sorted(moved_by(model.tree, row.stations, 0))]

@@ -81,12 +81,12 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
 
 
 def first(rows: Array, k: int) -> Array:
-    """(n_row, n) - the rows, row k before the others."""
+    """(n_row, n) - the rows with row k moved to the front."""
     return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 
 def unmoved(name: str) -> ConfigError:
-    """An FDK degree of freedom that nothing of the model changes."""
+    """Return the error for an FDK degree of freedom that no coordinate of the model changes."""
     return ConfigError(
         f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
     )

@@ -180,7 +180,7 @@ def extent(foot: ContactFoot) -> tuple[Array, Array]:
 
 
 class FootContact:
-    """One foot over time.
+    """The contact of one foot with the ground, frame by frame.
 
     Attributes
     ----------

@@ -269,5 +269,5 @@ class StepMisfit:
 
 
 def rms(values: Array) -> float:
-    """Root of the mean square."""
+    """Return the root mean square of the values."""
     return float(np.sqrt(np.mean(values**2)))

@@ -84,7 +84,7 @@ class FootTrial(NamedTuple):
 
     @property
     def short(self) -> str:
-        """The name without the folder of the file."""
+        """Name of the step, without the folder of its file."""
         return self.name.rpartition("/")[2]
 
 

@@ -41,7 +41,7 @@ BENT = np.array([0.0, 0.05, 0.05, 0.1, 0.2, 0.35, 0.6, 0.75])
 
 
 class SyntheticStep(NamedTuple):
-    """A synthetic step and what it was made of."""
+    """A synthetic step, with the parameters and the correction that it was made with."""
 
     trial: FootTrial
     parameters: Array  # (30,)

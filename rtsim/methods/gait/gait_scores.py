@@ -67,5 +67,5 @@ def scores_of(strides: Mapping[str, Mapping[str, FloatArray]], norms: NormSet) -
 
 
 def rms(numbers: Sequence[float]) -> float:
-    """Root mean square."""
+    """Return the root mean square of some numbers."""
     return math.sqrt(sum(x * x for x in numbers) / len(numbers))

@@ -78,7 +78,7 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
 
 
 def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Least and greatest activations (n,) within so much of the EMG."""
+    """Return the least and the greatest activations (n,) that lie within `part` of the EMG."""
     floors = {name: np.clip(values - part, 0.0, 1.0) for name, values in emg.items()}
     return floors, {name: np.clip(values + part, LEAST, 1.0) for name, values in emg.items()}
 

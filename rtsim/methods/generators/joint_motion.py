@@ -229,7 +229,7 @@ def judged(
 
 
 def largest(values: Array) -> float:
-    """Largest size of what is known; 0 where nothing is."""
+    """Return the largest size of the values that are known; 0 where none is."""
     return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
@@ -240,7 +240,7 @@ def moved(angle: Array) -> bool:
 
 
 def size(values: Array) -> float:
-    """Root of the mean square of what is known; 0 where nothing is."""
+    """Return the root mean square of the values that are known; 0 where none is."""
     known = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
 

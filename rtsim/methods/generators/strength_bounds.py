@@ -51,12 +51,14 @@ class StrengthBounds(NamedTuple):
 
 
 def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """A generator of another isometric torque [N m]."""
+    """Return the generator with another isometric torque [N m]."""
     return one._replace(spec=replace(one.spec, strength_Nm=float(strength)))
 
 
 def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """A generator that begins with this isometric torque [N m], whatever an earlier fit had made of it."""
+    """Return the generator with this isometric torque before its fit [N m], whatever an earlier fit had
+    changed.
+    """
     fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
     return with_strength(one, strength)._replace(fit=fit)
 

@@ -63,7 +63,7 @@ class Assessment(NamedTuple):
 
     @property
     def words(self) -> str:
-        """ "feasible", or what the generator lacks."""
+        """Return "feasible", or in words what the generator lacks for the motion."""
         stiff = TOO_MUCH if self.driven else ROW_WORDS[1]
         said = [w for w, at in ((stiff, self.too_stiff), (ROW_WORDS[0], self.too_weak)) if at.any()]
         return " and ".join(said) or "feasible"

@@ -121,7 +121,7 @@ class MethodDeviations:
 
     @property
     def displacements(self) -> Array:
-        """(n_displaced, 3) - of the `displaced_joints` [m]."""
+        """(n_displaced, 3) - standard deviations of the displacements of the `displaced_joints` [m]."""
         return self._part(1).reshape(-1, 3)
 
     @property
@@ -273,7 +273,7 @@ class MethodDeviations:
 
 
 def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> WeightedPoints:
-    """Points (n, 3) of bodies (n,) [m], one a place."""
+    """Return places, each of which is one point (n, 3) of a body (n,) [m]."""
     n = len(body)
     return WeightedPoints(
         np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n)

@@ -36,7 +36,7 @@ def track_options(solver: Solver) -> TrackOptions:
 
 
 def slack_of(model: Model) -> Array:
-    """(n_marker,) - factor of the bounds of each marker of a person."""
+    """(n_marker,) - factor by which the bounds of each marker of a person are wider than usual."""
     of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
     bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
     return np.array([of_segment.get(kind, 1.0) for kind in bodies])

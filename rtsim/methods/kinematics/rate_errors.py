@@ -156,7 +156,7 @@ class RateDeviations:
 
 
 def squares(rows: Array) -> Array:
-    """(..., n) - sums of squares of rows (..., n, m)."""
+    """(..., n) - sums of squares along the last axis of rows (..., n, m)."""
     return np.asarray((rows * rows).sum(axis=-1))
 
 

@@ -195,7 +195,7 @@ def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: A
 
 
 def new_track(n: int, manifold: Manifold) -> FilteredRows:
-    """Rows filled with NaN."""
+    """Return filtered rows filled with NaN."""
     n_v = int(manifold.v_start[-1])
     q, v, v_dot = (np.full((n, width), np.nan) for width in (int(manifold.q_start[-1]), n_v, n_v))
     return FilteredRows(q, v, v_dot, np.zeros(n, bool))

@@ -243,7 +243,7 @@ class KneeProblem:
 
 
 def turns_of(k: int) -> slice:
-    """Where the two turns of plane k stand."""
+    """Return where the two rotations of plane k stand among the parameters."""
     return slice(TURNS.start + 2 * k, TURNS.start + 2 * k + 2)
 
 

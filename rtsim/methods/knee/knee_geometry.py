@@ -138,6 +138,6 @@ def ligament_with(
 
 
 def in_mm(point: Array) -> tuple[float, float, float]:
-    """A point in millimetres."""
+    """Return a point [m] in millimetres."""
     x, y, z = (1e3 * point).tolist()
     return x, y, z

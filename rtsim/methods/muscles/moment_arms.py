@@ -243,7 +243,7 @@ class MomentArms:
             yield SweepPoint(float(value), q, self.lengths(q), self.at(q, method)[:, row], failed)
 
     def error(self, muscle: str, reason: str) -> ModelError:
-        """A sentence on a muscle's path that fails."""
+        """Return the error for a muscle whose path fails."""
         return ModelError(
             reason,
             where=f"model {self.model.name}: muscle {muscle}",
@@ -275,7 +275,7 @@ class MomentArms:
         return float(np.degrees(value)) if self.is_rotation(angle) else 1e3 * value
 
     def told(self, angle: str, value: float) -> str:
-        """A value of an angle for people."""
+        """Return a value of an angle as text, in its unit."""
         return f"{self.shown(angle, value):.4g} {'deg' if self.is_rotation(angle) else 'mm'}"
 
     def _evaluate(self, q: Array, method: int) -> None:
@@ -337,7 +337,9 @@ class MomentArms:
 
 
 def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
-    """Moment arms of a model without anatomy, with the elements that one of its methods holds."""
+    """Return the object that computes moment arms of a model without anatomy, under the constraints of one of
+    its methods.
+    """
     return MomentArms(build(spec, method=method), roles_of(spec, method))
 
 

@@ -89,7 +89,9 @@ class CoordinateArms:
 
 
 def arms_at(model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> MuscleArms | CoordinateArms:
-    """Moment arms of a model's muscles, about the angles that it names."""
+    """Return the object that computes moment arms of a model's muscles, about the angles that the
+    model names.
+    """
     if model.names.joint_angles:
         return MuscleArms(model, roles, pose, q)
     return CoordinateArms(model, roles, q)

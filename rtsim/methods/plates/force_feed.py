@@ -69,7 +69,7 @@ class ForceFeed:
         self._markers = None
 
     def begin(self, session: Session) -> None:
-        """A session of forces; the same again changes nothing."""
+        """Begin a session of forces; an equal session changes nothing."""
         if session is not self.session and session != self.session:
             self.n_session += 1
             self._begin(session)

@@ -204,7 +204,7 @@ def side_of(results: Results) -> str:
 
 
 def part(n: int, of: int) -> float | None:
-    """A share; None where there is no total."""
+    """Return n as a share of a total; None where the total is 0."""
     return float(n / of) if of else None
 
 

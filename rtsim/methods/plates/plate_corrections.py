@@ -117,13 +117,13 @@ class PlateContacts:
         return np.asarray((along - self.plates.half[p]).max(axis=1) > self.edge)
 
     def local(self, p: int) -> Wrench:
-        """Force and moment of plate p about the middle of its surface, in its axes, (n, 3)."""
+        """Return force and moment of plate p about the middle of its surface, in the plate's axes, (n, 3)."""
         centre, axes = self.plates.centre[p], self.plates.axes[p]
         force = self.force[:, p]
         return force @ axes.T, (self.moment[:, p] - np.cross(centre, force)) @ axes.T
 
     def placed(self, p: int, wrench: Wrench) -> Wrench:
-        """The inverse, for plate p."""
+        """Return a wrench in ground from one given about the middle of plate p's surface, in its axes."""
         centre, axes = self.plates.centre[p], self.plates.axes[p]
         force = wrench[0] @ axes
         return force, wrench[1] @ axes + np.cross(centre, force)

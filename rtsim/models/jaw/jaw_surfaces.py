@@ -121,5 +121,5 @@ def resting_height() -> float:
 
 
 def sign(side: str) -> Array:
-    """(3,) - of places of a side: z is to the right."""
+    """(3,) - signs of the coordinates of a place on this side of the body: z points to the right."""
     return np.array([1.0, 1.0, 1.0 if side == "right" else -1.0])

@@ -83,7 +83,7 @@ def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) ->
 
 @dataclass(frozen=True)
 class Outline:
-    """The line of a stick figure."""
+    """Points of the segments and the lines between them for a stick figure."""
 
     points: Array  # (n_point, 3) - in their bodies [m]
     body: NDArray[np.int64]  # (n_point,)

@@ -40,7 +40,7 @@ def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: Function
 
 
 def no_couplers() -> Couplers:
-    """A table without rows."""
+    """Return a table of couplers without rows."""
     return Couplers(*(np.zeros(0, np.int64) for _ in Couplers._fields))
 
 

@@ -52,7 +52,7 @@ class PairTable:
         self.rows: list[tuple[int, int]] = []
 
     def find(self, a: str, b: str, where: str) -> int:
-        """Number of a pair of segments."""
+        """Return the number of a pair of segments, which is added where it is new."""
         pair = self.index[a], self.index[b]
         if not path_between(self.tree, *pair):
             raise ConfigError(
@@ -65,7 +65,7 @@ class PairTable:
         return self.rows.index(pair)
 
     def build(self) -> Pairs:
-        """The kernels' table."""
+        """Return the pairs as the kernels' table."""
         paths = [path_between(self.tree, a, b) for a, b in self.rows]
         width = max((len(path) for path in paths), default=0) or 1
         path = np.zeros((len(paths), width), np.int64)
@@ -240,7 +240,7 @@ def millimetres(rows: Sequence[Sequence[float]]) -> Array:
 
 
 def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Array:
-    """(n, 3) - places on their segments [m]."""
+    """(n, 3) - places of the model on their segments [m]."""
     found = [anatomy.place(place, place.segment, key) for place, key in zip(places, keys, strict=True)]
     return np.array(found, float).reshape(-1, 3)
 

@@ -34,12 +34,12 @@ class FunctionTable:
         return len(self.rows) - 1
 
     def build(self) -> Functions:
-        """The table of the kernels."""
+        """Return all functions as the kernels' table."""
         return build_functions(self.rows)
 
 
 def function_of(spec: FunctionSpec) -> Function:
-    """The numbers of the function that is given."""
+    """Return kind and numbers of the function that is given in the file."""
     if spec.spline is not None:
         return spline(spec.spline.at, spec.spline.value, spec.spline.ends)
     if spec.lines is not None:

@@ -64,7 +64,7 @@ class Coordinates:
 def joints_of(
     spec: ModelSpec, how: MethodSpec, anatomy: Anatomy, index: dict[str, int], functions: FunctionTable
 ) -> list[JointRow]:
-    """The joints of all bodies, with the kinds that a method chooses."""
+    """Return the joints of all bodies, with the kinds that a method chooses."""
     joints = []
     for body in spec.bodies:
         where = f"bodies.{body.name}"

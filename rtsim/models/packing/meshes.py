@@ -25,7 +25,7 @@ Whole = NDArray[np.int64]
 
 
 def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
-    """The tables of these surfaces, numbered as they come.
+    """Return the kernels' tables of these surfaces, numbered in their order.
 
     Every triangle has an area and no edge more than two triangles:
     rtsim/files/surfaces/surfaces.check_surface.

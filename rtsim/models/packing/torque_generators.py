@@ -48,7 +48,7 @@ class PlacedGenerator(NamedTuple):
 
 
 def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
-    """The table of these generators."""
+    """Return the kernels' table of these generators."""
     n = len(placed)
     return Generators(
         curves=pack_curves([one.spec for one in placed]),

@@ -41,7 +41,7 @@ class JointRow:
 
     @property
     def layout(self) -> JointSizes:
-        """Its sizes; those of a chain follow from its motions."""
+        """Numbers of coordinates and speeds of the joint; those of a chain follow from its motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
         n = 1 + max(motion.dof for motion in self.motions)

@@ -61,7 +61,7 @@ class PanelChoice:
 
 
 def curve_key(panel: PlotPanel, k: int) -> str:
-    """Key of a curve in the settings file."""
+    """Return the key of a curve in the settings file, from panel and name."""
     return f"{panel.key}/{panel.names[k]}"
 
 

@@ -70,7 +70,7 @@ class Slider(QSlider):
         return low + (high - low) * self.value() / STEPS
 
     def show_value(self, value: float) -> None:
-        """Stand where a value is, unless a hand holds it."""
+        """Move the slider to a value, unless the user is dragging it."""
         low, high = self.parameter.low, self.parameter.high
         if not self.isSliderDown() and math.isfinite(value):
             self._shown = True
@@ -159,7 +159,7 @@ class DevicePanel(QFrame):
         self.area.setMinimumHeight(max(1, n_row * self.theme.px(ROW_HEIGHT)))
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour; what is to be pressed never shrinks."""
+        """Apply the colours of a theme; buttons never become smaller."""
         self.theme = theme
         self.stop.setMinimumHeight(theme.px(32))
         for row in (self.buttons, self.snapshots):

@@ -41,7 +41,7 @@ class FedBackValue(NamedTuple):
 
 
 class FeedbackWindow(QWidget):
-    """Beside the window of the monitor; shows what that receives.
+    """The window of the biofeedback, which shows values that the monitor receives.
 
     beep : makes a sound
     """

@@ -49,7 +49,7 @@ class FeedbackGauge(QWidget):
 
     @property
     def text(self) -> str:
-        """The number as text."""
+        """The value as text."""
         return written(self.value) if math.isfinite(self.value) else NO_VALUE
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -49,7 +49,7 @@ class Name(NamedTuple):
 
 
 def font_of(size: float, bold: bool = False) -> QFont:
-    """The font of figures at a size [px]."""
+    """Return the font of figures at a size [px]."""
     font = QFont()
     font.setPixelSize(max(1, round(size)))
     font.setBold(bold)
@@ -364,7 +364,7 @@ def has_gaps(panel: FigurePanel) -> bool:
 
 
 def runs(known: NDArray[np.bool_]) -> list[slice]:
-    """Stretches of known values."""
+    """Return the stretches of known values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
 

@@ -54,7 +54,7 @@ class DrawnMarker(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The label beside the marker."""
+        """Text beside the marker."""
         label = f"{self.role}  {self.name}" if self.role and self.name else self.role or self.name
         return f"{label} ?" if self.kind == UNSURE else label
 

@@ -143,7 +143,7 @@ def wanted_of(row: PanelRow) -> float:
 
 
 def least_of(row: PanelRow) -> float:
-    """Height below which a row cannot be read [px]."""
+    """Return the height below which a row of panels cannot be read [px]."""
     from rtsim.monitor.figures.chart import NAME_LEAST, height_least
 
     return max(height_least(panel, row.below, NAME_LEAST) for panel in row.panels)

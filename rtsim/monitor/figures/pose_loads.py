@@ -58,7 +58,7 @@ class PoseLoads:
         self.device = point_line("device", [place], segments) if placed else None
 
     def signs(self) -> tuple[str, ...]:
-        """Entries of the key."""
+        """Entries of the key for what is drawn."""
         there = {MUSCLE: bool(self.muscles), DEVICE: self.device is not None}
         return (*(name for name, one in there.items() if one), *(row[0] for row in self.arrows))
 

@@ -76,7 +76,7 @@ def save_panels(
 
 
 def plot_of(painter: QPainter, room: QRectF, title: str) -> QRectF:
-    """The plot of a panel, below its title."""
+    """Paint the title of a panel and return the rectangle of its plot."""
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
 
@@ -93,7 +93,7 @@ def plot_of(painter: QPainter, room: QRectF, title: str) -> QRectF:
 
 
 def axis_below(painter: QPainter, plot: QRectF, low: float, high: float, words: str) -> None:
-    """Lines and numbers of the axis below a plot."""
+    """Paint lines and numbers of the axis below a plot."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor
 
@@ -112,7 +112,7 @@ def axis_below(painter: QPainter, plot: QRectF, low: float, high: float, words: 
 
 
 def paint_tornado(painter: QPainter, room: QRectF, panel: TornadoPanel) -> None:
-    """The bars of a result, the longest above."""
+    """Paint the bars of one result, the longest at the top."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 
@@ -204,7 +204,7 @@ def paint_heat(painter: QPainter, room: QRectF, panel: HeatPanel) -> None:
 
 
 def paint_bands(painter: QPainter, room: QRectF, panel: BandPanel) -> None:
-    """The quantiles of a curve over its time."""
+    """Paint the quantiles of a curve over its time."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 

@@ -28,7 +28,7 @@ ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 
 
 class LiveGaitEvents:
-    """Looks at every frame of a session.
+    """Finds gait events in the frames of a session as they come.
 
     Attributes
     ----------

@@ -188,7 +188,7 @@ class CrowdPanel(CurvePanel):
         return [i for i in self.acting if i not in self.hidden]
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour; where the colours begin again the lines are dashed."""
+        """Apply the colours of a theme; curves with a colour that is used again are dashed."""
         self.paint_axes(theme)
         self.marks.set_theme(theme)
         for k, i in enumerate(self.visible):

@@ -33,7 +33,7 @@ class EventMarks(BehindCurves):
         self.update()
 
     def set_events(self, events: Sequence[GaitEvent]) -> None:
-        """Events whose times are those of the axis."""
+        """Show events at times of the axis."""
         new = list(events)
         if new != self.events:
             self.events = new

@@ -45,7 +45,7 @@ class Backdrop(BehindCurves):
             self.update()
 
     def set_grid(self, step: tuple[float, float], colour: str) -> None:
-        """Distance of the grid lines along x and y."""
+        """Set the distance of the grid lines along x and y, and their colour."""
         self._step, self._pen = step, pg.mkPen(colour, width=1)
         self.update()
 

@@ -53,7 +53,7 @@ class StridePanel(CurvePanel):
         self.set_theme(theme)
 
     def set_duration(self, duration: float) -> None:
-        """The axis is the stride, however long the others are."""
+        """Ignore the length of the time axes, as the axis of this panel is the stride."""
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour the plot."""

@@ -46,7 +46,7 @@ BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: 
 
 
 class StickFigureView(QWidget):
-    """View of the newest frame. Drag turns it, the wheel zooms, a double click fits it again."""
+    """The newest frame as a stick figure. Drag turns it, the wheel zooms, a double click fits it again."""
 
     turned = Signal()
 

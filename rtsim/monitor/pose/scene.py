@@ -138,7 +138,7 @@ def lines(start: Array, end: Array) -> list[QLineF]:
 
 
 def dots(painter: QPainter, pixels: Array, radius: float) -> None:
-    """Circles about those of (n, 3) pixels that are known."""
+    """Paint circles at those of (n, 3) pixels that are known."""
     for x, y, near in pixels.tolist():
         if near == near:  # not NaN
             painter.drawEllipse(QPointF(x, y), radius, radius)

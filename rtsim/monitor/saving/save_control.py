@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SaveControl:
-    """Saving for one window."""
+    """Saves pictures and tables of one window."""
 
     def __init__(self, window: MonitorWindow) -> None:
         self.window = window

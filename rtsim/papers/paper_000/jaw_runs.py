@@ -36,7 +36,7 @@ DISPLACEMENTS, FORCES = "joint_point_displacements", "joint_point_forces"
 
 
 class JawTask(NamedTuple):
-    """A task with both models.
+    """Results of one task by both models of the joint.
 
     fdk, pop : results; truth : (n, 2, 3) - how far condyles were moved from where they rest [mm]
     cycles : rows of the five cycles
@@ -57,14 +57,16 @@ class JawTask(NamedTuple):
         return np.asarray(getattr(self, model).fields[FORCES])
 
     def displaced(self, model: str, side: int, axis: int) -> Repeated:
-        """A row of table 1; both curves with the condyles' places in the skull, as the paper has them."""
+        """Compare the place of a condyle by a model with the true one, for a side and an axis: a row of table
+        1. Both curves are places in the skull, as the paper has them.
+        """
         rest = 1e3 * condyles(self.name, np.zeros(1))[:, side, axis]
         return over_cycles(
             self.truth[:, side, axis] + rest, self.places(model)[:, side, axis] + rest, self.cycles
         )
 
     def loaded(self, side: int, axis: int) -> Repeated:
-        """A row of table 2."""
+        """Compare the forces of both models for a side and an axis: a row of table 2."""
         fdk, pop = (self.forces(model)[:, side, axis] for model in ("fdk", "pop"))
         return over_cycles(fdk, pop, self.cycles)
 
@@ -76,7 +78,7 @@ def seconds_of(task: str) -> float:
 
 @lru_cache(maxsize=3)
 def task_of(task: str) -> JawTask:
-    """Both models through the loop, as a live run has them."""
+    """Run a task with both models through the live loop."""
     fdk, pop = (results(task, joint, seconds_of(task)) for joint in ("fdk", "pop"))
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
     truth = 1e3 * (condyles(task, fdk.times - delay) - condyles(task, np.zeros(1)))

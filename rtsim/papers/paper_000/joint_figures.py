@@ -149,7 +149,7 @@ def task_figure(name: str, given: ItemInput) -> ItemResult:
 
 
 def order_of_paper() -> tuple[int, ...]:
-    """Our axes as the paper's figures have them: AP, SI, ML."""
+    """Return the order of our axes in the paper's figures: AP, SI, ML."""
     return tuple(AXES.index(axis) for axis in ("ap", "si", "ml"))
 
 
@@ -190,7 +190,7 @@ STUDIED = f"{len(STIFFNESSES_N_M)} stiffnesses and {len(STRAINS)} reference stra
 
 
 def item(number: str, title: str, data: str, compute: Computed) -> PaperItem:
-    """A figure of the joint."""
+    """Return a figure of the mandible's joint as an item of the paper."""
     return PaperItem(
         kind="figure",
         number=number,

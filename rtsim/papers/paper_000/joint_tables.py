@@ -31,7 +31,7 @@ TOLERANCE_N, ROUNDING = 0.1, 1e-6
 
 
 def table_1(given: ItemInput) -> ItemResult:
-    """Kinematics of both models beside the measurement."""
+    """Table 1: kinematics of both models beside the measurement."""
     rows = []
     for (task, place), printed in TABLE_1.items():
         given.progress(f"table 1: {task}, {place}")
@@ -46,7 +46,7 @@ def table_1(given: ItemInput) -> ItemResult:
 
 
 def table_2(given: ItemInput) -> ItemResult:
-    """Forces of points on planes beside those of force-dependent kinematics."""
+    """Table 2: forces of points on planes beside those of force-dependent kinematics."""
     rows = []
     for (task, place), printed in TABLE_2.items():
         found = task_of(TASKS[task]).loaded(*indices_of(place))
@@ -61,7 +61,7 @@ def table_2(given: ItemInput) -> ItemResult:
 
 
 def indices_of(place: str) -> tuple[int, int]:
-    """Side and axis in our results of "left AP" and the like."""
+    """Return the indices of side and axis in our results for words of the table such as "left AP"."""
     side, axis = place.split()
     return SIDES.index(side), rtsim.bench.contacts.jaw.AXES.index(AXES[axis])
 
@@ -78,7 +78,7 @@ def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeate
 
 
 def signs_in_words() -> str:
-    """What the axes are."""
+    """Return a sentence on what the axes of the tables mean."""
     return (
         "AP is forwards, SI upwards, ML to the right, all of the skull; means of five cycles, each by itself."
     )
@@ -118,7 +118,7 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def planes_rows() -> list[Comparison]:
-    """Slope and cant of the shipped planes."""
+    """Return rows with slope and cant of the shipped planes."""
     rows = []
     for element in load_model(MODEL).elements:
         normal = getattr(element, "normal", None)

@@ -106,12 +106,12 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
 
 
 def time_row(name: str, kind: str, seconds: float) -> Comparison:
-    """How long a search took."""
+    """Return a row with the time that a search took."""
     return Comparison(name, "s", SECONDS[kind], seconds, reason=MACHINE)
 
 
 def table_5_5(given: ItemInput) -> ItemResult:
-    """Errors with friction in the optimisation."""
+    """Table 5.5: errors of the fit with friction."""
     case = case_of("friction")
     errors = case.fit.errors[0]
     rows = [
@@ -134,7 +134,7 @@ def start_rows(case: FootCase) -> list[Comparison]:
 
 
 def table_5_6(given: ItemInput) -> ItemResult:
-    """The thirty parameters, less mu_d, beside those that the step was made with."""
+    """Table 5.6: the thirty fitted parameters, except mu_d, beside those that the step was made with."""
     case = case_of("pressure")
     found = nearest_form(case.fit.parameters, case.known.parameters)
     rows = []
@@ -158,7 +158,7 @@ def table_5_6(given: ItemInput) -> ItemResult:
 
 
 def table_5_7(given: ItemInput) -> ItemResult:
-    """Errors of the calibration and of other cadences."""
+    """Table 5.7: errors of the calibration step and of steps of other cadences."""
     rows = []
     for name, (errors, seconds) in held_steps().items():
         for key, printed in zip(("normal", "cop", "pressure"), TABLE_5_7[name], strict=True):
@@ -169,7 +169,7 @@ def table_5_7(given: ItemInput) -> ItemResult:
 
 
 def table_5_8(given: ItemInput) -> ItemResult:
-    """Errors in newtons and millimetres, means over the steps that were held against the fit."""
+    """Table 5.8: errors in newtons and millimetres, means over the steps that were compared with the fit."""
     errors = [own for name, (own, _) in held_steps().items() if name != "calibration"]
     ours = (
         WEIGHT * float(np.mean([own.normal for own in errors])),
@@ -186,7 +186,7 @@ def table_5_8(given: ItemInput) -> ItemResult:
 
 
 def table_5_9(given: ItemInput) -> ItemResult:
-    """Errors with and without pressure in the optimisation."""
+    """Table 5.9: errors of the fit with and without pressure."""
     rows = []
     for kind, printed in TABLE_5_9.items():
         errors, words = case_of(kind).fit.errors[0], "with" if kind == "pressure" else "without"
@@ -277,7 +277,7 @@ def figure_5_11(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """An item of the foot."""
+    """Return a figure or table of the foot as an item of the paper."""
     return PaperItem(
         kind=kind,
         number=number,

@@ -65,14 +65,14 @@ def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Arr
 
 
 def peak(law: str, **coefficients: float) -> tuple[float, float]:
-    """Greatest friction up to 3 v_t [N], and at which part of v_t."""
+    """Return the greatest friction up to a velocity of 3 v_t [N], and at which part of v_t it is."""
     v = np.linspace(0.0, 3.0 * V_T, 6001)
     found = force(law, v, **coefficients)
     return float(found.max()), float(v[found.argmax()] / V_T)
 
 
 def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
-    """Friction over velocity in parts of v_t."""
+    """Return a panel with friction over velocity in parts of v_t."""
     return FigurePanel(
         title=title, unit="N", x_title="velocity over v_t", x=GRID / V_T, curves=curves, enlarged=True
     )  # fmt: skip
@@ -177,7 +177,7 @@ def figure_4_5(given: ItemInput) -> ItemResult:
 
 
 def around(value: float) -> tuple[float, float]:
-    """A value, but for rounding."""
+    """Return the bounds of a value that may differ by rounding only."""
     return value - ROUNDING, value + ROUNDING
 
 
@@ -241,7 +241,7 @@ def run_of(experiment: str, law: str) -> FrictionRun:
 
 
 def faster_rows(experiment: str) -> list[Comparison]:
-    """How much faster than real time each law ran."""
+    """Return rows with how much faster than real time each law was simulated."""
     return [
         Comparison(
             f"{WORDS[law]}: times faster than real time", "1", FASTER[experiment][law],
@@ -292,7 +292,7 @@ def figure_4_8(given: ItemInput) -> ItemResult:
 
 
 def time_panel(title: str, unit: str, t: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Curves over time."""
+    """Return a panel with curves over time."""
     return FigurePanel(title=title, unit=unit, x_title="time [s]", x=t, curves=curves, enlarged=True)
 
 
@@ -302,18 +302,18 @@ def slipping(run: FrictionRun) -> NDArray[np.bool_]:
 
 
 def first_slip(run: FrictionRun) -> float:
-    """When the block first slips [s]."""
+    """Return when the block first slips [s]."""
     return float(run.times[np.flatnonzero(slipping(run))[0]])
 
 
 def back_on_belt(run: FrictionRun, since: float) -> float:
-    """How long after a time the block sticks again [s]."""
+    """Return how long after a time the block sticks again [s]."""
     after = run.times > since
     return float(run.times[np.flatnonzero(after & ~slipping(run))[0]] - since)
 
 
 def period_of(run: FrictionRun) -> float:
-    """Between the last two slips [s]."""
+    """Return the time between the last two slips [s]."""
     begins = np.flatnonzero(np.diff(slipping(run).astype(int)) > 0)
     return float(run.times[begins[-1]] - run.times[begins[-2]])
 
@@ -367,7 +367,7 @@ LAW_DATA = "eqs 4.1 to 4.4 with the coefficients of section 4.3; F_nt is ours, 1
 
 
 def item(number: str, title: str, compute: Computed, kernels: tuple[str, ...] = ()) -> PaperItem:
-    """A figure of chapter 4."""
+    """Return a figure of chapter 4 as an item of the paper."""
     return PaperItem(
         kind="figure", number=number, title=title, data=LAW_DATA, has_data_of_paper=True, compute=compute,
         kernels=kernels,

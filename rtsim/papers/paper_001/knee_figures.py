@@ -52,7 +52,7 @@ def run_of(spec: ModelSpec, pulse: Pulse) -> Trace:
 
 
 def figure_3_4(given: ItemInput) -> ItemResult:
-    """Rotations and normal forces."""
+    """Figure 3.4: rotations of the knee and normal forces after a push."""
     spec = load_model("knee")
     rows, traces = [], {}
     for pulse in PULSES:
@@ -83,12 +83,12 @@ def figure_3_4(given: ItemInput) -> ItemResult:
 
 
 def push(pulse: Pulse) -> str:
-    """A push in words."""
+    """Return a push in words."""
     return f"{pulse.force:g} N for {1e3 * pulse.duration:g} ms" if pulse.force else "its weight alone"
 
 
 def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel]:
-    """Rotations over time, normal forces over flexion."""
+    """Return panels with rotations over time, and normal forces over flexion."""
     step = 1e-3 * spec.simulation.step_ms
     first = next(iter(traces.values()))
     angles = {name: np.degrees(first.q[:, k]) for k, name in enumerate(ROTATIONS)}
@@ -105,17 +105,17 @@ def motion_panels(spec: ModelSpec, traces: dict[str, Trace]) -> list[FigurePanel
 
 
 def part_of(curves: dict[str, Array], head: str) -> dict[str, Array]:
-    """Curves whose names begin so, by the rest of their names."""
+    """Return the curves whose names begin with `head`, by the rest of their names."""
     return {name.removeprefix(head): y for name, y in curves.items() if name.startswith(head)}
 
 
 def panel(title: str, unit: str, x_title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
-    """A panel with an axis of its own."""
+    """Return a panel with a given abscissa."""
     return FigurePanel(title=title, unit=unit, x_title=x_title, x=x, curves=curves, enlarged=True)
 
 
 def figure_3_5(given: ItemInput) -> ItemResult:
-    """Forces of the twelve ligament elements."""
+    """Figure 3.5: forces of the twelve ligament elements."""
     spec = load_model("knee")
     trace = run_of(spec, PULSES[0])
     flexion, rows, panels = np.degrees(trace.q[:, 0]), [], []
@@ -135,14 +135,14 @@ def figure_3_5(given: ItemInput) -> ItemResult:
 
 
 def group_of(name: str) -> str:
-    """The ligament of an element."""
+    """Return the group of ligaments that an element belongs to, such as the cruciate ligaments."""
     head = name.split("_")[0]
     return {"ACL": "cruciate ligaments", "PCL": "cruciate ligaments", "MCL": "collateral ligaments",
             "LCL": "collateral ligaments"}.get(head, "posterior capsule")  # fmt: skip
 
 
 def table_3_2(given: ItemInput) -> ItemResult:
-    """Slack lengths by eq. 3.2, and Sobol indices of what comes of the parameters."""
+    """Table 3.2: slack lengths by eq. 3.2, and Sobol indices of the results by the parameters."""
     spec, rows = load_model("knee"), []
     for own, printed in zip(spec.ligaments, TABLE_3_2, strict=True):
         assert own.linear_stiffness_N_mm is not None
@@ -208,7 +208,7 @@ def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
 
 
 def ranks_in_words(found: KneeSensitivity) -> list[str]:
-    """Which parameters the ranks of the figure are."""
+    """Return sentences that say which parameters the ranks of the figure stand for."""
     return [
         f"{output}: {', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
         for k, output in enumerate(found.outputs[: len(WHOLE)])
@@ -216,7 +216,7 @@ def ranks_in_words(found: KneeSensitivity) -> list[str]:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """An item of the knee."""
+    """Return a figure or table of the knee as an item of the paper."""
     return PaperItem(
         kind=kind,
         number=number,

@@ -43,7 +43,7 @@ WHOLE = ("time to 90 deg", "peak medial force", "lateral lift-off")
 
 
 class KneeOutcome(NamedTuple):
-    """What a run comes to, up to a right angle.
+    """Results of a run of the knee up to a right angle of flexion.
 
     t90 : [s]; medial : peak force [N]
     lift_off : flexion at which the lateral contact first opens, 90 where it does not [deg]
@@ -57,7 +57,7 @@ class KneeOutcome(NamedTuple):
 
     @property
     def row(self) -> Array:
-        """(15,) - all of them."""
+        """(15,) - all results in one row."""
         return np.array([self.t90, self.medial, self.lift_off, *self.ligaments])
 
 

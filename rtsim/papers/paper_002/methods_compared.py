@@ -52,7 +52,7 @@ def arms_of(model: str) -> MomentArms:
 
 
 def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int = N_VALUE) -> ComparedArms:
-    """Moment arms by all methods between two values of an angle."""
+    """Return moment arms by all methods, between two values of an angle."""
     values = np.radians(np.linspace(*ends_deg, n))
     points = {method: list(arms.sweep(angle, values, method=method)) for method in EVERY}
     return ComparedArms(

@@ -54,7 +54,7 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def figure_2(given: ItemInput) -> ItemResult:
-    """A finger: three tendons over two joints, the other joint held rigid."""
+    """Figure 2: a finger with three tendons over two joints, the other joint fixed."""
     arms = arms_of("finger")
     both = [
         compared(arms, "mcp_flexion", (-30.0, 85.0)),
@@ -69,7 +69,9 @@ def figure_2(given: ItemInput) -> ItemResult:
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """The idealised mechanism: an angle that is the sum of four coupled ones, two more that it moves."""
+    """Figure 3: the idealised mechanism, with an angle that is the sum of four coupled angles, and two more
+    that it moves.
+    """
     arms = arms_of("mechanism")
     found = compared(arms, "theta", (-40.0, 40.0))
     coupling = arms.coupling(arms.assembled(angle="theta", value=0.2), "theta")
@@ -85,7 +87,7 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison]:
-    """Rows that show that the methods give the same number."""
+    """Return rows that compare the moment arms of the methods, which should be equal."""
     return [
         Comparison(
             f"{name}: largest difference between three exact "
@@ -104,7 +106,7 @@ def equal_rows(name: str, found: ComparedArms, torque: float) -> list[Comparison
 
 
 def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
-    """Rows with the largest moment arms; the paper states none."""
+    """Return rows with the largest moment arms; the paper does not state any."""
     return [
         Comparison(
             f"{name}{muscle}: largest moment arm", "mm", None,
@@ -141,7 +143,7 @@ def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
 def panel_of(
     title: str, unit: str, angle: str, x: np.ndarray, curves: dict[str, np.ndarray], row: str
 ) -> FigurePanel:
-    """One panel over an angle."""
+    """Return one panel over an angle."""
     return FigurePanel(
         title=title, unit=unit, x_title=f"{angle} [deg]", x=x, curves=curves, row=row, enlarged=True
     )

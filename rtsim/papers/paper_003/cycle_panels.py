@@ -15,7 +15,7 @@ CYCLE, RECORDING = "gait cycle [%]", "part of the recording [%]"
 
 
 def percent(n: int) -> Array:
-    """(n,) - parts of a cycle [%]."""
+    """(n,) - percent of the cycle at n evenly spaced frames."""
     return np.linspace(0.0, 100.0, n)
 
 

@@ -71,7 +71,9 @@ def made_up_cycles() -> tuple[MarkerCycle, ...]:
 
 
 def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, number: int) -> MarkerCycle:
-    """One person: stature, joint angles and skin are drawn."""
+    """Draw one person at random, with stature, joint angles and skin movement, and return the markers of a
+    cycle.
+    """
     subject = in_size(walker, rng.normal(MEAN_STATURE, DEVIATION) / OF_WALKER)
     phase = 2.0 * math.pi * np.arange(N_FRAME) / (N_FRAME - 1)
     rotations, origins = body_poses(spec, Anatomy(spec, subject), phase, draw_angles(rng))
@@ -97,7 +99,7 @@ def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, numbe
 
 
 def in_size(subject: Subject, factor: float) -> Subject:
-    """The subject with all lengths times a factor."""
+    """Return the subject with all lengths multiplied by a factor."""
 
     def segment_in_size(segment: SubjectSegment) -> SubjectSegment:
         markers, points = (

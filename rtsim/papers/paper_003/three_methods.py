@@ -51,7 +51,7 @@ class MethodRuns(NamedTuple):
 
 
 def method_runs(given: ItemInput) -> MethodRuns:
-    """The three methods on every person's cycle."""
+    """Solve every person's cycle by the three methods."""
     return _method_runs(given.recording, given.static)
 
 
@@ -71,12 +71,12 @@ def _method_runs(recording: Path | None, static: Path | None) -> MethodRuns:
 
 
 def x_title_of(given: ItemInput) -> str:
-    """Title of the abscissa."""
+    """Return the title of the abscissa, for a gait cycle or for a recording."""
     return CYCLE if given.recording is None else RECORDING
 
 
 def peak_time(values: Array) -> float:
-    """Where a curve (n_frame,) is largest [%]."""
+    """Return where in the cycle a curve (n_frame,) is largest [%]."""
     return float(percent(len(values))[np.nanargmax(values)])
 
 
@@ -201,7 +201,9 @@ def contact_points(given: ItemInput) -> ItemResult:
 
 
 def length_differences(given: ItemInput) -> ItemResult:
-    """Table 4: from eq. 1 at the flexion of `zero`, which gives the targets."""
+    """Table 4: lengths of the ligaments less those of eq. 1 at the flexion of `zero`, which gives
+    the targets.
+    """
     found = method_runs(given)
     asked = found.stacked("zero", "experimental")
     rows = []
@@ -216,7 +218,7 @@ def length_differences(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Callable[[ItemInput], ItemResult]) -> PaperItem:
-    """An item that is computed of markers."""
+    """Return a figure or table that is computed from markers as an item of the paper."""
 
     def of_markers(given: ItemInput) -> ItemResult:
         result = compute(given)

@@ -51,12 +51,12 @@ class WeightRuns(NamedTuple):
 
 
 def absolute_runs(given: ItemInput) -> WeightRuns:
-    """The sweep of `prescribed`: 400 weights, the same for all ligaments."""
+    """Solve the cycle by `prescribed` with 400 weights, each the same for all ligaments."""
     return _runs(given.recording, given.static, "prescribed")
 
 
 def relative_runs(given: ItemInput) -> WeightRuns:
-    """The 256 combinations of `minimised`."""
+    """Solve the cycle by `minimised` with the 256 combinations of weights."""
     return _runs(given.recording, given.static, "minimised")
 
 
@@ -84,7 +84,7 @@ def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice
 
 
 def unsolved(runs: WeightRuns) -> Comparison:
-    """How many frames of all runs have no solution."""
+    """Return a row with the number of frames without a solution, in all runs."""
     return Comparison(
         f"frames without a solution, all {len(runs.weights)} runs", "1", 0.0,
         float(sum(np.isnan(v[:, :, 0]).sum() for v in runs.values)),
@@ -128,7 +128,7 @@ def band_panels(
 
 
 def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Figures 6 and 8: driving markers against ligaments."""
+    """Figures 6 and 8: the effect of the ligaments' weights beside those of the markers."""
     runs = absolute_runs(given)
     weights = runs.weights[:, 0]
     over_all, above = variation(runs.values), variation(runs.values, weights > CUT)
@@ -147,7 +147,7 @@ def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Figures 7 and 9: ligaments against each other."""
+    """Figures 7 and 9: the effect of the ligaments' weights beside each other."""
     runs = relative_runs(given)
     changed = variation(runs.values)
     rows = [unsolved(runs)]
@@ -167,7 +167,7 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def sensitivity(given: ItemInput) -> ItemResult:
-    """Table 5: of each group of 27 runs the largest standard deviation over the cycle, and the bounds."""
+    """Table 5: for each group of 27 runs, the largest standard deviation over the cycle, and its bounds."""
     runs = relative_runs(given)
     rows, largest = [], np.zeros(6)
     for name, chosen in groups_of(runs.weights):

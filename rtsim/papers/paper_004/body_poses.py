@@ -23,7 +23,7 @@ APART_M = 1.0
 
 
 def figure_2(given: ItemInput) -> ItemResult:
-    """Segments and degrees of freedom of the planar body, standing."""
+    """Figure 2: segments and degrees of freedom of the planar body, standing."""
     model = build(load_model(BODY))
     rows = [
         counted("segments", 16.0, float(len(model.names.bodies))),
@@ -40,7 +40,7 @@ def counted(quantity: str, printed: float, ours: float) -> Comparison:
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """Poses through the lift, the right foot flat."""
+    """Figure 3: poses of the planar body through the lift, with the right foot flat."""
     lift, model = lift_of(given.recording), build(load_model(BODY))
     hips, knees = flexion_of(lift, 0), flexion_of(lift, 1)
     deepest = int(np.argmax(hips))
@@ -88,7 +88,7 @@ def flexion_of(lift: LiftMotion, k: int) -> Array:
 
 
 def pose_of(lift: LiftMotion, model: Model, frame: int) -> tuple[Array, Array]:
-    """Sticks of a frame with the right foot level at the origin."""
+    """Return the lines of the stick figure in a frame, with the right foot level at the origin."""
     q = model.q_neutral.copy()
     for k, joint in enumerate(load_set(MADE_UP).joints):
         at = model.coordinates.q[model.coordinates.names.index(joint.coordinate)]

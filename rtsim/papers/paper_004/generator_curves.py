@@ -51,7 +51,7 @@ COLUMNS = (
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """What blends, scales and the shift do to the curves of the hip's extensor."""
+    """Figure 1: what blends, scales and the shift do to the curves of the hip's extensor."""
     one = next(one for one in generators_of(SET) if one.name == SHOWN)
     best, grid = radians(one.spec.optimal_angle_deg), np.radians(np.linspace(-60.0, 200.0, 53))
     still = np.zeros(len(grid))
@@ -84,12 +84,12 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def stated(quantity: str, off: Array, source: str) -> Comparison:
-    """That something is zero, but for rounding."""
+    """Return a row that states that a difference is zero, but for rounding."""
     return Comparison(quantity, "1", 0.0, float(np.abs(off).max()), StatedBound(source, high=ROUNDING))
 
 
 def figure_a_6(given: ItemInput) -> ItemResult:
-    """Torque over angle and over speed of all 14 generators."""
+    """Figure A.6: torque over angle and over speed, of all 14 generators."""
     rows = []
     for muscle, printed in TABLE_A_2.items():
         one = placed_of(muscle)
@@ -118,12 +118,12 @@ def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
 
 
 def placed_of(muscle: str) -> PlacedGenerator:
-    """A generator of the set at its joint, without blends."""
+    """Return a generator of the set at its joint, without blends."""
     return next(one for one in generators_of(SET) if one.muscle == muscle)._replace(blend=0.0)
 
 
 def table_a_2(given: ItemInput) -> ItemResult:
-    """Parameters of the shipped generators beside the printed ones."""
+    """Table A.2: parameters of the shipped generators beside the printed ones."""
     own, rows = load_set("gymnast").generators, []
     for muscle, printed in TABLE_A_2.items():
         for (name, unit, key, sign), value in zip(COLUMNS, printed, strict=True):
@@ -138,7 +138,7 @@ def table_a_2(given: ItemInput) -> ItemResult:
 
 
 def words(muscle: str) -> str:
-    """A muscle's name for people."""
+    """Return a muscle's name as text."""
     return muscle.replace("_", " ")
 
 

@@ -47,7 +47,7 @@ def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, Fitted
 
 
 def table_1(given: ItemInput) -> ItemResult:
-    """The fitted parameters, the minima that all starts lead to, and what becomes of them over a_max."""
+    """Table 1: the fitted parameters, the minima that all starts lead to, and how they depend on a_max."""
     lift, first, best = fits_of(given.recording)
     rows = []
     for (name, unit, printed, digit), value in zip(TABLE_1, shown(first.x), strict=True):
@@ -80,26 +80,26 @@ def table_1(given: ItemInput) -> ItemResult:
 def of_lift(
     rows: Sequence[Comparison], panels: Sequence[FigurePanel], lift: LiftMotion, *notes: str
 ) -> ItemResult:
-    """A result that says which lift it is of."""
+    """Return a result with a note on which lift it is computed from."""
     return ItemResult(rows, panels, notes, data=lift.data, has_data_of_paper=lift.is_of_paper)
 
 
 def shown(x: Array) -> list[float]:
-    """Parameters in the units of table 1."""
+    """Return parameters in the units of table 1."""
     return [float(x[0]), float(x[1]), float(np.degrees(x[2])), float(x[3]), float(x[4])]
 
 
 def one_row(
     quantity: str, unit: str, printed: float, value: float, bound: StatedBound, lift: LiftMotion
 ) -> Comparison:
-    """A number of the paper's own trial, which another lift has no bound of."""
+    """Return a row with a number; a bound from the paper's own trial applies only to that trial."""
     if lift.is_of_paper:
         return Comparison(quantity, unit, printed, value, bound)
     return Comparison(quantity, unit, printed, value, reason=OTHER_LIFT)
 
 
 def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
-    """That the fitted generator can do the lift: eqs 10 to 12."""
+    """Return rows that show whether the fitted generator can do the lift (eqs 10 to 12)."""
     assert fit.after is not None
     active, passive = fit.after.activation, fit.after.passive
     rows = [
@@ -141,7 +141,7 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
 
 
 def explained(first: FittedGenerator, best: FittedGenerator) -> str:
-    """Why table 1 is a local minimum."""
+    """Return a sentence on why the parameters of table 1 are a local minimum only."""
     if best.objective > first.objective - SLACK:
         return "The authors' start leads to the least minimum that any start found."
     return (
@@ -154,7 +154,9 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
 
 
 def over_caps(lift: LiftMotion) -> list[FigurePanel]:
-    """Parameters and squared distance of the least minimum over a_max, and that of the authors' start."""
+    """Return parameters and squared distance of the least minimum over a_max, and of the one that the
+    authors' start leads to.
+    """
     found: dict[str, list[float]] = {name: [] for name in ("least", "start", *(name for name, *_ in TABLE_1))}
     for cap in CAPS:
         best = fit_of(lift, lift.hips[0], most_passive=PASSIVE_OF_PAPER, cap=cap)
@@ -178,7 +180,7 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
 
 
 def figure_4(given: ItemInput) -> ItemResult:
-    """Activation over hip flexion before and after the fit."""
+    """Figure 4: activation over hip flexion before and after the fit."""
     lift, first, _ = fits_of(given.recording)
     assert first.before is not None
     angle, active = np.degrees(first.flexion), first.before.activation
@@ -201,7 +203,9 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def figure_5(given: ItemInput) -> ItemResult:
-    """Both planes before and after the fit: table 1's minimum, then the least one."""
+    """Figure 5: torque over angle and over speed before and after the fit, for the minimum of table 1 and for
+    the least one.
+    """
     lift, first, best = fits_of(given.recording)
     assert first.before is not None
     assert first.after is not None
@@ -227,7 +231,7 @@ def figure_5(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """An item of the lift."""
+    """Return a figure or table of the lift as an item of the paper."""
     return PaperItem(
         kind=kind,
         number=number,

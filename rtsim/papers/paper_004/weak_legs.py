@@ -56,7 +56,7 @@ WALKER_DATA = "the built-in walker on its made-up plate"
 
 @lru_cache(maxsize=1)
 def legs_of_walker() -> tuple[StrengthBounds, ...]:
-    """Bounds of all generators of the right leg."""
+    """Return the bounds of strength of all generators of the right leg."""
     return tuple(strength_bounds(generators_of(SET), walker_motion(), FitSettings(), {}))
 
 
@@ -90,7 +90,7 @@ def walker_motion() -> JointMotion:
 
 
 def table_b_3(given: ItemInput) -> ItemResult:
-    """Strength before the fit and fitted parameters of the right leg."""
+    """Table B.3: strength before the fit, and fitted parameters, of the right leg."""
     rows = []
     for one in legs_of_walker():
         muscle, fit = one.fit.placed.muscle, one.fit
@@ -112,7 +112,9 @@ def table_b_3(given: ItemInput) -> ItemResult:
 
 
 def table_b_4(given: ItemInput) -> ItemResult:
-    """The least strength, which the paper prints as it was before the fit."""
+    """Table B.4: the least strength, beside the printed one, which the paper states as it was
+    before the fit.
+    """
     found = legs_of_walker()
     rows = []
     for one in found:
@@ -142,7 +144,7 @@ def table_b_4(given: ItemInput) -> ItemResult:
 
 
 def figure_b_7(given: ItemInput) -> ItemResult:
-    """The plantarflexor before and after the fit."""
+    """Figure B.7: the plantarflexor before and after the fit."""
     fit = next(one.fit for one in legs_of_walker() if one.fit.placed.muscle == "ankle_plantarflexion")
     assert fit.before is not None
     assert fit.after is not None
@@ -161,7 +163,7 @@ def figure_b_7(given: ItemInput) -> ItemResult:
 
 
 def item(kind: Kind, number: str, title: str, compute: Computed) -> PaperItem:
-    """An item of the walk."""
+    """Return a figure or table of the walk as an item of the paper."""
     return PaperItem(
         kind=kind,
         number=number,

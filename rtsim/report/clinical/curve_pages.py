@@ -72,7 +72,7 @@ def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def all_trials(report: GaitReport) -> list[ReportTrial]:
-    """Of both sessions: what an earlier one alone has is drawn, too."""
+    """Return the trials of both sessions, as quantities that only the earlier one has are drawn too."""
     return [trial for session in report.sessions for trial in session.trials]
 
 

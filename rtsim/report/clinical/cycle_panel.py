@@ -175,7 +175,7 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 
 def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str) -> None:
-    """Explanations of lines and bands, in one or two rows."""
+    """Draw the explanations of lines and bands, in one or two rows."""
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])
         page.text(x + 82.0, y + 9.0, side, 27.0, INK)

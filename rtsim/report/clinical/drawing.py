@@ -40,7 +40,7 @@ class Page:
     def line(
         self, x1: float, y1: float, x2: float, y2: float, colour: str, width: float = 2.0, dash: str = ""
     ) -> None:
-        """A straight line."""
+        """Add a straight line."""
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         self.elements.append(
             f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{colour}" '
@@ -50,7 +50,7 @@ class Page:
     def curve(
         self, x: FloatArray, y: FloatArray, colour: str, width: float, dash: str = "", opacity: float = 1.0
     ) -> None:
-        """A curve through points, broken where they are not known."""
+        """Add a curve through points, interrupted where they are not known."""
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         for run in runs_of(np.isfinite(x) & np.isfinite(y)):
             points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[run], y[run], strict=True))
@@ -60,7 +60,7 @@ class Page:
             )
 
     def area(self, x: FloatArray, low: FloatArray, high: FloatArray, colour: str, opacity: float) -> None:
-        """The area between two curves, where both are known."""
+        """Add the area between two curves, where both are known."""
         for run in runs_of(np.isfinite(low) & np.isfinite(high)):
             there = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run], high[run], strict=True)]
             back = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run][::-1], low[run][::-1], strict=True)]
@@ -70,7 +70,7 @@ class Page:
             )
 
     def box(self, x: float, y: float, width: float, height: float, fill: str, opacity: float = 1.0) -> None:
-        """A filled rectangle."""
+        """Add a filled rectangle."""
         self.elements.append(
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.0):.1f}" height="{max(height, 0.0):.1f}" '
             f'fill="{fill}" fill-opacity="{opacity:g}"/>'
@@ -80,7 +80,7 @@ class Page:
         self, x: float, y: float, words: str, size: float = 32.0, colour: str = INK, anchor: str = "start",
         bold: bool = False, room: float = math.inf, upright: bool = False,
     ) -> None:  # fmt: skip
-        """A line of text, smaller where it has no room, then cut; upright : read from below."""
+        """Add a line of text, smaller where it has no room, then cut off; upright : to be read from below."""
         size = max(SMALLEST * size, min(size, room / (WIDE * max(1, len(words)))))
         words = cut(words, room, size)
         weight = ' font-weight="bold"' if bold else ""

@@ -44,7 +44,7 @@ class PageFlow:
         return y
 
     def head(self, words: str) -> None:
-        """A heading, which is not left alone at the end of a page."""
+        """Add a heading, which is never the last thing on a page."""
         if self._y + 160.0 > END:
             self.turn()
         y = self.room(74.0)

@@ -75,11 +75,11 @@ class ReportCurve(NamedTuple):
         return np.where(self.sound[side], self.strides[side], math.nan)
 
     def mean(self, side: str) -> FloatArray:
-        """(101,) over the strides of `averaged`."""
+        """(101,) - mean over the strides of `averaged`; NaN where it is not known."""
         return mean_of(self.usable(side))
 
     def deviation(self, side: str) -> FloatArray:
-        """(101,) over the strides of `averaged` (n - 1)."""
+        """(101,) - standard deviation (n - 1) over the strides of `averaged`."""
         return deviation_of(self.usable(side))
 
     def n_averaged(self, side: str) -> int:
@@ -169,17 +169,17 @@ def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[Float
 
 
 def in_degrees(trial: ReportTrial) -> float:
-    """Radians to degrees."""
+    """Return the factor from radians to degrees."""
     return DEGREES
 
 
 def per_mass(trial: ReportTrial) -> float:
-    """Values per kilogram of the person."""
+    """Return the factor that divides by the person's mass [1/kg]; 0 where the mass is not known."""
     return 1.0 / trial.mass if trial.mass else 0.0
 
 
 def per_weight(trial: ReportTrial) -> float:
-    """Values in body weights."""
+    """Return the factor that divides by the person's weight [1/N]; 0 where the mass is not known."""
     return 1.0 / (trial.mass * GRAVITY) if trial.mass else 0.0
 
 

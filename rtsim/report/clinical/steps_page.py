@@ -46,7 +46,7 @@ def step_rows(session: ReportSession) -> list[tuple[str, str, int, str, float]]:
 
 
 def step_values(session: ReportSession) -> list[StepValue]:
-    """Means over the strides of all trials."""
+    """Return the mean of every spatio-temporal value over the strides of all trials."""
     rows, found = step_rows(session), []
     for name, unit in UNITS.items():
         for side in SIDES:

@@ -47,14 +47,14 @@ class StageContext:
 
     @property
     def facts(self) -> Facts:
-        """What there is in the run, for the declarations of the stages."""
+        """Return the facts of the run that the declarations of the stages refer to."""
         return facts_of(
             self.run, self.spec, own_markers=self.subject is None, forces=self.forces is not None,
             mass=bool(self.mass_kg),
         )  # fmt: skip
 
     def find(self, kind: type[OneStage]) -> OneStage | None:
-        """The stage of this class before it; None without one."""
+        """Return the stage of this class among those before; None without one."""
         return next((stage for stage in self.before.values() if isinstance(stage, kind)), None)
 
     def stage(self, kind: type[OneStage]) -> OneStage:

@@ -97,7 +97,7 @@ class StageDeclaration:
         return bool(self.spared) and facts.issuperset(self.spared)
 
     def lacks(self, facts: Facts) -> list[str]:
-        """Its inputs that are not among the facts."""
+        """Return the inputs of the stage that are not among the facts."""
         return [name for name in self.inputs if name not in facts]
 
     def groups(self, facts: Facts) -> list[str]:

@@ -94,7 +94,7 @@ def loaded(point: EntryPoint) -> StageDeclaration:
 
 
 def usual_stages(facts: Facts) -> list[str]:
-    """The stages of a run of these facts that names none, in order."""
+    """Return the stages that a run with these facts has by default, in order."""
     usual = {name: stage.order for name, stage in own_stages().items() if stage.is_usual(facts)}
     return sorted(usual, key=usual.__getitem__)
 
@@ -159,7 +159,7 @@ def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
 
 
 def misplaced(name: str, need: str) -> ConfigError:
-    """A stage without another that it needs before it."""
+    """Return the error for a stage without another one that it needs before it."""
     return ConfigError(
         f"{name!r} needs {need!r} before it", where="stages",
         remedy=f"put {need!r}, and what that needs, before {name!r}, or leave stages out",
@@ -194,7 +194,9 @@ def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec
 
 
 def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> ConfigError:
-    """A stage asked for that has nothing to do in a run of these facts, with the model of this name."""
+    """Return the error for a requested stage that has nothing to do in a run with these facts and
+    this model.
+    """
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
     if lacking:
         return without(lacking)

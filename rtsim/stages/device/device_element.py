@@ -44,5 +44,5 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
 
 
 def device_element(simulator: Limb) -> int:
-    """Where the device acts, among the springs on coordinates."""
+    """Return the index of the device's element among the springs on coordinates."""
     return len(simulator.model.forces.springs.dof) - 1

@@ -104,11 +104,11 @@ class EnergyAccount(Stage):
         self._values[:] = (b.energy, *b.work, b.drift)
 
     def quantities(self) -> list[Quantity]:
-        """The balance as a quantity."""
+        """Return the energy balance as a quantity."""
         return [balance_of(self._values)]
 
     def gauges(self) -> dict[str, float]:
-        """The largest drift as a gauge."""
+        """Return the largest drift of the energy for the telemetry."""
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:
@@ -131,5 +131,5 @@ MEANING = "kinetic and potential energy; work of the sources since the start; th
 
 
 def balance_of(values: NDArray[np.float64]) -> Quantity:
-    """The balance; values : (6,) - as LABELS [J]."""
+    """Return the energy balance as a quantity; values : (6,) - in the order of LABELS [J]."""
     return Quantity("energies", values, "J", LABELS, curves=PANEL, meaning=MEANING)

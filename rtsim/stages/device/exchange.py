@@ -161,7 +161,7 @@ class DeviceTorque(Stage):
         ])  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """The exchange, and what belongs to it in a recording."""
+        """Return the meta data of the exchange, and those that a replay of a recording needs."""
         spec = self.exchange.spec
         return {
             "device": {
@@ -193,7 +193,7 @@ class DeviceTorque(Stage):
         return f"device {arming.state} ({arming.reason}){limb}"
 
     def gauges(self) -> dict[str, float]:
-        """State and energies as gauges."""
+        """Return arming state and energies for the telemetry."""
         x = self.exchange
         return {
             "device_armed": x.arming.share,
@@ -204,7 +204,7 @@ class DeviceTorque(Stage):
         }
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters of the exchange and of its socket."""
+        """Return the counters of the exchange and of its socket, and sentences."""
         counters, told = super().collect()
         x = self.exchange
         x.counters["faults"] = x.arming.n_fault
@@ -361,7 +361,7 @@ class TorqueCommand(Stage):
         self.tell()
 
     def tell(self) -> None:
-        """Tell of all transitions since the last time."""
+        """Report all transitions of the arming state since the last call."""
         arming = self.exchange.arming
         if arming.n_fault != self._n_fault:
             self.fault_s, self._n_fault = self.simulator.time, arming.n_fault

@@ -95,7 +95,7 @@ class ForwardStep(Stage):
         return self.told.quantities
 
     def meta(self) -> dict[str, Any]:
-        """Model, method and step."""
+        """Return model, method and step for the descriptor."""
         return described(self.stride.simulator)
 
     def status_text(self) -> str:
@@ -103,7 +103,7 @@ class ForwardStep(Stage):
         return "Simulating"
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Its own counters and those of the motion."""
+        """Return the counters of the simulation and of the motion stream, and sentences."""
         counters, told = super().collect()
         if self.feed is None:
             return counters, told

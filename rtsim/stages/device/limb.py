@@ -36,7 +36,7 @@ class LimbStep(ForwardStep):
         self.orders = {}
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """One tick, by what `PauseControl` decided for it."""
+        """Run the steps of one tick, unless `PauseControl` has paused the limb."""
         x, hold = self.exchange, self.exchange.hold
         if hold.back:
             self._begin_anew()

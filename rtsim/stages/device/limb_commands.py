@@ -19,7 +19,7 @@ MOVING = {
 
 
 def refusal(x: DeviceExchange, name: str, args: Args) -> str:
-    """Why the limb cannot be moved so, in words; empty where it can."""
+    """Return why the limb cannot be moved by this command, in words; empty where it can."""
     if x.spec.markers is not None:
         return "A person wears the device, whom no command stops: disarm it."
     if name in ("pause", "step") and not x.lockstep:

@@ -22,7 +22,7 @@ PARALLEL = 1e-9
 
 
 class Turning(NamedTuple):
-    """How a body turns with a coordinate.
+    """The axis about which a body turns with a coordinate, fixed in its parent.
 
     axis : (3,) - through the joint's frame on the parent, in its axes
     place_mm : (3,) - of the body's origin from there, in its neutral pose with the coordinate at zero
@@ -102,6 +102,6 @@ def turning_of(body: Body, coordinate: str) -> Turning | None:
 
 
 def direction(axis: Axis) -> np.ndarray:
-    """(3,) - of length one."""
+    """(3,) - unit vector along an axis."""
     found = np.array(AXES[axis] if isinstance(axis, str) else axis, float)
     return found / np.linalg.norm(found)

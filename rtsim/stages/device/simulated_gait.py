@@ -32,7 +32,7 @@ class SimulatedGait(Stage):
         self._phases, self._time = GaitPhase(1), 0.0
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """The phase at the end of the tick."""
+        """Compute the phase of the gait at the end of the tick."""
         s = self._simulator
         if self._exchange.hold.stands:
             return FINE

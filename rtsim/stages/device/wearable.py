@@ -145,7 +145,7 @@ class WornJoint(Stage):
 
 
 def unknown() -> float:
-    """Always NaN: no moment is known."""
+    """Return NaN, for a moment that is not known."""
     return math.nan
 
 

@@ -155,18 +155,18 @@ class AppliedLoads(Stage):
         ]  # fmt: skip
 
     def status_text(self) -> str:
-        """The outcome of the last taring."""
+        """Return the outcome of the last taring in words."""
         intake = self.feed.intake
         return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Its own counters and those of the samples."""
+        """Return the counters of this stage and of the samples, and sentences."""
         counters, told = super().collect()
         of_feed, said = self.feed.collect()
         return Counter({**of_feed, **counters}), [*told, *said]
 
     def size(self) -> None:
-        """Arrays and kernels for the plates at hand."""
+        """Allocate arrays and prepare kernels for the present plates."""
         self._n_session = self.feed.n_session
         intake, n, n_bearer = self.feed.intake, len(self.feed.names), len(self.bearers)
         self._plates = intake.plates if intake is not None else lay_out(np.empty((0, 4, 3)), np.empty(0))

@@ -31,7 +31,7 @@ class FootWrenches(Protocol):
         """Turn to the frames of an input session."""
 
     def take(self, time: float) -> None:
-        """The wrenches of a frame at a time [s]."""
+        """Compute the wrenches at the time of a frame [s]."""
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
         """The bearer that has these markers, or is on that side."""
@@ -55,7 +55,7 @@ class FilteredLoads:
             self._filters = [self.motion.estimator_of(plain(6), rate) for _ in self.wrench] if rate else []
 
     def take(self, time: float) -> None:
-        """The wrenches of a frame at a time [s]."""
+        """Compute the filtered wrenches at the time of a frame [s]."""
         self.wrench[:] = math.nan
         for k, smooth in enumerate(self._filters):
             self._raw[:3], self._raw[3:] = self._plates.moment[k], self._plates.force[k]
@@ -63,5 +63,5 @@ class FilteredLoads:
                 self.wrench[k] = smooth.rates.q
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The bearer as the loads of the plates have it."""
+        """Return the bearer as the loads of the plates number it."""
         return self._plates.bearer_with(markers, side)

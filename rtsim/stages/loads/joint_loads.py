@@ -50,7 +50,7 @@ class JointLoads(Stage):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Sentences for the start of a run."""
+        """Return sentences for the start of a run."""
         return ()
 
     def warm(self) -> None:
@@ -60,13 +60,13 @@ class JointLoads(Stage):
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Filters for the forces like that of the motion."""
+        """Begin filters for the forces like that of the motion."""
         if anew:
             self.sentences.append(f"{'; '.join(self.told)}.")
         self.wrenches.begin(anew)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Moments at the time that motion and forces are filtered for."""
+        """Compute the joint moments at the time of the filtered motion."""
         self.n_frame += 1
         dynamics = self.dynamics
         dynamics.clear()

@@ -45,7 +45,7 @@ class SharedGroundForce:
             self._share.forget()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot of this side."""
+        """Return the foot on this side."""
         return SIDES.index(side)
 
     def take(self, time: float) -> None:

@@ -56,7 +56,7 @@ class StatedLoads(AppliedLoads):
         return np.asarray(self._share[:, bearer])
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """The stated parts as a quantity of results."""
+        """Return the stated parts as a quantity."""
         return Quantity(
             "plate_parts", self._told.share, "1", plates, self.bearers,
             meaning="part of the plate that the body bears, as plates.borne_by of the run states",

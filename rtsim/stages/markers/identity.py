@@ -180,7 +180,7 @@ class Identity:
 
 
 def apart_mm(distances: Array, others: Array) -> float:
-    """Root mean square of their differences [mm]."""
+    """Return the root mean square difference of two sets of distances [mm]."""
     return 1e3 * float(np.sqrt(np.mean((distances - others) ** 2)))
 
 

@@ -143,7 +143,7 @@ class MarkerInput:
         return self._unnamed is not None
 
     def in_ground(self) -> Array:
-        """(n_marker, 3) - the markers of the model, not mirrored [m]."""
+        """(n_marker, 3) - markers of the model in ground, without the mirroring of a left leg [m]."""
         return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
 
     def _label(self, unnamed: UnnamedMarkers, positions: Array, dt: float) -> None:
@@ -252,12 +252,14 @@ class MarkerInput:
 
 
 def listed(labels: Iterable[str]) -> str:
-    """Labels in a row, each cut to fit into a sentence."""
+    """Return labels in one line, each shortened to fit into a sentence."""
     return ", ".join(plain(label, LONGEST_LABEL) for label in labels)
 
 
 def known_labels(subject: Subject | None) -> dict[str, str]:
-    """Which labels are those of the subject, and how that is known."""
+    """Return the prefix of the subject's markers, with a phrase on how that is known; empty without
+    a subject.
+    """
     return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
 
 

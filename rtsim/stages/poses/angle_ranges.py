@@ -96,7 +96,7 @@ class AngleRanges:
         self.held = []
 
     def said(self) -> str:
-        """The angles that are outside, with their values and ranges."""
+        """Return the angles that are outside their ranges, with values and ranges, in words."""
         return ", ".join(
             f"{self.names[k]} {DEGREES * self._values[k]:.0f} ({DEGREES * self.low[k]:.0f} to "
             f"{DEGREES * self.high[k]:.0f})"
@@ -145,7 +145,9 @@ class Clamped:
         self._least = PRESSED * len(estimator.model.markers.body) * np.where(self._turns, arm * arm, arm)
 
     def look(self) -> list[int]:
-        """Which of them are pressed against an end in the last frame."""
+        """Return the clamped coordinates that markers press against an end of their range in the
+        last frame.
+        """
         if not self.names:
             return []
         q, slope = self._estimator.q[self._at], self._estimator.pressed[self._dof]
@@ -170,7 +172,7 @@ class Clamped:
 
 
 def in_unit(values: Iterable[float], turns: bool) -> str:
-    """Numbers [rad, m] in degrees or millimetres, in words."""
+    """Return numbers [rad, m] as text in degrees or millimetres."""
     unit, scale = ("degrees", DEGREES) if turns else ("mm", 1e3)
     return f"{' to '.join(f'{scale * x:.4g}' for x in values)} {unit}"
 

@@ -116,7 +116,7 @@ class JointStatus:
             told[:] = told.astype(np.int64) | SUSPECT
 
     def suspect(self, joints: NDArray[np.int64]) -> None:
-        """Some joints are suspect, whatever is wrong with segments."""
+        """Mark some joints as suspect, whatever the status of the segments."""
         self._clear = False
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 

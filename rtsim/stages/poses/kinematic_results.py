@@ -93,7 +93,7 @@ class KinematicResults:
             self._coordinates.deviate(found.coordinates)
 
     def quantities(self) -> list[Quantity]:
-        """All quantities; to be called once."""
+        """Return all quantities; it is called once."""
         found = [*self._of_coordinates(), *self._of_joints(), *self._by_joint.quantities()]
         found += [*self._of_markers(), *self._of_segments()]
         return [self._of_side(quantity) for quantity in found]

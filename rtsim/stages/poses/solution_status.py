@@ -7,7 +7,7 @@ from streams.messages import Status
 
 
 def status_of(solution: Solution, plausible: bool) -> Status:
-    """Status bits of a solution."""
+    """Return the status bits for a solution of the solver."""
     if not plausible:
         return Status.INVALID_INPUT
     status = Status.OK

@@ -33,7 +33,9 @@ NOTES = (
 
 
 def landmarks_about(known: Positions) -> dict[str, Array]:
-    """Roles of a marked leg (n, 3) [m] about keypoints (n, 3) [m] of a leg on either side of the body."""
+    """Return landmarks of a leg (n, 3) [m], by the roles of a marked leg, placed about keypoints (n, 3) [m];
+    the leg may be a right or a left one.
+    """
     hip, opposite = known["hip_centre"], known["hip_centre_opposite"]
     middle, across = 0.5 * (hip + opposite), hip - opposite
     width = np.linalg.norm(across, axis=-1, keepdims=True)

@@ -106,7 +106,7 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
 
 
 def mean_population(a: Population, b: Population) -> Population:
-    """A table with every number the mean of two."""
+    """Return the mean of two populations, number by number."""
 
     def mean(x: float, y: float) -> float:
         return 0.5 * (x + y)

@@ -253,12 +253,12 @@ def shifts(
 
 
 def pairs_of(roles: set[str]) -> list[tuple[str, str]]:
-    """Pairs of landmarks of which both are there."""
+    """Return the pairs of landmarks of which both are known."""
     return [pair for pair in PAIRS if roles.issuperset(pair)]
 
 
 def roles_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Landmarks of these pairs, in order."""
+    """Return the landmarks of these pairs, each once."""
     return list(dict.fromkeys(role for pair in pairs for role in pair))
 
 
@@ -268,7 +268,7 @@ def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def middle(points: Points) -> dict[str, Array]:
-    """Points (3,) in the middle frame."""
+    """Return the places (3,) of points in the middle frame."""
     return {role: x[len(x) // 2] for role, x in points.items()}
 
 

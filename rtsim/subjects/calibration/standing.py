@@ -60,7 +60,7 @@ REMEDY = "check the labels, the lab's marker map and where the markers are"
 
 @cache
 def joints() -> dict[tuple[str, str], AnatomicalAxes]:
-    """Axes by the two segments of a joint, of a leg."""
+    """Return the axes of the joints of the shipped leg model, by the two segments of each."""
     spec = load_toml(find_config(LEG, "models"), ModelSpec)
     return {(body.parent, body.name): body.angles for body in spec.bodies if body.angles is not None}
 
@@ -183,7 +183,7 @@ def segment_axes(q: Array, primary: str, secondary: str) -> Array:
 
 
 def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
-    """Ranges of a joint's angles by name [deg]."""
+    """Return the ranges of a joint's angles by name [deg]."""
     return {
         name: (DEGREES * low, DEGREES * high)
         for name, (low, high) in zip(axes.names, axes.ranges, strict=True)

@@ -43,7 +43,9 @@ def uncorrected_foot(ankle: Array, toe: Array, shank: Array) -> Array:
 
 
 def foot_offsets(uncorrected: Array, standing: Array, side: str) -> FootOffsets:
-    """Means over the frames of a static trial; both (n, 3, 3)."""
+    """Return the foot offsets of a static trial, means over its frames, from the uncorrected axes and those
+    in which the foot stands, both (n, 3, 3).
+    """
     first, second, _ = cardan(np.swapaxes(uncorrected, -1, -2) @ standing)
     return FootOffsets(-float(np.nanmean(first)), -SIGNS[side] * float(np.nanmean(second)))
 

@@ -94,7 +94,7 @@ class ConventionalMeasures(NamedTuple):
 
     @property
     def marker_radius(self) -> float:
-        """Half the diameter of the markers, or of usual ones [m]."""
+        """Return half the diameter of the markers, of usual ones where it is not known [m]."""
         return 0.5 * (USUAL_MARKER_DIAMETER if self.marker_diameter is None else self.marker_diameter)
 
     @property

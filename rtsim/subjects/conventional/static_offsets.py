@@ -53,7 +53,7 @@ class Source(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Name of the static trial's file."""
+        """Name of the static trial's file, for errors."""
         return Path(self.static.source).name
 
 

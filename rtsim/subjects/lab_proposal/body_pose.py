@@ -155,7 +155,7 @@ def shifted(
 
 
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
-    """The pose that explains the markers best."""
+    """Return the pose that explains the positions of the markers best."""
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:
         pose = StandingPose(heading, middle, stature)

@@ -38,7 +38,7 @@ def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], o
 
 
 def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
-    """A line for each role, with its doubt behind it."""
+    """Return a line for each role of a map, with a comment where the role is uncertain."""
     lines = []
     for role, marker in table.named.items():
         line = entry(role, marker)

@@ -47,7 +47,7 @@ class NameReading(NamedTuple):
 
 
 class Stem(NamedTuple):
-    """Meaning of a name without its side in shipped maps."""
+    """Roles and segments that a marker name without its side has in shipped maps."""
 
     roles: frozenset[str] = frozenset()
     segments: frozenset[str] = frozenset()
@@ -114,7 +114,7 @@ def stems() -> dict[tuple[bool, str], Stem]:
 
 
 def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
-    """The key of a plain name, without the letter of its side."""
+    """Return the key of a plain name in the table of stems, without the letter of its side."""
     return (True, plain[1:]) if has_side and plain[:1] in BEGINNINGS else (False, plain)
 
 
@@ -135,7 +135,7 @@ def names_in(table: LabSide) -> set[str]:
 
 
 def meanings(lab: LabMap) -> list[tuple[str, frozenset[str], frozenset[str]]]:
-    """Name, roles and segments of the markers of a map."""
+    """Return name, roles and segments of all markers of a map."""
     found = []
     for table in (lab.right, lab.left):
         for role, name in table.named.items():

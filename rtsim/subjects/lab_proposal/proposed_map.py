@@ -83,7 +83,7 @@ def propose_map(
 
 
 def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
-    """Role -> marker of the table of a side."""
+    """Return the roles of one side with their markers, as in a map's table."""
     found = {role.role: role.marker for role in roles if role.side in (side, "")}
     for role in roles:
         if role.side == OTHER[side] and role.role in ("asis", "psis"):
@@ -97,7 +97,7 @@ def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
 
 
 def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
-    """Roles that a leg's table must have, and has not."""
+    """Return the roles that are required for a leg and that a table does not have."""
     missing = [role for role in ALWAYS if role not in table]
     if not {"asis", "asis_opposite"} <= table.keys():
         missing.insert(0, "asis")

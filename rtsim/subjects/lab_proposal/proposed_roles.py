@@ -212,7 +212,7 @@ def with_side(
 
 
 def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: bool) -> MarkerRole:
-    """The role of a marker whose name has no meaning."""
+    """Return the role of a marker by its place, as its name has no meaning."""
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
@@ -239,5 +239,5 @@ def twice_named(
 
 
 def of_side(slot: tuple[str, str]) -> str:
-    """A role and its side in words."""
+    """Return a role and its side in words."""
     return f"{slot[1]} {slot[0]}".strip()

@@ -80,7 +80,7 @@ def walk(
 
 
 def series(phase: Array, mean: float, harmonics: tuple[tuple[float, float], ...]) -> Array:
-    """Fourier series at the phase [rad]."""
+    """Return a Fourier series at a phase [rad]."""
     total = np.full(phase.shape, mean)
     for k, (a, b) in enumerate(harmonics, start=1):
         total = total + a * np.cos(k * phase) + b * np.sin(k * phase)

@@ -78,7 +78,7 @@ class Ruler:
         self.segment_of = {marker: name for name, group in local.items() for marker in group}
 
     def neighbours(self, segment: str) -> list[str]:
-        """Segments that share a joint with it."""
+        """Return the segments that share a joint with this one."""
         pairs = [(j.proximal, j.distal) for j in self.joints if segment in (j.proximal, j.distal)]
         return [b if a == segment else a for a, b in pairs]
 
@@ -145,7 +145,7 @@ def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float,
 
 
 def ruler_of_subject(subject: Subject) -> Ruler:
-    """The reference distances of a person."""
+    """Return the distances of a person's markers that movement leaves alone."""
     local = {
         name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
         for name, segment in subject.segments.items()

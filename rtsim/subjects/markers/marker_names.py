@@ -63,7 +63,7 @@ def spellings(names: Sequence[str]) -> list[list[str]]:
 
 
 def without_shared(names: Sequence[str]) -> list[str]:
-    """The names without a beginning all share, up to a separator."""
+    """Return the names without the beginning that all of them have in common, up to a separator."""
     shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
     return [name[len(shared) :] for name in names]
 
@@ -76,5 +76,5 @@ def shared_beginning(names: Sequence[str]) -> str:
 
 
 def first_of(names: Sequence[str]) -> dict[str, int]:
-    """Name -> its first index."""
+    """Return the first index of each name."""
     return {name: index for index, name in reversed(list(enumerate(names)))}

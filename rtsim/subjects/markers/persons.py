@@ -133,7 +133,7 @@ def choose(
 
 
 def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
-    """A sentence on a name that no person has."""
+    """Return the error for a name that no person in the file or stream has."""
     if not persons:
         return ConfigError(
             f"no marker's name begins with {person}", where=f"{OPTION} {person}, {where}",

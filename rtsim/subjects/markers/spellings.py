@@ -49,7 +49,7 @@ def spelled_otherwise(lab: LabMap, *recordings: Sequence[str]) -> dict[str, str]
 
 
 def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
-    """A table with other names of markers."""
+    """Return a table of a map with some marker names replaced."""
 
     def each(names: Sequence[str]) -> tuple[str, ...]:
         return tuple(other.get(name, name) for name in names)

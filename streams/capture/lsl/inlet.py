@@ -81,7 +81,9 @@ class LslInlet:
 
     @property
     def correction(self) -> ClockPair | None:
-        """The next pair of clocks that was not taken yet."""
+        """Return the newest comparison of the sender's clock with ours, once; None where it was
+        taken already.
+        """
         return self._pairs.popleft() if self._pairs else None
 
     def pull(self, timeout_s: float) -> list[LslSample]:

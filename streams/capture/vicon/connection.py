@@ -84,7 +84,7 @@ class ViconConnection:
             raise
 
     def description(self) -> CaptureDescription:
-        """The newest description."""
+        """The newest description of markers and plates."""
         statics = self._stream.statics
         rate = round(1e9 / statics.period_ns, 3) if statics.period_ns else 0.0
         plates = self._plates.descriptions(self._plate_rate)

@@ -176,7 +176,7 @@ _STATIC_READERS = {
 
 
 class ViconRows:
-    """Which published rows the markers of the subjects are in.
+    """Maps the markers of Vicon subjects to the rows that are published.
 
     names : "Anna:LASI"; a marker that a frame does not have is occluded
     """
