@@ -44,8 +44,8 @@ class SessionPace:
 class RowsByName:
     """Rearranges the rows of frames with one description of markers into the order of another description.
 
-    before : of the frames; after : of the rows that are wanted. Where a name occurs twice, the second row with
-    it stays the second.
+    before : of the frames; after : of the rows that are wanted. Where a name occurs twice, the second row
+    with it stays the second.
 
     Attributes
     ----------

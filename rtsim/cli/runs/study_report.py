@@ -15,9 +15,10 @@ FIGURES = ("tornado.png", "heat.png", "bands.png")
 
 
 def report_study(folder: Path, outputs: Sequence[Path], others: bool) -> None:
-    """Print what results follow from, and draw it into a folder, by default that of the study.
+    """Print which parameters the results of a study depend on, and draw figures of it into a folder, by
+    default the study's own.
 
-    others : whether anything else is asked for, which is of persons
+    others : whether options are given that belong to reports on persons
     """
     if others:
         raise ConfigError(

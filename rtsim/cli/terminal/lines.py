@@ -1,4 +1,6 @@
-"""Lines for the user: what a file or a stream calls its markers, and a config itself, may stand in them."""
+"""Lines for the user in the terminal, which may contain text that others wrote: marker names of a file or
+stream, or a config's own text.
+"""
 
 from __future__ import annotations
 

@@ -156,7 +156,9 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def roles(self) -> dict[str, str]:
-        """`named` without `spare`: the roles that landmarks are built from where all markers are on."""
+        """Return the roles that landmarks are computed from where all markers are on: those of `named` except
+        `spare`.
+        """
         return {role: name for role, name in self.named.items() if role not in self.spare}
 
     @property
