@@ -103,8 +103,7 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
 
 @njit
 def spread(couplers, coupler_work, L, own):
-    """Compute the acting constraint rows in the metric of the masses, own.Y = G L'^-1, their reach own.reach,
-    and own.rows.kernel = Y Y', lower triangle.
+    """Compute own.Y = G L'^-1 and own.reach of the acting rows, and own.rows.kernel = Y Y' (lower).
 
     couplers : Couplers
     coupler_work : CouplerWork - slopes of the couplers at this state
@@ -170,8 +169,7 @@ def choose_rows(couplers, coupler_work, L, own):
 
 @njit
 def push_back(L, own, x):
-    """Add the effect of the multipliers of the acting rows to the accelerations: x += M^-1 G' lambda, with
-    the lambda that solves G M^-1 G' lambda = own.left. Afterwards own.left contains lambda.
+    """Add M^-1 G' lambda to x : (n_v,), where lambda solves G M^-1 G' lambda = own.left; own.left becomes it.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
     own : HoldWork - after spread_active; its left and delta are written
@@ -255,8 +253,7 @@ def add_hold_slopes(holds, system, work):
 
 @njit
 def press(holds, pose, own):
-    """Compute the force of every constraint at its multiplier, own.force, and the wrenches of the constraints
-    on their pairs of bodies, with slopes.
+    """Compute the constraints' forces own.force and their wrenches on pairs of bodies, at own.multiplier.
 
     holds : Holds
     pose : Pose

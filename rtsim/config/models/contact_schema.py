@@ -63,7 +63,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def geometry(self) -> str:
-        """Name of the contact's geometry, such as ellipsoid_on_plane."""
+        """Name of the contact's geometry, a key of GEOMETRIES."""
         return next(name for name, kind in GEOMETRIES.items() if getattr(self, next(iter(kind.surfaces))))
 
     @property

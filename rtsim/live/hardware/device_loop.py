@@ -388,9 +388,7 @@ def device_loop(
 
 
 def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
-    """Return a function that publishes a sentence at once, as a telemetry message of its own: for changes of
-    the arming state, which must not wait for the next telemetry.
-    """
+    """Return a function that publishes a change of the arming state at once, as telemetry of its own."""
 
     def say(text: str) -> None:
         sentences = Sentences()

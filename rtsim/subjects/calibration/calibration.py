@@ -218,9 +218,7 @@ def calibrate(
 
 
 def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFrames:
-    """Compute the natural coordinates of the leg in the frames that show all landmarks and agree with each
-    other.
-    """
+    """Compute the leg's natural coordinates in frames that show all landmarks and agree with each other."""
     where = file_name(source)
     known = role_positions(source, request.table)
     usable = usable_frames(request.table, known, where, remedy)
@@ -361,8 +359,7 @@ def build_segments(
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
     """Return the trunk by the frames of the trial itself, where its markers lie otherwise in the static
-    trial, as with raised arms; None where no frame shows trunk and pelvis together.
-    """
+    trial, as with raised arms; None where no frame shows trunk and pelvis together."""
     mirror = MIRROR if side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in role_positions(trial, table).items()}
     if not shows_pelvis(known):
