@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.axes import guess_up, parse_up, rotate_to_ground, up_by_names
+from rtsim.files.markers.filled import blank_filled
 from rtsim.files.markers.persons import of_person
 from rtsim.files.markers.sides import doubt_sides
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, blank_missing
@@ -102,12 +103,14 @@ def to_ground(
 
     person : whose markers are taken where there are several persons; "" = everybody's
 
-    Everything that was converted or assumed is told in the notes. Raises ConfigError as `check_extent` and
-    `settle` and `of_person`.
+    Gaps that were filled by lines and cubics are missing. Everything that was converted or assumed is told in
+    the notes. Raises ConfigError as `check_extent` and `settle` and `of_person`.
     """
     raw = of_person(raw, person)
     check_extent(raw)
     positions, _, axis, notes, doubted = settle(raw, up, units)
+    positions, gaps = blank_filled(raw.names, raw.times, positions, raw.rate)
+    notes += gaps
     if axis != "+Y":
         notes.append(f"positions were rotated from {axis} up to Y up")
     upright = rotate_to_ground(positions, doubted or axis)  # right and left are the body's, however it lies
