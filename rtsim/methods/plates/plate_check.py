@@ -34,6 +34,9 @@ STANDS = 0.05
 """Feet slower than this stand [m/s]."""
 STANDS_S = 0.2
 """Who stands for a shorter time in all [s] is not weighed: at a step both feet may rest for a moment."""
+EMPTY = 0.08
+"""On plates that together never bear so many weights nobody stands: one who does would be 0.10 with kilograms
+sent as newtons, the smallest of the usual mistakes of units beside kilonewtons."""
 AXIS_CLEAR = 2.0
 """Forces act along another axis than the vertical when they are so many times greater along it."""
 UNDER = 0.98
@@ -128,6 +131,8 @@ def check_plates(
             )
         )  # fmt: skip
         force, moment = -force, -moment
+    if mass is not None and (most := _greatest(force)) < EMPTY * mass * GRAVITY:
+        return [_nobody(most, mass)]
     contact = PlateContacts(plates, force, moment, feet)
     findings += _weight(contact, times, mass)
     for p in range(len(names)):
@@ -199,6 +204,20 @@ def _idle(force: FloatArray, mass: float | None) -> PlateFinding:
         unit = _unit_of(most / (mass * GRAVITY))
         said += f", which looks like {unit}." if unit else ": volts or kilonewtons sent as newtons?"
     return PlateFinding("idle", -1, most, said if said.endswith(("?", ".")) else f"{said}.")
+
+
+def _greatest(force: FloatArray) -> float:
+    """The greatest vertical part [N] of all forces (n, n_plate, 3) together; what is missing counts as 0."""
+    return float(np.nan_to_num(force[:, :, 1]).sum(axis=1).max(initial=0.0))
+
+
+def _nobody(most: float, mass: float) -> PlateFinding:
+    """The finding of plates that bear noise and vibration of the floor, as where somebody stands beside them."""
+    return PlateFinding(
+        "idle", -1, most,
+        f"The plates together bear {most:.3g} N at the most, {100 * most / (mass * GRAVITY):.0f} % of the "
+        f"weight of {mass:.4g} kg: nobody stands on them.",
+    )  # fmt: skip
 
 
 def _vertical(mean: FloatArray, axis: int) -> PlateFinding:

@@ -293,6 +293,20 @@ def test_an_offset_of_idle_plates_is_no_weight(stand):
     assert "down" not in [name for name, _ in names_of(findings)]
 
 
+@pytest.mark.parametrize("share", [0.06, 0.075])
+def test_noise_and_vibration_of_plates_beside_which_somebody_stands_accuse_nothing(stand, share):
+    """Plates that bear 5 % of a weight, each sample in another place, are no unit and lie where they lie."""
+    rng = np.random.default_rng(7)
+    force = rng.normal(0.0, 0.1 * share, stand.force.shape)
+    force[..., 1] = 0.5 * share * rng.uniform(0.5, 1.0, stand.force.shape[:2])
+    force *= MASS * GRAVITY
+    moment = rng.normal(0.0, 20.0, stand.moment.shape)
+    findings = stand.check(force=force, moment=moment, feet=stand.feet + [1.5, 0.0, 0.6])
+    assert [finding.name for finding in findings] == ["idle"]
+    assert "nobody stands on them" in findings[0].sentence
+    assert stand.check(force=force * (0.12 / share), moment=moment)[0].name != "idle"
+
+
 def test_another_vertical_is_named(stand):
     """Protects from Z up forces with Y up markers: nothing else can be said then."""
     turn = np.array([[1.0, 0, 0], [0, 0, -1.0], [0, 1.0, 0]])
