@@ -13,6 +13,7 @@ _SIDED = (
     re.compile(r"(?P<base>.+)[_ .](?P<side>r|l|right|left)", re.IGNORECASE),
     re.compile(r"(?P<side>r|l|right|left)[_ .](?P<base>.+)", re.IGNORECASE),
     re.compile(r"(?P<base>)(?P<side>right|left)", re.IGNORECASE),
+    re.compile(r"(?P<side>[RL])(?P<base>[A-Z].+)"),  # as channels and markers are named: RTibAnt
 )
 
 
@@ -29,7 +30,8 @@ class SideGroup(NamedTuple):
 def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
     """Labels, those of both sides together, in the order in which they first come.
 
-    A letter says a side only where the other one is there, too, as `_l` may be short for lateral.
+    A letter says a side only where the other one is there, too, as `_l` may be short for lateral; a whole
+    word beside another name says it alone, as of an electromyogram of one leg.
     side : of all labels that name none, as where one leg was solved alone
     """
     read = {label: _read(label) for label in labels}
@@ -37,7 +39,8 @@ def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
     found: dict[tuple[str, str], dict[str, str]] = {}
     for label in labels:
         form, base, own = read[label]
-        if own and all((form, base, other) in there for other in SIDES):
+        in_full = form.endswith("True") and bool(base)
+        if own and (in_full or all((form, base, other) in there for other in SIDES)):
             found.setdefault((form, base), {})[own] = label
         else:
             middle = label.partition("_")[0].lower() in MIDDLE

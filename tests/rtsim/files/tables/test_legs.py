@@ -16,6 +16,7 @@ from rtsim.files.tables.legs import groups_of, sides_of
         ("r_knee", "l_knee", "knee"),
         ("Right.Knee", "Left.Knee", "Knee"),
         ("right", "left", ""),
+        ("RTibAnt", "LTibAnt", "TibAnt"),
     ],
 )
 def test_names_of_both_legs_are_one_quantity(right: str, left: str, name: str) -> None:
@@ -31,6 +32,11 @@ def test_a_letter_alone_is_no_side() -> None:
         {"": "MCL"},
         {"": "gastrocnemius_l"},
     ]
+
+
+def test_a_whole_word_says_the_side_of_a_channel_of_one_leg() -> None:
+    """Protects an electromyogram of one leg from being drawn over the strides of both."""
+    assert sides_of(("Left soleus", "soleus_right", "RTibAnt", "rectus")) == ("left", "right", "", "")
 
 
 def test_names_of_one_leg_are_of_its_side() -> None:
