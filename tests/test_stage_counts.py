@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tests.stage_counts import branches, stage_mentions, stage_modules
 
-MOST_STAGE_MENTIONS = 9
-MOST_BRANCHES = 49
-"""What was left when they were last counted: lower these where there are fewer."""
+MOST_BRANCHES = 40
+"""What was left when they were last counted: lower it where there are fewer."""
 HOMONYMS = {
     ("rtsim/models/addition.py", "'torque_generators'"),
     ("rtsim/models/planar_body.py", "'torque_generators'"),
@@ -21,8 +20,7 @@ def test_a_stage_is_named_by_itself_and_by_stages_that_need_it() -> None:
     """Protects growth: builder, checks and compiler read declarations, and know no name of a stage."""
     assert {"kinematics", "fdk", "centre_of_mass"} <= stage_modules().keys()
     found = [x for x in stage_mentions() if (x.file, x.what) not in HOMONYMS]
-    assert len(found) <= MOST_STAGE_MENTIONS, found
-    assert not [x for x in found if x.what.startswith("'") and not x.file.endswith("run_schema.py")]
+    assert not found
 
 
 def test_few_ask_whether_a_person_or_a_model_is_followed() -> None:

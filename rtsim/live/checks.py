@@ -55,29 +55,34 @@ def check_run(run: RunConfig) -> None:
             placed_feet(run, spec)
         followed_by(run, spec)
         check_fits_markers(spec)
-    elif run.ik_setup:
-        raise ConfigError(
-            "weights of a setup are for a model that brings its own markers",
-            where="--ik-setup",
-            remedy="give such a --model without --subject and --static, or leave it out",
-        )
     else:
-        placed_feet(run, spec)
-        if run.source == WALKER and not run.subject:
-            the_walker(side_of_walker(run))
-        check_subject_given(run)
-    if run.source.startswith(JAW) and not brings_markers(run, spec):
-        raise ConfigError(
-            "the synthetic jaw has the markers of a mandible, not those of a person's legs",
-            where=f"--source {run.source}",
-            remedy="add --run mandible, or --model mandible",
-        )
+        check_person(run, spec)
     if run.static and not Path(run.static).is_file():
         raise ConfigError(f"there is no file {run.static!r}", where="--static")
     if run.static:
         check_kind(run.static)
     if run.lab:
         load_lab(run.lab)
+
+
+def check_person(run: RunConfig, spec: ModelSpec) -> None:
+    """ConfigError for what a run over a person's markers cannot have, and for a person who is not given."""
+    from rtsim.live.subjects.feet import placed_feet
+
+    if run.ik_setup:
+        raise ConfigError(
+            "weights of a setup are for a model that brings its own markers", where="--ik-setup",
+            remedy="give such a --model without --subject and --static, or leave it out",
+        )  # fmt: skip
+    placed_feet(run, spec)
+    if run.source == WALKER and not run.subject:
+        the_walker(side_of_walker(run))
+    check_subject_given(run)
+    if run.source.startswith(JAW):
+        raise ConfigError(
+            "the synthetic jaw has the markers of a mandible, not those of a person's legs",
+            where=f"--source {run.source}", remedy="add --run mandible, or --model mandible",
+        )  # fmt: skip
 
 
 def check_measured(run: RunConfig, spec: ModelSpec) -> None:

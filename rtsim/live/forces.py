@@ -174,15 +174,16 @@ def weigh(forces: ForceTrial) -> float:
     return float(np.median(weight) / GRAVITY)
 
 
-def mass_of(run: RunConfig, spec: ModelSpec, subject: Subject | None) -> float:
-    """Mass [kg] of the model, where it brings its own markers, else of the person: as given, of the
-    subject, or weighed in a static trial; 0 = unknown.
-    """
+def mass_of_model(spec: ModelSpec) -> float:
+    """Mass [kg] of all bodies of a model that brings its own markers; 0 = unknown."""
+    return sum(body.mass_kg for body in spec.bodies)
+
+
+def mass_of_person(run: RunConfig, subject: Subject) -> float:
+    """Mass [kg] of a person: as given, of the subject, or weighed in a static trial; 0 = unknown."""
     from rtsim.files.forces.c3d_plates import NoPlatesError
     from rtsim.files.forces.forces import read_forces
 
-    if subject is None:
-        return sum(body.mass_kg for body in spec.bodies)
     given = run.mass_kg or subject.mass_kg or 0.0
     if given or not is_c3d(run.static):
         return given
@@ -200,14 +201,16 @@ class KnownMass(NamedTuple):
 
 
 def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
-    """The mass of who is followed, as `mass_of` has it or, of a person, as the files store it.
+    """The mass of who is followed: of the model, or of the person, where nothing else is known as the files
+    store it.
 
     plates : whether there are force plates, so that it is told where the mass is not known
     """
-    mass, missing = mass_of(run, spec, subject), WEIGHTLESS
-    if subject is not None and not mass:
-        missing = NO_MASS
-        if stored := stored_mass(run):
+    if subject is None:
+        mass, missing = mass_of_model(spec), WEIGHTLESS
+    else:
+        mass, missing = mass_of_person(run, subject), NO_MASS
+        if not mass and (stored := stored_mass(run)):
             return KnownMass(stored, STORED_MASS.format(stored))
     return KnownMass(mass, missing if plates and not mass else "")
 
@@ -262,7 +265,7 @@ def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tu
     placed, mass = placed_feet(run, spec), mass_before(run, trial)
     if placed is not None:
         trial = beginning(trial)
-        lines, mass = lines_of_model(run, spec, trial, placed), mass_of(run, spec, None)
+        lines, mass = lines_of_model(run, spec, trial, placed), mass_of_model(spec)
     else:
         try:
             lab = lab_of(run.lab, trial.names)

@@ -219,9 +219,9 @@ def dynamics_of_methods(
     spec: ModelSpec, subject: Subject, person: BodyMeasures, estimator: MultibodyEstimator
 ) -> dict[str, InverseDynamics]:
     """Inverse dynamics of a person by each method, those of one model shared."""
-    of_model: dict[int, InverseDynamics] = {}
+    by_model: dict[int, InverseDynamics] = {}
     for method in estimator.methods:
         key = id(estimator.placed_by(method)[0])
-        if key not in of_model:
-            of_model[key] = inverse_dynamics_of(spec, subject, person, method)
-    return {method: of_model[id(estimator.placed_by(method)[0])] for method in estimator.methods}
+        if key not in by_model:
+            by_model[key] = inverse_dynamics_of(spec, subject, person, method)
+    return {method: by_model[id(estimator.placed_by(method)[0])] for method in estimator.methods}

@@ -71,10 +71,10 @@ class CentreOfMass(Stage):
 
 def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
     """(n_body,) masses [kg] and (n_body, 3) their centres [m]; ConfigError where neither file has a mass."""
-    if subject is not None and (subject.mass_kg or not any(body.mass_kg for body in spec.bodies)):
-        spec = with_masses(spec, subject, person_of(subject, load_inertia_table()))
-    elif subject is not None:
-        spec = for_person(spec, subject)
+    if subject is not None:
+        weighed = subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
+        of_table = weighed and person_of(subject, load_inertia_table())
+        spec = with_masses(spec, subject, of_table) if of_table else for_person(spec, subject)
     mass = np.array([body.mass_kg for body in spec.bodies], float)
     return mass, 1e-3 * np.array([body.mass_centre_mm for body in spec.bodies], float)
 

@@ -13,14 +13,17 @@ import numpy as np
 
 from rtsim.config.runs.foot_schema import FootSpec
 from rtsim.config.runs.lab_schema import LabMap
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.methods.foot.foot_contact import FootContact, centre_on, contact_foot
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.named_feet import feet_of
 from rtsim.quantity import AXES, GROUND, Quantity
 from rtsim.stages.building.context import StageContext
 from rtsim.stages.building.declaration import PERSON, WHOLE_BODY, StageDeclaration
 from rtsim.stages.ground_reaction import GroundReaction
+from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.loads.filtered_loads import FilteredLoads
 from rtsim.stages.loads.followed_feet import FollowedFeet, axes_of
 from rtsim.stages.loads.shared_loads import SharedGroundForce
@@ -275,6 +278,12 @@ class FootContacts(Stage):
         if self._mirrors:
             return point * [1.0, 1.0, -1.0], normal * [1.0, 1.0, -1.0]
         return point, normal
+
+
+def call_foot_contacts(run: RunConfig, estimator: MultibodyEstimator, subject: Subject) -> None:
+    """Call every kernel of the feet of a person once, as before the first frame."""
+    motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
+    FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()
 
 
 def make(setting: StageContext) -> FootContacts:

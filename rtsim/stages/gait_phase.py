@@ -229,14 +229,27 @@ def root_of(parent: np.ndarray, body: int) -> int:
     return body
 
 
-def feet_in(model: Model, setting: StageContext) -> list[tuple[int, int]]:
-    """Body and side (0 right, 1 left) of the feet that are followed, at most one of each side."""
+def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray]:
+    """Body and side (0 right, 1 left) of the feet that a joint moves, at most one of each side; and (3,) the
+    forward direction of the body to which their joints lead, in its axes.
+    """
     if setting.subject is not None:
-        return [(b, SIDES.index(side)) for b, side in feet_of(model.names.bodies, setting.subject.side)]
+        of_person = feet_of(model.names.bodies, setting.subject.side)
+        return moved_by_a_joint([(b, SIDES.index(side)) for b, side in of_person], model), FORWARDS
     try:
-        return [(foot.bodies[0], foot.side) for foot in find_feet(build(setting.spec))]
+        found = find_feet(build(setting.spec))
     except ConfigError:
-        return []
+        return [], FORWARDS
+    feet = moved_by_a_joint([(foot.bodies[0], foot.side) for foot in found], model)
+    if not feet:
+        return [], FORWARDS
+    _, rotation = neutral_places(model)
+    return feet, rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
+
+
+def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
+    """Those of the feet that are not the body with which the model begins."""
+    return [(body, side) for body, side in feet if model.tree.parent[body] >= 0]
 
 
 def make(setting: StageContext) -> GaitPhases | None:
@@ -245,13 +258,9 @@ def make(setting: StageContext) -> GaitPhases | None:
     """
     kinematics = setting.stage(Kinematics)
     model = kinematics.estimator.model
-    feet = [(b, side) for b, side in feet_in(model, setting) if model.tree.parent[b] >= 0]
+    feet, forwards = feet_in(model, setting)
     if not feet:
         return None
-    forwards = FORWARDS
-    if setting.subject is None:
-        _, rotation = neutral_places(model)
-        forwards = rotation[root_of(model.tree.parent, feet[0][0])].T @ FORWARDS
     stage = GaitPhases(kinematics, feet, forwards, setting.find(FootLoads))
     stage.marked = marked_events(setting.run.source, setting.run.person)
     return stage

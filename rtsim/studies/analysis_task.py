@@ -39,7 +39,7 @@ from rtsim.live.inputs.prescribed_motion_run import (
     stage_of,
 )
 from rtsim.live.inputs.recorded import KeptResults, TimesInput
-from rtsim.live.inputs.sources import MADE_UP, brings_markers, check_there, resolve_subject
+from rtsim.live.inputs.sources import MADE_UP, check_there, subject_if_any
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import meta_of
 from rtsim.live.recorded_run import Ready, check_results, made_ready, trial_of
@@ -78,7 +78,7 @@ class AnalysisTask:
         else:
             check_run(run)
             run, _ = with_person(run)
-            subject = None if brings_markers(run, load_model(run.model)) else resolve_subject(run)
+            subject = subject_if_any(run, load_model(run.model))
         self._model_name = model_for(run.model, subject.side) if subject else run.model
         self._side = subject.side if subject else run.side
         self.run, self.spec, self.input = run, load_model(self._model_name), spec.input

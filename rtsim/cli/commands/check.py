@@ -265,7 +265,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     from rtsim.live.subjects.subject_check import notes_before
     from rtsim.models.load import load_model
     from rtsim.stages.building.declaration import OWN_MARKERS
-    from rtsim.stages.building.find import find_stages
+    from rtsim.stages.building.find import check_named, find_stages
     from rtsim.stages.building.run_checks import check_run
     from rtsim.subjects.calibration.person_measures import AskedMeasures, all_measures
     from rtsim.subjects.markers.labs import load_lab
@@ -295,6 +295,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
             f"unknown method {unknown!r}", where=f"{path}: method", allowed=", ".join(methods),
             remedy="correct the value",
         )  # fmt: skip
+    check_named(run.stages)
     stages = find_stages(run.stages).values()
     of_model = brings_markers(run, spec)
     # of another model, which the command line may name, is nothing known

@@ -339,7 +339,6 @@ def tell_notes(run: RunConfig) -> None:
     """Report what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.document import Aloud
-    from rtsim.live.inputs.sources import brings_markers
     from rtsim.live.subjects.feet import told_feet
     from rtsim.methods.kinematics.choice import followed_by
     from rtsim.models.load import load_model
@@ -353,7 +352,7 @@ def tell_notes(run: RunConfig) -> None:
             tell(f"{run.model}: {note}")
     for note in told_feet(run, spec):
         tell(f"{run.model}: {note}")
-    if run.ik_setup and brings_markers(run, spec):
+    if run.ik_setup:  # refused before where no model brings markers
         for note in followed_by(run, spec).notes:
             tell(f"{run.ik_setup}: {note}")
 

@@ -222,5 +222,3 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
                 raise ValueError(f"{key}: {twice!r} is there more than once; allowed: each once")
-        if self.stages and self.stages[0] != "kinematics":
-            raise ValueError(f"stages: {self.stages[0]!r} comes first; allowed: kinematics first")

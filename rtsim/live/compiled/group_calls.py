@@ -36,7 +36,7 @@ def _run_lower_limb(with_deviations: bool) -> None:
     from rtsim.live.compiled.warm_up import neutral, warm_up
     from rtsim.methods.kinematics.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
-    from rtsim.stages.kinematics import Kinematics
+    from rtsim.stages.building.first_stage import first_stage
     from rtsim.subjects.subject import load_subject
     from streams.messages import marker_session
 
@@ -56,9 +56,9 @@ def _run_lower_limb(with_deviations: bool) -> None:
     )
     if with_deviations:
         estimator.prepare_rates()
-    kinematics = Kinematics(estimator, subject)
+    kinematics = first_stage(estimator, subject)
     session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-    warm_up([kinematics], session, neutral(kinematics))
+    warm_up([kinematics], session, neutral(kinematics.estimator))
 
 
 MODEL_KINDS = (
@@ -94,7 +94,7 @@ def _run_own_markers(with_deviations: bool) -> None:
     from rtsim.live.compiled.warm_up import neutral, warm_up
     from rtsim.methods.kinematics.multibody import MultibodyEstimator
     from rtsim.models.distances import ruler_of_model
-    from rtsim.stages.kinematics import Kinematics
+    from rtsim.stages.building.first_stage import first_stage
     from streams.messages import marker_session
 
     markers = [
@@ -107,12 +107,12 @@ def _run_own_markers(with_deviations: bool) -> None:
     spec = check_record(record, ModelSpec, "the compiler's model")
     method = next(iter(spec.methods))
     uncertainty = Uncertainty() if with_deviations else None
-    kinematics = Kinematics(MultibodyEstimator(spec, None, method, uncertainty=uncertainty), None)
+    kinematics = first_stage(MultibodyEstimator(spec, None, method, uncertainty=uncertainty), None)
     session = marker_session(kinematics.reference_length.names, rate=100.0, t_start=0)
     if with_deviations:
         kinematics.estimator.prepare_rates()
     ruler_of_model(kinematics.estimator.model)
-    warm_up([kinematics], session, neutral(kinematics))
+    warm_up([kinematics], session, neutral(kinematics.estimator))
 
 
 def call_conventional() -> None:
@@ -181,11 +181,8 @@ def call_foot() -> None:
     from rtsim.methods.foot.foot_share import FootShare
     from rtsim.methods.kinematics.multibody import MultibodyEstimator
     from rtsim.models.load import load_model
-    from rtsim.stages.foot_contact import FootContacts
-    from rtsim.stages.kinematics import Kinematics
-    from rtsim.stages.rates import FilteredMotion
+    from rtsim.stages.foot_contact import call_foot_contacts
     from rtsim.subjects.feet.foot_marks import UP
-    from rtsim.subjects.markers.labs import lab_of
     from rtsim.subjects.subject import load_subject
 
     run, subject = RunConfig(name="warmup"), load_subject(find_config(WALKER, "subjects"))
@@ -197,8 +194,7 @@ def call_foot() -> None:
         solver=run.solver,
         check=run.markers,
     )
-    motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
-    FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()
+    call_foot_contacts(run, estimator, subject)
     feet = [FootContact(contact_foot(run.foot, 0.2, side), run.foot) for side in (0, 1)]
     FootShare(feet[0], feet[1]).take(new_motion(2), np.zeros(3), UP, 500.0)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from kernels.compiler.jit import freeze_compilation
 from rtsim.live.result_session import ResultSession
-from rtsim.stages.kinematics import Kinematics
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.stages.stage import Stage
 from streams.codec import FieldLayout, encode
 from streams.messages import Session
@@ -38,8 +38,7 @@ def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.nda
     freeze_compilation()
 
 
-def neutral(kinematics: Kinematics) -> dict[str, np.ndarray]:
+def neutral(estimator: MultibodyEstimator) -> dict[str, np.ndarray]:
     """The markers of a subject in the neutral pose, as a frame would have them."""
-    estimator = kinematics.estimator
     estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
     return {"positions": estimator.outputs.markers.copy()}

@@ -37,10 +37,9 @@ from rtsim.live.ticks import Ticks
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.building.declaration import GAIT
 from rtsim.stages.building.find import REST, find_stages
-from rtsim.stages.building.first_stage import kinematics_of
+from rtsim.stages.building.first_stage import gait_phases_if_any, kinematics_of
 from rtsim.stages.device.exchange import DeviceTorque, TorqueCommand
 from rtsim.stages.device.wearable import RATE_OFF, WornJoint
-from rtsim.stages.gait_phase import GaitPhases
 from rtsim.stages.stage import Args, Stage, StageCommand
 from streams.addresses import is_stream
 from streams.clock import now_ns
@@ -256,7 +255,7 @@ def wearable_loop(
     feed = ForceFeed() if run.forces else None
     estimate = prepare(run, feed)
     kinematics = kinematics_of(estimate)
-    gait = next((stage for stage in estimate if isinstance(stage, GaitPhases)), None)
+    gait = gait_phases_if_any(estimate)
     session = again.session if again else new_session_id()
     exchange = DeviceExchange(spec, port, session, mechanics=mechanics_of(spec))
     joint = WornJoint(spec, exchange, kinematics, gait)

@@ -170,6 +170,11 @@ def brings_markers(run: RunConfig, spec: ModelSpec) -> bool:
     return not (run.subject or run.static or spec.of_subject)
 
 
+def subject_if_any(run: RunConfig, spec: ModelSpec) -> Subject | None:
+    """The person whose markers a run follows; None where it follows those of the model itself."""
+    return None if brings_markers(run, spec) else resolve_subject(run)
+
+
 def check_own_markers(run: RunConfig) -> None:
     """ConfigError for what a run with a model that brings its own markers cannot have."""
     if run.source == WALKER:

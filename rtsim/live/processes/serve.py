@@ -16,10 +16,9 @@ from rtsim.live.compiled.warm_up import neutral, warm_up
 from rtsim.live.forces import KnownMass, known_mass, weighs
 from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import PairedInput
-from rtsim.live.inputs.sources import brings_markers, resolve_subject
+from rtsim.live.inputs.sources import subject_if_any
 from rtsim.live.loop import Loop
 from rtsim.live.processes.requests import EstimatorRequest
-from rtsim.live.subjects.live_subject_check import LiveSubjectCheck
 from rtsim.live.subjects.subject_check import notes_of_person
 from rtsim.live.subjects.unnamed_check import check_named, unnamed_of
 from rtsim.methods.kinematics.choice import methods_of
@@ -27,6 +26,7 @@ from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.models.load import load_model, model_for
 from rtsim.stages.building.find import make_stages
 from rtsim.stages.building.first_stage import kinematics_of
+from rtsim.stages.markers.live_subject_check import LiveSubjectCheck
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
 from streams.access.security import Security
@@ -46,16 +46,15 @@ def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
     """The stages of a run, compiled and warm; forces : of the plates, where the run has some."""
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
-    subject = None
-    if not brings_markers(run, spec):
-        subject = resolve_subject(run)
+    subject = subject_if_any(run, spec)
+    if subject is not None:
         spec = for_person(load_model(model_for(run.model, subject.side)), subject)
     plates = forces is not None
     mass = known_mass(run, spec, subject, plates=plates) if plates or weighs(run) else KnownMass()
     stages = make_stages(run, spec, subject, forces, mass.mass_kg)
     kinematics = kinematics_of(stages)
     names = kinematics.estimator.model.names.markers
-    warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics))
+    warm_up(stages, marker_session(names, rate=100.0, t_start=0), neutral(kinematics.estimator))
     if mass.told:
         stages[-1].sentences.append(mass.told)
     return stages
@@ -131,8 +130,7 @@ def serve(
 
 def acquaintance_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
     """The check of whether a stream belongs to the person, or fits the model, that is followed."""
-    kinematics = kinematics_of(stages)
-    return LiveSubjectCheck(kinematics, where)
+    return LiveSubjectCheck(kinematics_of(stages), where)
 
 
 def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:

@@ -64,13 +64,14 @@ def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -
 
 def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
     """Which feet were taken of a model with markers of its own, or why plates in the source are not used."""
-    if not brings_markers(run, spec) or not (run.forces or is_c3d(run.source)):
+    if not (run.forces or is_c3d(run.source)):
         return []
     try:
         placed = placed_feet(run, spec)
     except ConfigError as fault:
         return [f"force plates in {run.source}, where there are some, are not used: {fault}"]
-    assert placed is not None
+    if placed is None:
+        return []
     if run.plates.borne_by:
         return [f"force plates: {'; '.join(told_parts(run.plates.borne_by))}"]
     return [in_words(build(spec), placed.feet)]

@@ -12,7 +12,7 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import name_some, with_names_told
-from rtsim.live.inputs.sources import WALKER, brings_markers, load_trial, resolve_subject
+from rtsim.live.inputs.sources import WALKER, load_trial, subject_if_any
 from rtsim.methods.kinematics.choice import followed_by, method_of
 from rtsim.models.following import with_markers
 from rtsim.models.model import Model, build
@@ -43,7 +43,7 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
     if run.source == WALKER and not (run.subject or run.static):
         return ()
     spec = load_model(run.model)
-    person = None if brings_markers(run, spec) else resolve_subject(run)
+    person = subject_if_any(run, spec)
     told = notes_of_person(person, run)
     if is_stream(run.source) or run.source == WALKER:
         return tuple(told)

@@ -121,10 +121,11 @@ class MultibodyEstimator:
         following: TrackingTasks | None = None,
         uncertainty: Uncertainty | None = None,
     ) -> None:
-        if subject is None and following is None:
-            following = following_of(spec)
+        self.passed: tuple[str, ...] = ()
+        if subject is None:
+            following = following_of(spec) if following is None else following
+            self.passed = passed_names(spec)
         self.following = following
-        self.passed = passed_names(spec) if subject is None else ()
         solver, check = solver or Solver(), check or MarkerCheck()
         models = build_each(spec, subject, dict.fromkeys((method, *methods)))
         if following is not None:

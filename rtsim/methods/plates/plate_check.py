@@ -212,7 +212,7 @@ def _greatest(force: FloatArray) -> float:
 
 
 def _nobody(most: float, mass: float) -> PlateFinding:
-    """The finding of plates that bear noise and vibration of the floor, as where somebody stands beside them."""
+    """The finding of plates that bear noise and vibration of the floor, while somebody stands beside them."""
     return PlateFinding(
         "idle", -1, most,
         f"The plates together bear {most:.3g} N at the most, {100 * most / (mass * GRAVITY):.0f} % of the "

@@ -33,6 +33,8 @@ FACTS = (PERSON, OWN_MARKERS, FORCES, MASS, EMG, MUSCLES, TORQUE_GENERATORS, REC
 """All that a declaration can ask of a run."""
 GIVEN_BY = {FORCES: ("force plates", "--forces"), MASS: ("the mass of the person", "--mass")}
 """Facts that an option gives: in words, and the option."""
+FIRST = "kinematics"
+"""The stage with which every run over markers begins."""
 GAIT = "gait"
 """What a stage can provide to a device: the phase of the gait."""
 

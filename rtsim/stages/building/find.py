@@ -22,7 +22,7 @@ from rtsim.errors import ConfigError
 from rtsim.methods.keypoint_limits import for_keypoints
 from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.building.context import StageContext
-from rtsim.stages.building.declaration import GIVEN_BY, Facts, StageDeclaration, without
+from rtsim.stages.building.declaration import FIRST, GIVEN_BY, Facts, StageDeclaration, without
 from rtsim.stages.building.package_stage import PackageStage, made_by_package
 from rtsim.stages.stage import Stage
 from rtsim.subjects.subject import Subject
@@ -49,9 +49,11 @@ def stage_names() -> list[str]:
 
 def check_named(names: Sequence[str]) -> None:
     """ConfigError for a name among the stages of a run that is neither a stage nor a word for the default
-    ones.
+    ones, and for stages that do not begin with the kinematics.
     """
     find_stages(names)
+    if names and names[0] != FIRST:
+        raise ConfigError(f"{names[0]!r} comes first", where="stages", allowed=f"{FIRST} first")
 
 
 def find_stage(name: str) -> StageDeclaration:

@@ -1,11 +1,21 @@
-"""The stage with which every run over markers begins."""
+"""The stages of a run that others look for: the kinematics, with which every run over markers begins, and
+the phases of the gait.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.stages.gait_phase import GaitPhases
 from rtsim.stages.kinematics import Kinematics
 from rtsim.stages.stage import Stage
+from rtsim.subjects.subject import Subject
+
+
+def first_stage(estimator: MultibodyEstimator, subject: Subject | None) -> Kinematics:
+    """Return a kinematics stage, as the compiler calls it; subject : None where the model has markers."""
+    return Kinematics(estimator, subject)
 
 
 def kinematics_if_any(stages: Sequence[Stage]) -> Kinematics | None:
@@ -18,3 +28,8 @@ def kinematics_of(stages: Sequence[Stage]) -> Kinematics:
     kinematics = kinematics_if_any(stages)
     assert kinematics is not None
     return kinematics
+
+
+def gait_phases_if_any(stages: Sequence[Stage]) -> GaitPhases | None:
+    """Return the stage that finds the phases of the gait; None without one."""
+    return next((stage for stage in stages if isinstance(stage, GaitPhases)), None)

@@ -17,7 +17,7 @@ from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trc import trc_text
 from rtsim.files.recording import Results, read_results
 from rtsim.live.compiled.group_table import groups_of
-from rtsim.live.forces import has_forces, mass_of
+from rtsim.live.forces import has_forces, mass_of_model
 from rtsim.live.subjects.feet import told_feet
 from rtsim.models.load import load_model
 from tests.rtsim.models import legs
@@ -236,4 +236,4 @@ def test_plates_under_the_wrong_foot_are_told_before(folder: Path, tmp_path: Pat
 def test_the_mass_is_that_of_the_bodies(folder: Path) -> None:
     """Protects from a person's table: a model with its own markers weighs what its file says."""
     spec = load_model(str(folder / "legs.toml"))
-    assert mass_of(RunConfig(name="test"), spec, None) == pytest.approx(MASS)
+    assert mass_of_model(spec) == pytest.approx(MASS)

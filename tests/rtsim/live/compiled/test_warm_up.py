@@ -78,7 +78,7 @@ def test_a_warm_estimator_knows_nothing(estimator, subject, trial):
     try:
         kinematics = Kinematics(estimator, subject)
         session = marker_session(subject.marker_names, rate=100.0, t_start=0)
-        warm_up([kinematics], session, neutral(kinematics))
+        warm_up([kinematics], session, neutral(kinematics.estimator))
     finally:
         allow_compilation()
     assert estimator.method == "zero"

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtsim.live.subjects.live_subject_check import FIRST_NS, LiveSubjectCheck
 from rtsim.models.model import build
+from rtsim.stages.markers.live_subject_check import FIRST_NS, LiveSubjectCheck
 from streams.messages import Status, marker_session
 from tests.naive.tree import state
 from tests.rtsim.models.legs import NEUTRAL, load

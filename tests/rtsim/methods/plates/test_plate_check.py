@@ -301,7 +301,7 @@ def test_noise_and_vibration_of_plates_beside_which_somebody_stands_accuse_nothi
     force[..., 1] = 0.5 * share * rng.uniform(0.5, 1.0, stand.force.shape[:2])
     force *= MASS * GRAVITY
     moment = rng.normal(0.0, 20.0, stand.moment.shape)
-    findings = stand.check(force=force, moment=moment, feet=stand.feet + [1.5, 0.0, 0.6])
+    findings = stand.check(force=force, moment=moment, feet=stand.feet + np.array([1.5, 0.0, 0.6]))
     assert [finding.name for finding in findings] == ["idle"]
     assert "nobody stands on them" in findings[0].sentence
     assert stand.check(force=force * (0.12 / share), moment=moment)[0].name != "idle"

@@ -166,8 +166,8 @@ def test_what_cannot_be_is_told(package, spec, subject):
         find_stage("number")
     with pytest.raises(ConfigError, match="the stage 'lost' cannot be loaded"):
         find_stage("lost")
-    with pytest.raises(ValueError, match="kinematics first"):
-        RunConfig(name="test", stages=("muscles", "kinematics"))
+    with pytest.raises(ConfigError, match="'muscles' comes first; allowed: kinematics first"):
+        check_named(("muscles", "kinematics"))
     with pytest.raises(ValueError, match="'muscles' is there more than once"):
         RunConfig(name="test", stages=("kinematics", "muscles", "muscles"))
 
