@@ -29,6 +29,7 @@ COMMANDS = {
     "connect": "Relay a capture system (Qualisys, ...) as live streams; list what answers.",
     "replay": "Play a recording, or the synthetic walker, as a live marker stream.",
     "record": "Record a stream to an MCAP file that survives a crash.",
+    "recover": "Make a whole recording, with an index, of one that was cut or damaged.",
     "export": "Write a recording as .trc, .mot, .sto or .csv.",
     "monitor": "Open the monitor window on a result stream.",
     "serve": "Serve a page for tablets and browsers on a result stream, read only.",

@@ -1,24 +1,37 @@
-"""Recordings read back, closed properly or cut by a crash, however damaged or hostile."""
+"""Recordings read back, closed properly or cut by a crash, however damaged or hostile.
+
+Checksums are verified: what a damaged chunk holds is left out and named, the rest is read.
+"""
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 
-from mcap import records
-from mcap.exceptions import EndOfFile
-from mcap.records import Channel, Chunk, McapRecord
-from mcap.stream_reader import CRCValidationError, StreamReader, breakup_chunk
+from mcap.opcode import Opcode
+from mcap.records import Channel, DataEnd, Footer, Message, MessageIndex, Metadata
 
 from streams.errors import StreamError
 from streams.recording.opening import open_regular
+from streams.recording.scanning import (
+    CHUNK_HEAD,
+    HEAD,
+    MAGIC,
+    MESSAGE_HEAD,
+    RecordScan,
+    ScannedRecord,
+    is_head,
+    read_content,
+)
 
-MAGIC = b"\x89MCAP0\r\n"
-RECORD_LIMIT = 64 << 20
-"""No record of a sound recording is larger [bytes]; a larger one means damage."""
 COMPRESSIONS = ("lz4", "zstd")
 """Of chunks as other programs write them: a few bytes may stand for more than memory holds."""
+MESSAGE_STAMPS = struct.Struct("<HIQQ")
+MOST_NAMED = 5
+"""Damaged places that are named one by one."""
 
 
 class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
@@ -27,73 +40,192 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
     Attributes
     ----------
     n_read : how many were read so far
-    note : when all are read, a sentence if the file's tail is cut, or if it is altered; otherwise ""
-    altered : when all are read, whether the checksum is not that of the messages
+    n_damaged : places in the file that are damaged; n_lost : messages in them that the file itself counts
+    cut : whether the file ends before its index
+    metadata : name -> texts, as far as it was read
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        self.n_read = 0
-        self.note, self.altered = "", False
-        self._file = _WholeReads(open_regular(self.path))
+        self.n_read = self.n_damaged = self.n_lost = 0
+        self.cut = False
+        self.metadata: dict[str, dict[str, str]] = {}
+        self._file = BufferedReader(open_regular(self.path))
         if self._file.peek(len(MAGIC))[: len(MAGIC)] != MAGIC:
             self._file.close()
             raise StreamError(f"{self.path} is not a recording; give an .mcap file")
-        self._records = self._all_records()
+        self._scan = RecordScan(self._file)
+        self._records = self._all_messages()
         self._topics: dict[int, bytes] = {}
+        self._first_ns: int | None = None
+        self._chunk_lost = self._ended = False
+        self._summary_crc: int | None = None
+        self._named: list[str] = []
+
+    @property
+    def note(self) -> str:
+        """When all are read, sentences on what is damaged and on a tail that is cut; "" for a sound file."""
+        if not self._file.closed:
+            return ""
+        told = self._named[:MOST_NAMED]
+        if self.n_damaged > len(told):
+            told.append(
+                f"{self.n_damaged - len(told)} more places of {self.path} are damaged and were left out"
+            )
+        if self.cut:
+            told.append(
+                f"{self.path} was not closed properly and its tail is cut: "
+                f"{self.n_read} messages were read, anything after them is lost"
+            )
+        return "; ".join(told)
 
     def __next__(self) -> tuple[int, bytes, bytes]:
-        while not self._file.closed:
-            record = self._next_record()
-            if isinstance(record, Channel):
-                self._topics[record.id] = record.topic.encode()
-            elif isinstance(record, records.Message) and record.channel_id in self._topics:
-                self.n_read += 1
-                return record.log_time, self._topics[record.channel_id], record.data
-        raise StopIteration
+        if self._file.closed:
+            raise StopIteration
+        try:
+            message = next(self._records, None)
+        except (OSError, StreamError):
+            self._file.close()
+            raise
+        if message is None:
+            self._file.close()
+            raise StopIteration
+        self.n_read += 1
+        return message.log_time, self._topics[message.channel_id], message.data
 
     def close(self) -> None:
         """Close the file before its end; reading to the end closes it too."""
         self._file.close()
 
-    def _all_records(self) -> Iterator[McapRecord]:
-        """The records, those inside of chunks too as long as these are not compressed."""
-        reader = StreamReader(
-            self._file, emit_chunks=True, validate_crcs=True, record_size_limit=RECORD_LIMIT
-        )
-        for record in reader.records:
-            if not isinstance(record, Chunk):
-                yield record
-            elif record.compression in COMPRESSIONS:
-                raise StreamError(
-                    f"{self.path} holds chunks compressed by {record.compression}, which recordings of rtsim "
-                    "never do; `mcap decompress` makes a copy that can be read"
-                )
+    def _all_messages(self) -> Iterator[Message]:
+        """The messages of the file, in chunks and outside of them."""
+        for record in self._scan:
+            if record.skipped:
+                self._damaged(record.at - record.skipped, record.skipped)
+            if record.opcode == Opcode.CHUNK:
+                yield from self._of_chunk(record)
+            elif not record.whole:
+                break
             else:
-                yield from breakup_chunk(record, validate_crc=True)
+                yield from self._of_record(record)
+        self.cut = not self._scan.ended
 
-    def _next_record(self) -> McapRecord | None:
-        """The next record; None, with the file closed, at its end, which may be a cut."""
-        try:
-            return next(self._records)
-        except StopIteration:  # only after the footer and the closing magic
-            pass
-        except (OSError, StreamError):
-            self._file.close()
-            raise
-        except CRCValidationError:
-            self.altered = True
-            self.note = (
-                f"{self.path} is damaged, as its checksum is not that of its messages: of the "
-                f"{self.n_read} messages that were read some are not what was recorded"
+    def _of_chunk(self, record: ScannedRecord) -> Iterator[Message]:
+        """The messages of a chunk: all where its checksum is right, those that are whole where it is cut."""
+        self._chunk_lost = False
+        content = record.content
+        compression = content[32 : 32 + int.from_bytes(content[28:32], "little")][:4]
+        if compression.decode("ascii", "replace") in COMPRESSIONS:
+            raise StreamError(
+                f"{self.path} holds chunks compressed by {compression.decode()}, which recordings of rtsim "
+                "never do; `mcap decompress` makes a copy that can be read"
             )
-        except Exception:  # cut or damaged bytes make the reader fail in many ways; each means the same
-            self.note = (
-                f"{self.path} was not closed properly and its tail is cut: "
-                f"{self.n_read} messages were read, anything after them is lost"
+        records = content_of(content, record.whole)
+        if records is None:
+            self._chunk_lost = True
+            self._damaged(record.at, HEAD + len(content), self._span_of(content))
+            return
+        for one in records:
+            if isinstance(one, Channel):
+                self._topics[one.id] = one.topic.encode("utf-8", "replace")
+            elif one.channel_id in self._topics:
+                yield self._seen(one)
+
+    def _seen(self, message: Message) -> Message:
+        """The message, whose time is that of the first one where none came before."""
+        if self._first_ns is None:
+            self._first_ns = message.log_time
+        return message
+
+    def _of_record(self, scanned: ScannedRecord) -> Iterator[Message]:
+        """What a record outside of chunks brings."""
+        record = scanned.record
+        if self._ended:
+            self._check_summary(scanned)
+        elif scanned.opcode == Opcode.MESSAGE:
+            message = message_of(scanned.content)
+            if message.channel_id in self._topics:
+                yield self._seen(message)
+        elif isinstance(record, Channel):
+            self._topics[record.id] = record.topic.encode("utf-8", "replace")
+        elif isinstance(record, Metadata):
+            self.metadata[record.name] = record.metadata
+        elif isinstance(record, MessageIndex):
+            self.n_lost += len(record.records) if self._chunk_lost else 0
+        elif isinstance(record, DataEnd):
+            self._end_data(record)
+
+    def _end_data(self, found: DataEnd) -> None:
+        """Compare the checksum of all data."""
+        self._ended, self._summary_crc = True, 0
+        if found.data_section_crc not in (0, self._scan.crc) and not self.n_damaged:
+            self.n_damaged += 1
+            self._named.append(
+                f"the data of {self.path} do not have the checksum that the file states: bytes outside of "
+                "its chunks are damaged"
             )
-        self._file.close()
-        return None
+
+    def _check_summary(self, record: ScannedRecord) -> None:
+        """Compare the checksum of the index at the end, which nothing here depends on."""
+        if self._summary_crc is None:
+            return
+        head = bytes([record.opcode]) + len(record.content).to_bytes(8, "little")
+        if record.opcode != Opcode.FOOTER:
+            self._summary_crc = zlib.crc32(record.content, zlib.crc32(head, self._summary_crc))
+            return
+        crc = zlib.crc32(record.content[:16], zlib.crc32(head, self._summary_crc))
+        if not isinstance(record.record, Footer) or record.record.summary_crc not in (0, crc):
+            self.n_damaged += 1
+            self._named.append(f"the index at the end of {self.path} is damaged, which loses no message")
+
+    def _damaged(self, at: int, n_byte: int, when: str = "") -> None:
+        """Note bytes that are left out."""
+        self.n_damaged += 1
+        self._named.append(
+            f"{n_byte} bytes of {self.path} from byte {at} on are damaged and were left out{when}"
+        )
+
+    def _span_of(self, content: bytes) -> str:
+        """When the messages of a damaged chunk came, in words."""
+        first, last = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8))
+        if self._first_ns is None or not self._first_ns <= first <= last:
+            return ""
+        begin, end = (1e-9 * (t_ns - self._first_ns) for t_ns in (first, last))
+        return f", of {begin:.2f} s to {end:.2f} s after the first message"
+
+
+def message_of(content: bytes) -> Message:
+    """The message of a record's content, which has room for its stamps."""
+    channel, sequence, log_time, publish_time = MESSAGE_STAMPS.unpack_from(content)
+    return Message(
+        channel_id=channel, sequence=sequence, log_time=log_time, publish_time=publish_time,
+        data=content[MESSAGE_STAMPS.size :],
+    )  # fmt: skip
+
+
+def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
+    """Channels and messages of a chunk that is not compressed; None where it is damaged.
+
+    whole : whether all of it is there, so that its checksum can be compared
+    """
+    text = content[CHUNK_HEAD:]
+    if whole:
+        crc = int.from_bytes(content[24:28], "little")
+        sizes = {int.from_bytes(content[k : k + 8], "little") for k in (16, 32)}
+        if sizes != {len(text)} or crc not in (0, zlib.crc32(text)):
+            return None
+    found: list[Channel | Message] = []
+    end = 0
+    while is_head(head := text[end : end + HEAD]):
+        record = text[end + HEAD : end + HEAD + int.from_bytes(head[1:], "little")]
+        end += HEAD + int.from_bytes(head[1:], "little")
+        if end > len(text):
+            break
+        if head[0] == Opcode.MESSAGE and len(record) >= MESSAGE_HEAD:
+            found.append(message_of(record))
+        elif head[0] == Opcode.CHANNEL and (channel := read_content(head[0], record)[0]) is not None:
+            found.append(channel)
+    return found if not whole or end == len(text) else None
 
 
 def read_messages(path: Path | str) -> RecordedMessages:
@@ -103,15 +235,3 @@ def read_messages(path: Path | str) -> RecordedMessages:
     where it holds compressed chunks.
     """
     return RecordedMessages(path)
-
-
-class _WholeReads(BufferedReader):
-    """A file that never returns less than asked for: half a record is no record."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        if size is not None and size > RECORD_LIMIT:
-            raise EndOfFile  # a damaged length; memory for it is not even asked for
-        data = super().read(size)
-        if size is not None and len(data) < size:
-            raise EndOfFile
-        return data

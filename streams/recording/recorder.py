@@ -1,9 +1,8 @@
 """Recordings: every message as it came off the wire, in an MCAP file that survives a crash.
 
-The file is written without chunks and flushed after each message, so that after a crash of the program at
-most the message being written is missing. Topics are channels with message encoding "msgpack"; the log
-time is the receipt on this machine's monotonic clock [ns]. Each channel has the schema of its messages, and a
-file that was closed a checksum (CRC-32) of all its messages.
+Every message is with the operating system when it is written, so that after a crash of the program at most
+the message being written is missing (streams/recording/chunked_file). Topics are channels with message
+encoding "msgpack"; the log time is the receipt on this machine's monotonic clock [ns].
 """
 
 from __future__ import annotations
@@ -11,12 +10,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import zmq
-from mcap.writer import CompressionType, Writer
 
 from streams.access.security import Security
 from streams.clock import now_ns
@@ -24,9 +21,9 @@ from streams.closing import Closing
 from streams.codec import MAX_PAYLOAD, TOPICS
 from streams.errors import StreamError
 from streams.link import ClientLink
-from streams.messages import SCHEMA_VERSION
 from streams.receiving.reception import Reception
-from streams.recording.schemas import ENCODING, schema_of
+from streams.recording.background_writer import BackgroundWriter
+from streams.recording.chunked_file import ChunkedFile, description
 from streams.sockets import ZmqSocket, client_socket, receive_rest
 
 IDLE_MS = 20
@@ -41,9 +38,9 @@ class Recorder(Closing):
     """
 
     def __init__(self, path: Path | str, dated: bool = True) -> None:
-        self.path, self._dated = Path(path), dated
+        self.path = Path(path)
         try:
-            self._file = self.path.open("xb")
+            self.file = ChunkedFile(self.path, {"recording": description(dated)})
         except FileExistsError as fault:
             raise StreamError(
                 f"{self.path} exists already; choose another name or remove it first"
@@ -52,31 +49,15 @@ class Recorder(Closing):
             raise StreamError(
                 f"{self.path} cannot be written ({fault.strerror}); choose another place"
             ) from fault
-        self.n_message = 0
-        self._channels: dict[str, int] = {}
-        self._writer = Writer(
-            self._file, compression=CompressionType.NONE, use_chunking=False, enable_data_crcs=True
-        )
         try:
-            self._begin()
+            self.file.begin()
         except OSError as fault:
             raise self._failure(fault) from fault
 
-    def _begin(self) -> None:
-        self._writer.start(library="rtsim")
-        began = {
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
-            "started_log_time": str(now_ns()),
-        }
-        self._writer.add_metadata(
-            "recording",
-            {
-                "schema_version": str(SCHEMA_VERSION),
-                "log_time": "monotonic clock of the recording machine, ns",
-                **(began if self._dated else {}),
-            },
-        )
-        self._file.flush()
+    @property
+    def n_message(self) -> int:
+        """Messages in the file."""
+        return self.file.n_message
 
     def write(self, topic: bytes | str, payload: bytes, t_ns: int) -> None:
         """Write one message as received at `t_ns`; it is with the operating system when this returns.
@@ -85,33 +66,19 @@ class Recorder(Closing):
         """
         name = topic if isinstance(topic, str) else topic.decode("ascii")
         try:
-            channel = self._channels.get(name)
-            if channel is None:
-                channel = self._channels[name] = self._register(name)
-            self._writer.add_message(
-                channel, log_time=t_ns, data=payload, publish_time=t_ns, sequence=self.n_message
-            )
-            self._file.flush()
+            self.file.add(name, payload, t_ns)
         except OSError as fault:
             raise self._failure(fault) from fault
-        self.n_message += 1
-
-    def _register(self, topic: str) -> int:
-        """The number of a new channel, with the schema of its messages before it."""
-        schema = schema_of(topic)
-        number = 0 if schema is None else self._writer.register_schema(topic, ENCODING, schema)
-        return self._writer.register_channel(topic, message_encoding="msgpack", schema_id=number)
 
     def close(self) -> None:
         """Finish the file with its summary; a file without a message is removed, so that its name is free.
 
         Raises StreamError when the disk does not take it.
         """
-        if self._file.closed:
+        if self.file.closed:
             return
         try:
-            self._writer.finish()
-            self._file.close()
+            self.file.finish()
         except OSError as fault:
             raise self._failure(fault) from fault
         if self.n_message == 0:
@@ -119,8 +86,7 @@ class Recorder(Closing):
 
     def _failure(self, fault: OSError) -> StreamError:
         """Give up the file: what the disk has taken stays readable, one without a message is removed."""
-        with suppress(OSError):  # the rest of the buffer finds no place either
-            self._file.close()
+        self.file.abandon()
         if self.n_message == 0:
             with suppress(OSError):
                 self.path.unlink(missing_ok=True)
@@ -140,12 +106,14 @@ class RecordingSummary(NamedTuple):
     n_refused : messages left out because they are none of this protocol
     n_lost : frames that were sent after the first one received and are not in the file
     trouble : a sentence on the connection where nothing came over it, else ""
+    fault : a sentence where the disk did not take all messages, else ""
     """
 
     n_message: int
     n_refused: int
     n_lost: int
     trouble: str
+    fault: str = ""
 
 
 def record(
@@ -161,28 +129,31 @@ def record(
     `say` is called with plain sentences about the connection and about what was not received. Without any
     message no file is left. Raises StreamError when the address, a key or the file cannot be used.
     """
-    stop = stop or threading.Event()
+    stop, say = stop or threading.Event(), say or (lambda sentence: None)
     # the file first: whoever waits for this subscriber may begin once it is there
-    with (
-        Recorder(path) as recorder,
-        zmq.Context() as context,
-        client_socket(context, zmq.SUB, address, security, [b""]) as socket,
-    ):
-        socket.rcvtimeo = IDLE_MS
-        link = ClientLink(socket, address)
-        reception = Reception()
-        try:
-            n_refused = _record_until(
-                recorder, reception, socket, link, stop, until_end, say or (lambda sentence: None)
-            )
-            trouble = "" if recorder.n_message else link.trouble()
-        finally:
-            link.close()
-    return RecordingSummary(recorder.n_message, n_refused, reception.n_lost, trouble)
+    recorder = Recorder(path)
+    writer = BackgroundWriter(recorder.file, recorder.path, say)
+    try:
+        with (
+            zmq.Context() as context,
+            client_socket(context, zmq.SUB, address, security, [b""]) as socket,
+        ):
+            socket.rcvtimeo = IDLE_MS
+            link = ClientLink(socket, address)
+            reception = Reception()
+            try:
+                n_refused = _record_until(writer, reception, socket, link, stop, until_end, say)
+                trouble = link.trouble()
+            finally:
+                link.close()
+    finally:
+        fault = writer.finish()
+    trouble = "" if writer.n_message else trouble
+    return RecordingSummary(writer.n_message, n_refused, reception.n_lost, trouble, fault)
 
 
 def _record_until(
-    recorder: Recorder,
+    writer: BackgroundWriter,
     reception: Reception,
     socket: ZmqSocket,
     link: ClientLink,
@@ -209,6 +180,6 @@ def _record_until(
         if len(parts) != 2 or parts[0] not in TOPICS or len(parts[1]) > MAX_PAYLOAD:
             n_refused += 1
             continue
-        recorder.write(parts[0], parts[1], t_ns)
+        writer.put(parts[0], parts[1], t_ns)
         reception.take(parts, t_ns)
     return n_refused

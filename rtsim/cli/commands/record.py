@@ -15,6 +15,7 @@ from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import count_of
 from rtsim.live.processes.signals import Interrupted, exit_code, noting_requests
+from streams.errors import StreamError
 
 if TYPE_CHECKING:
     from streams.recording.recorder import RecordingSummary
@@ -50,6 +51,8 @@ def command(
         done = record(address, path, stop, security, say=tell)
     tell(last_line(path, done))
     code = exit_code()
+    if done.fault:
+        raise StreamError(done.fault)
     if code is not None:
         raise SystemExit(code)
     if done.n_message == 0:

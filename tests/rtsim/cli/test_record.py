@@ -24,13 +24,14 @@ pytestmark = pytest.mark.process
 
 OWN, OTHER = "00000000000000aa", "00000000000000bb"
 POSITIONS = struct.pack("<6d", *range(6))
+resource = pytest.importorskip("resource") if sys.platform != "win32" else None
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of another kind")
 # A disk that takes so many bytes of a file and no more: an error as of a full one, for one process only. Nor
 # bytecode: half a file of it would be left to the other tests.
 SMALL_DISK = """if True:
     import resource, sys
     sys.dont_write_bytecode = True
-    resource.setrlimit(resource.RLIMIT_FSIZE, ({n_byte}, {n_byte}))
+    resource.setrlimit(resource.RLIMIT_FSIZE, ({n_byte}, {most}))
     from rtsim.cli.main import main
     main()
 """
@@ -167,7 +168,7 @@ def test_a_recording_that_is_stopped_tells_what_is_missing(recorder, sender, tmp
 @POSIX
 def test_a_disk_that_is_full_at_the_start_leaves_no_file(start, rtsim, sender, tmp_path):
     """Protects the retry: nothing blocks the name once there is room again."""
-    small = ("-c", SMALL_DISK.format(n_byte=50))
+    small = ("-c", SMALL_DISK.format(n_byte=50, most=50))
     full = start("record", "tcp://127.0.0.1:1", "walk.mcap", python=small).wait()
     assert full.code == 1
     assert (
@@ -186,15 +187,35 @@ def test_a_disk_that_is_full_at_the_start_leaves_no_file(start, rtsim, sender, t
 
 @POSIX
 def test_a_disk_that_fills_up_is_told_at_once(recorder, sender, tmp_path):
-    """Protects measurements: the recorder ends while the stream goes on, and what was written can be read."""
-    process = recorder(python=("-c", SMALL_DISK.format(n_byte=20_000)))
+    """Protects measurements: it is told while the stream goes on, and what was written can be read."""
+    process = recorder(python=("-c", SMALL_DISK.format(n_byte=20_000, most=20_000)))
     sender.frames(*range(1000))
-    done = process.wait()  # the stream has not ended
+    told = process.said("cannot be written on after")
+    sender.end(1000)
+    done = process.wait()
     n_message = len(topics(tmp_path / "walk.mcap"))
     assert done.code == 1
     assert n_message > 50
+    assert f"walk.mcap cannot be written on after {n_message} messages (File too large)" in told
     assert f"walk.mcap cannot be written on after {n_message} messages" in done.sentence
+    assert f"{1002 - n_message} were lost" in done.sentence
     assert "Traceback" not in done.err
+
+
+@POSIX
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="changes the limit of another process")
+def test_a_disk_that_comes_back_has_all(recorder, sender, tmp_path):
+    """Protects measurements: once there is room again, what waited goes into the same file."""
+    process = recorder(python=("-c", SMALL_DISK.format(n_byte=20_000, most=10_000_000)))
+    sender.frames(*range(500))
+    process.said("cannot be written on after")
+    resource.prlimit(process.popen.pid, resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
+    assert "0 were lost meanwhile" in process.said("takes messages again")
+    sender.frames(*range(500, 600))
+    sender.end(600)
+    done = process.wait()
+    assert (done.code, done.sentence) == (0, "walk.mcap: 602 messages, 0 refused")
+    assert len(topics(tmp_path / "walk.mcap")) == 602
 
 
 def test_a_refused_key_is_an_error(rtsim, tmp_path):

@@ -165,11 +165,11 @@ def test_a_device_that_dies_is_told_and_the_run_is_no_success(start) -> None:
 
 
 def test_a_full_disk_is_told_at_once_and_at_the_end(start, tmp_path: Path) -> None:
-    """Protects recordings: the run goes on, says that nothing is recorded any more, and is no success."""
+    """Protects recordings: the run goes on, says that the disk takes nothing more, and is no success."""
     record = tmp_path / "run.mcap"
     run = start("--record", str(record), disk=SMALL).ready()
     said = run.said("cannot be written on after")
-    assert "the run goes on without it" in said
+    assert "it is tried again until the end" in said
     assert run.process.poll() is None
     assert run.ask("stop")
     code, summary, _ = run.over()

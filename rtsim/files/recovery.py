@@ -1,0 +1,81 @@
+"""A whole recording, with checksums and an index, of one that was cut or damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rtsim.errors import ConfigError
+from rtsim.files.output import check_free, whole
+from streams.errors import StreamError
+from streams.recording.chunked_file import ChunkedFile, description
+from streams.recording.recorded import RecordedMessages, read_messages
+
+
+class RecoveredRecording(NamedTuple):
+    """What was recovered.
+
+    n_message : messages that were kept; seconds : from the first of them to the last
+    n_lost : messages in damaged places that the file counts
+    note : what was wrong with it, "" for a sound one
+    metadata : what it says of itself, name -> texts
+    """
+
+    n_message: int
+    seconds: float
+    n_lost: int
+    note: str
+    metadata: dict[str, dict[str, str]]
+
+
+def recover(path: Path, out: Path) -> RecoveredRecording:
+    """Write all messages that can be read, and what the recording says of itself, into a new file; of a sound
+    recording none is made.
+
+    ConfigError for what is no recording or holds no message, where `out` is there already, or cannot be
+    written.
+    """
+    check_free(out)
+    found = examined(path)
+    if not found.note:
+        return found
+    if not found.n_message:
+        raise ConfigError("no message of it can be read", where=str(path), remedy="give another recording")
+    with whole(out) as part:
+        part.unlink()  # a recording makes its file itself
+        messages = read_messages(path)
+        file = ChunkedFile(part, {"recording": description(dated=False), **found.metadata})
+        try:
+            file.begin()
+            for t_ns, topic, payload in messages:
+                file.add(topic.decode("utf-8"), payload, t_ns)
+            file.finish()
+            if out.exists():
+                raise ConfigError("the file exists already", where=str(out), remedy="choose another name")
+        finally:
+            file.abandon()
+            messages.close()
+    return found
+
+
+def examined(path: Path) -> RecoveredRecording:
+    """Read all of a recording to know what is in it; ConfigError where it is none."""
+    messages, first, last = opened(path), None, 0
+    try:
+        for t_ns, _, _ in messages:
+            first = t_ns if first is None else first
+            last = t_ns
+    except (OSError, StreamError) as fault:
+        raise ConfigError(f"the recording cannot be read ({fault})", where=str(path)) from None
+    seconds = 1e-9 * (last - first) if first is not None else 0.0
+    return RecoveredRecording(messages.n_read, seconds, messages.n_lost, messages.note, messages.metadata)
+
+
+def opened(path: Path) -> RecordedMessages:
+    """The messages of a recording; ConfigError where it cannot be opened."""
+    try:
+        return read_messages(path)
+    except FileNotFoundError:
+        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
+    except (OSError, StreamError) as fault:
+        raise ConfigError(f"the recording cannot be read ({fault})", where=str(path)) from None

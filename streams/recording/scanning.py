@@ -1,0 +1,231 @@
+"""The records of an MCAP file one after another, past damage: where a record is none, the next sound one is
+looked for."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import IO, Any, NamedTuple
+
+from mcap.data_stream import ReadDataStream
+from mcap.opcode import Opcode
+from mcap.records import (
+    Attachment,
+    AttachmentIndex,
+    Channel,
+    ChunkIndex,
+    DataEnd,
+    Footer,
+    Header,
+    MessageIndex,
+    Metadata,
+    MetadataIndex,
+    Schema,
+    Statistics,
+    SummaryOffset,
+)
+
+MAGIC = b"\x89MCAP0\r\n"
+RECORD_LIMIT = 64 << 20
+"""No record of a sound recording is larger [bytes]; a larger one means damage."""
+PRIVATE = 0x80
+"""Opcodes from here on belong to other programs."""
+HEAD = 9
+LOOKED_AT = 1 << 20
+"""Bytes that are looked through at a time for the next sound record."""
+CHUNK_HEAD = 40
+"""Of a chunk without compression, before its records [bytes]."""
+MESSAGE_HEAD = 22
+KINDS: dict[int, Callable[[ReadDataStream], Any]] = {
+    Opcode.HEADER: Header.read,
+    Opcode.FOOTER: Footer.read,
+    Opcode.SCHEMA: Schema.read,
+    Opcode.CHANNEL: Channel.read,
+    Opcode.MESSAGE_INDEX: MessageIndex.read,
+    Opcode.CHUNK_INDEX: ChunkIndex.read,
+    Opcode.ATTACHMENT: Attachment.read,
+    Opcode.ATTACHMENT_INDEX: AttachmentIndex.read,
+    Opcode.STATISTICS: Statistics.read,
+    Opcode.METADATA: Metadata.read,
+    Opcode.METADATA_INDEX: MetadataIndex.read,
+    Opcode.SUMMARY_OFFSET: SummaryOffset.read,
+    Opcode.DATA_END: DataEnd.read,
+}
+"""What reads the content of a record, of chunks and messages aside."""
+_SOUND = re.compile(rb"[\x05\x06][\s\S]{3}[\x00-\x03]\x00{4}|\x0f\x04\x00{7}")
+"""Where a message, a chunk, or the end of the data may begin: opcode and a length within the limit."""
+
+
+class ScannedRecord(NamedTuple):
+    """A record as it stands in the file.
+
+    at : where its opcode stands; opcode; content : its bytes without opcode and length
+    record : what they say, None for chunks, messages and records of other programs
+    whole : whether all of it was there, False for the last one of a file that was cut
+    skipped : bytes before it that are no record
+    """
+
+    at: int
+    opcode: int
+    content: bytes
+    record: Any = None
+    whole: bool = True
+    skipped: int = 0
+
+
+class RecordScan(Iterator[ScannedRecord]):
+    """All records of a file, to its end or to the closing magic.
+
+    Attributes
+    ----------
+    ended : whether the file ends as it must; crc : of all bytes before the record that came last
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._held = b""
+        self._over = self._in_chunks = False
+        self.ended = False
+        self.at = len(MAGIC)
+        self.crc = self._crc_after = zlib.crc32(self._take(len(MAGIC)))
+
+    def __next__(self) -> ScannedRecord:
+        if self._over:
+            raise StopIteration
+        self.crc = self._crc_after
+        head = self._take(HEAD)
+        if head[: len(MAGIC)] == MAGIC:
+            self._over = self.ended = True
+            raise StopIteration
+        if len(head) < HEAD:
+            self._over = True
+            raise StopIteration
+        if not is_head(head):
+            return self._next_sound(head)
+        length = int.from_bytes(head[1:], "little")
+        content = self._take(length)
+        if len(content) < length:
+            return self._cut(head, content)
+        record, exact = None, False
+        if head[0] == Opcode.CHUNK:
+            exact = is_sound_chunk(content)
+            self._in_chunks = self._in_chunks or exact
+        elif head[0] in KINDS:
+            record, exact = read_content(head[0], content)
+        if not exact and not self._goes_on(head[0], content, record):
+            return self._next_sound(head + content)
+        self._crc_after = zlib.crc32(content, zlib.crc32(head, self._crc_after))
+        at, self.at = self.at, self.at + HEAD + length
+        return ScannedRecord(at, head[0], content, record)
+
+    def _goes_on(self, opcode: int, content: bytes, record: Any) -> bool:
+        """Whether a record is what its opcode says, as far as its size tells, and another one follows."""
+        self._held += self._file.read(max(0, HEAD - len(self._held)))
+        after = self._held[:HEAD]
+        if after and not (is_head(after) if len(after) == HEAD else is_opcode(after[0])):
+            return after[: len(MAGIC)] == MAGIC
+        if opcode == Opcode.MESSAGE:
+            return len(content) >= MESSAGE_HEAD
+        if opcode == Opcode.CHUNK:
+            n_word = int.from_bytes(content[28:32], "little")
+            n_record = int.from_bytes(content[32 + n_word : CHUNK_HEAD + n_word], "little")
+            return len(content) == CHUNK_HEAD + n_word + n_record
+        return opcode >= PRIVATE or record is not None
+
+    def _cut(self, head: bytes, content: bytes) -> ScannedRecord:
+        """A record that reaches beyond the end: what there is of it, unless a sound one stands in that."""
+        whole = head + content
+        place, _ = self._sound_place(whole, 1)
+        if place < 0:
+            self._over = True
+            return ScannedRecord(self.at, head[0], content, whole=False)
+        return self._go_to(place, whole[place:])
+
+    def _next_sound(self, text: bytes) -> ScannedRecord:
+        """The next record behind bytes that are none."""
+        n_passed, start = 0, 1
+        while True:
+            more = self._take(LOOKED_AT)
+            text += more
+            place, open_place = self._sound_place(text, start, to_end=len(more) < LOOKED_AT)
+            if place >= 0:
+                return self._go_to(n_passed + place, text[place:])
+            if len(more) < LOOKED_AT:
+                self._over = True
+                raise StopIteration
+            n_passed, text, start = n_passed + open_place, text[open_place:], 0
+
+    def _go_to(self, n_skipped: int, text: bytes) -> ScannedRecord:
+        """The record behind so many bytes, with which the text begins."""
+        self._held = text + self._held
+        self.at += n_skipped
+        found = next(self)
+        return found._replace(skipped=n_skipped + found.skipped)
+
+    def _take(self, n: int) -> bytes:
+        """Bytes that come next, fewer at the end alone."""
+        part, self._held = self._held[:n], self._held[n:]
+        return part + self._file.read(n - len(part)) if len(part) < n else part
+
+    def _sound_place(self, text: bytes, start: int, to_end: bool = True) -> tuple[int, int]:
+        """Where the first sound record begins, -1 where there is none; and where the first may begin that
+        ends beyond the text.
+
+        A chunk is sound by its checksum, the end of the data by the record that follows. So is a message,
+        but in files whose messages stand in chunks: those of a damaged chunk are not to be believed.
+        to_end : whether nothing follows the text
+        """
+        open_place = max(start, len(text) - HEAD)
+        for found in _SOUND.finditer(text, start):
+            at = found.start()
+            end = at + HEAD + int.from_bytes(text[at + 1 : at + HEAD], "little")
+            if text[at] == Opcode.MESSAGE and (self._in_chunks or end - at < HEAD + MESSAGE_HEAD):
+                continue
+            if len(text) < end + (0 if to_end else HEAD):
+                open_place = min(open_place, at)
+            elif text[at] == Opcode.CHUNK:
+                if is_sound_chunk(text[at + HEAD : end]):
+                    return at, open_place
+            elif is_head(after := text[end : end + HEAD]) or not after:
+                return at, open_place
+        return -1, open_place
+
+
+def is_opcode(opcode: int) -> bool:
+    """Whether records of this kind may be in a file."""
+    return Opcode.HEADER <= opcode <= Opcode.DATA_END or opcode >= PRIVATE
+
+
+def is_head(head: bytes) -> bool:
+    """Whether a record may begin so."""
+    return len(head) == HEAD and is_opcode(head[0]) and int.from_bytes(head[1:], "little") <= RECORD_LIMIT
+
+
+def is_sound_chunk(content: bytes) -> bool:
+    """Whether a chunk that is not compressed has a checksum, and the right one."""
+    if len(content) < CHUNK_HEAD or content[28:32] != bytes(4):
+        return False
+    crc = int.from_bytes(content[24:28], "little")
+    return bool(crc) and zlib.crc32(content[CHUNK_HEAD:]) == crc
+
+
+def read_content(opcode: int, content: bytes) -> tuple[Any, bool]:
+    """What the content of a record says, None where it is damaged; and whether that is all of it."""
+    stream = ReadDataStream(_WholeReads(content))
+    try:
+        record = KINDS[opcode](stream)
+    except Exception:  # damaged bytes make the reader fail in many ways; each means the same
+        return None, False
+    return record, stream.count == len(content)
+
+
+class _WholeReads(BytesIO):
+    """Bytes that never give less than asked for: half a record is no record."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size)
+        if size is not None and len(data) < size:
+            raise EOFError
+        return data
