@@ -6,15 +6,19 @@ import re
 from functools import partial
 from typing import Any
 
-LONGEST = 1000
-"""Longest part of a sentence that comes from a file [characters]: names there may have any length."""
+LONGEST = 980
+"""Longest part of a sentence [characters]: names in a file may have any length. Its four parts fit a line."""
+UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""Controls, ends of lines, halves of characters, and marks that turn the direction of writing."""
 
 
 def shown(text: str) -> str:
-    """A text from a file as a terminal can take it: its beginning and end, without control characters."""
+    """A text from a file as a terminal can take it: its beginning and end, without what cannot be printed."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 200]} ... {text[-200:]}"
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", text)
+    return UNPRINTABLE.sub("?", text)
 
 
 class RtsimError(Exception):
@@ -38,9 +42,9 @@ class ConfigError(RtsimError):
         self.what, self.where, self.allowed, self.remedy = what, where, allowed, remedy
         text = f"{shown(where)}: {shown(what)}" if where else shown(what)
         if allowed:
-            text += f"; allowed: {allowed}"
+            text += f"; allowed: {shown(allowed)}"
         if remedy:
-            text += f"; {remedy}"
+            text += f"; {shown(remedy)}"
         super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:

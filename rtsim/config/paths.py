@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rtsim.config.reading import is_file
 from rtsim.errors import ConfigError
 
 
@@ -22,11 +23,11 @@ def find_config(name: str, folder: str) -> Path:
     """Path of a config given as a file path, or by the name of a shipped one in `folder`."""
     path = Path(name)
     if path.suffix == ".toml":
-        if path.is_file():
+        if is_file(path):
             return path
         raise ConfigError(f"no such file {name!r}", where="config", remedy=shipped_remedy(folder))
     path = configs_root() / folder / f"{name}.toml"
-    if path.is_file():
+    if is_file(path):
         return path
     raise ConfigError(f"no config named {name!r} in {folder}/", where="config", remedy=shipped_remedy(folder))
 

@@ -12,6 +12,11 @@ from streams.errors import StreamError
 from streams.recording.opening import open_regular
 
 
+def is_file(path: Path | str) -> bool:
+    """Whether there is a file of this name; False for one that no file can have, as one that is too long."""
+    return os.path.isfile(path)
+
+
 @contextmanager
 def file_faults(path: Path) -> Iterator[None]:
     """Turn what opening and reading a file raises into a ConfigError that names it."""

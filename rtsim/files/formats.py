@@ -6,6 +6,7 @@ reads a format when a file is read: a start that reads none does without.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -151,7 +152,7 @@ def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, rem
     what : in the file, as "markers"; remedy : what helps
     """
     suffix = Path(path).suffix.lower()
-    is_folder = Path(path).is_dir()
+    is_folder = os.path.isdir(path)  # also of a name that no file can have
     for row in formats:
         if row.suffix == suffix and not is_folder:
             return row

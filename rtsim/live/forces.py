@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rtsim.config.reading import is_file
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.inputs.sources import LOADS, WALKER, is_c3d
@@ -54,7 +55,7 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
             f"{run.forces!r} is a stream", where="--forces", allowed=allowed,
             remedy="give the file of the forces, or use `rtsim live`",
         )  # fmt: skip
-    if not Path(run.forces).is_file():
+    if not is_file(run.forces):
         raise ConfigError(f"there is no file {run.forces!r}", where="--forces", allowed=allowed)
     if not has_format(run.forces, FORCES):
         raise ConfigError(f"{run.forces} holds no forces that can be read", where="--forces", allowed=allowed)

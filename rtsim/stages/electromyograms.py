@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.reading import is_file
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_emg import C3dEmg, read_c3d_emg
@@ -91,7 +92,7 @@ def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, EmgEnvelope]:
 def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
     """ConfigError for channels that cannot be shown."""
     source = Path(run.source)
-    if not run.emg or (source.suffix.lower() == ".c3d" and not source.is_file()):
+    if not run.emg or (source.suffix.lower() == ".c3d" and not is_file(source)):
         return  # of a recording that may come, as `rtsim check` allows
     recorded = read_c3d_emg(run.source, run.emg)
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rtsim.config.reading import is_file
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.files.gait.events import OFF, STRIKE, read_events
@@ -271,7 +272,7 @@ def marked_events(source: str, person: str) -> list[tuple[float, int, int]]:
 
     None of other sources, and of a file that cannot be read, as whoever reads its markers tells.
     """
-    if Path(source).suffix.lower() != ".c3d" or not Path(source).is_file():
+    if Path(source).suffix.lower() != ".c3d" or not is_file(source):
         return []
     try:
         found = read_events(source, person).events

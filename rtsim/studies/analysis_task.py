@@ -20,6 +20,7 @@ from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.models.model_tables import MethodSpec
 from rtsim.config.paths import find_config
+from rtsim.config.reading import is_file
 from rtsim.config.runs.choices import load_run, overlay
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.config.runs.study_schema import StudyInput, StudySpec
@@ -90,7 +91,7 @@ class AnalysisTask:
         }
         self.groups = groups_of_motion(run) if self._driven else groups_of(run)
         named = (Path(str(getattr(run, key))) for key in SOURCES)
-        self.files = tuple(path for path in named if path.is_file())
+        self.files = tuple(path for path in named if is_file(path))
         self._trials: dict[tuple[str, ...], MarkerTrial] = {}
         self._noted: set[tuple[str, ...]] = set()
         self._reweighed = only_weights(spec, method_of(run, self.spec)) and not self._driven

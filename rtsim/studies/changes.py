@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rtsim.config.bounds import check_numbers
 from rtsim.config.load import check_record
+from rtsim.config.reading import is_file
 from rtsim.config.runs.study_schema import StudyParameter
 from rtsim.errors import ConfigError
 from rtsim.studies.keys import Step, place_of, value_at, with_value
@@ -84,7 +85,7 @@ def typed(value: Any, base: Any) -> Any:
 
 def placed(value: Any, folder: str) -> Any:
     """A text that names a file beside the study, with that folder; anything else as it is."""
-    if isinstance(value, str) and value and (Path(folder) / value).is_file():
+    if isinstance(value, str) and value and is_file(Path(folder) / value):
         return str((Path(folder) / value).resolve())
     return value
 

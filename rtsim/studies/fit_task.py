@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rtsim.config.reading import is_file
 from rtsim.config.runs.study_schema import StudySpec
 from rtsim.errors import ConfigError
 from rtsim.live.processes.children import APART, CHILD, LAST
@@ -39,7 +40,7 @@ class FitTask:
         self._folder = folder
         self.bases: Mapping[str, Any] = {"input": {"arguments": arguments, **options}}
         every = [*arguments, *options.values()]
-        self.files = tuple(Path(word) for word in every if isinstance(word, str) and Path(word).is_file())
+        self.files = tuple(Path(word) for word in every if isinstance(word, str) and is_file(word))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> FigureColumns:
         """Solve a case (rtsim/studies/task); ConfigError with the last sentence of a fit that fails."""

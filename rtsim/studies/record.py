@@ -39,5 +39,5 @@ def read_record(folder: Path) -> PlanRecord:
     data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has made")
     try:
         return msgspec.json.decode(data, type=PlanRecord)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"it holds no plan of a study ({error})", where=str(path)) from None

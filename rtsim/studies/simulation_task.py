@@ -12,6 +12,7 @@ import msgspec
 from rtsim.config.load import check_record
 from rtsim.config.models.model_schema import ModelSpec
 from rtsim.config.paths import find_config
+from rtsim.config.reading import is_file
 from rtsim.config.runs.study_schema import SimulatedModel, StudySpec
 from rtsim.errors import ConfigError
 from rtsim.files.model_toml import model_text
@@ -52,7 +53,7 @@ class SimulationTask:
         }
         self.groups: tuple[str, ...] = (group_of_simulation(self.spec),)
         named = (Path(name) for name in (self._how.model, self._how.subject, self._how.motion))
-        self.files = tuple(path for path in named if path.is_file())
+        self.files = tuple(path for path in named if is_file(path))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
         """Solve a case (rtsim/studies/task); nothing of a simulation is random."""

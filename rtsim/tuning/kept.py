@@ -50,7 +50,7 @@ def read_kept(path: Path) -> KeptTuning:
     data = read_bounded(path, MOST_BYTES, "give a file that rtsim tune --file has written")
     try:
         return msgspec.json.decode(data, type=KeptTuning)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(
             f"it holds no tuning ({error})", where=str(path),
             remedy="give a file that `rtsim tune --auto` has written by --file",

@@ -170,6 +170,6 @@ def read_answer(parts: list[bytes], address: str) -> tuple[bool, str]:
         reply = decode(parts)
     except DecodeError as fault:
         return False, f"The answer from {address} was not understood: {fault}."
-    if not isinstance(reply, Telemetry) or not reply.text:
+    if not isinstance(reply, Telemetry) or not reply.text or not reply.text[0].strip():
         return False, f"{address} answered with something that is not a reply; is it a control address?"
     return reply.gauges.get("ok") == 1.0, plain(reply.text[0])

@@ -13,6 +13,7 @@ from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell
 from rtsim.config.load import read_toml
 from rtsim.config.paths import configs_root, find_config
+from rtsim.config.reading import is_file
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.formats import FORCES, MARKERS, PRESSURE, has_format, suffixes
@@ -140,12 +141,12 @@ def check_config(path: Path) -> list[str]:
     if has_format(path, PRESSURE):
         return told(read_pressure(path))
     foreign = path.suffix.lower() == OPENSIM
-    if path.suffix.lower() in READ_BY and path.is_file():  # also an empty one, which is no bad run
+    if path.suffix.lower() in READ_BY and is_file(path):  # also an empty one, which is no bad run
         raise no_config(path)
     try:
         kind = "model" if foreign else kind_of(path)
     except ConfigError as error:
-        if path.suffix.lower() in ("", ".toml") or not path.is_file():
+        if path.suffix.lower() in ("", ".toml") or not is_file(path):
             raise
         raise no_config(path) from error
     if kind == "model":
@@ -315,7 +316,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     files = [
         file for file in (run.source, run.static) if file and file not in MADE_UP and not is_stream(file)
     ]
-    if is_stream(run.source) or run.source in MADE_UP or not all(Path(file).is_file() for file in files):
+    if is_stream(run.source) or run.source in MADE_UP or not all(map(is_file, files)):
         return [f"note: {note}" for note in told]
     return [f"note: {note}" for note in (*told, *notes_before(run))]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rtsim.config.reading import is_file
 from rtsim.errors import ConfigError
 from rtsim.files.formats import MARKERS, has_format, of_laboratories
 
@@ -23,7 +24,7 @@ def set_of(model: str) -> tuple[str, str]:
     from rtsim.models.load import load_model
 
     path = Path(model)
-    if model in shipped_names("generators") or (path.is_file() and is_set(path)):
+    if model in shipped_names("generators") or (is_file(path) and is_set(path)):
         return model, ""
     if not path.suffix and model not in shipped_names("models"):
         names = sorted({*shipped_names("generators"), "planar_body"})

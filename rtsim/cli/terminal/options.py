@@ -15,6 +15,7 @@ from rtsim.cli.terminal.measure_options import MEASURE_OPTIONS, given_measures, 
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
 from rtsim.config.paths import find_config
+from rtsim.config.reading import is_file
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.run_schema import LONGEST_S, RunConfig
 from rtsim.errors import ConfigError
@@ -285,7 +286,7 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
     from rtsim.models.load import load_model
 
     loads = read_external_loads(run.forces)
-    if not loads.forces.is_file():
+    if not is_file(loads.forces):
         raise ConfigError(
             f"there is no file {str(loads.forces)!r}, which it names as datafile", where=run.forces,
             remedy="put that file there, or correct the name",

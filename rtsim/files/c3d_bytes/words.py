@@ -45,6 +45,7 @@ class Words:
         """Return one unsigned integer from 0 to 65 535 from its bytes."""
         return int(np.frombuffer(raw, self.unsigned, 1)[0])
 
+    @np.errstate(invalid="ignore")  # a NaN that signals
     def floats(self, raw: bytes | NDArray[np.uint8]) -> FloatArray:
         """Return real numbers from bytes, 32 bits each."""
         if self.code != DEC:

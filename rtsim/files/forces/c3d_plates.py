@@ -60,6 +60,7 @@ class _Plate(NamedTuple):
     corners: FloatArray
 
 
+@np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
     """The force plates of a C3D file in ground; `up` and `units` as those of its markers.
 

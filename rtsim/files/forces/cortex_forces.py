@@ -20,6 +20,7 @@ MOST_PLATES = 64
 ENTRY = re.compile(r"(NumberOfForcePlates|SampleRate)\s*=\s*(\d+\.?\d*(?:e[+-]?\d+)?)$", re.IGNORECASE)
 
 
+@np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
     """The force plates of a .forces file in ground; the first sample is at 0 s.
 

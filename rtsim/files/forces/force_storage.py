@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.reading import is_file
 from rtsim.errors import ConfigError
 from rtsim.files.forces.force_places import unit_by_markers
 from rtsim.files.forces.force_trial import THRESHOLD, ForceTrial, RawForces, force_trial, levels
@@ -51,6 +52,7 @@ class _Columns(NamedTuple):
     torque: list[str]
 
 
+@np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_storage_forces(
     path: str | Path,
     *,
@@ -123,7 +125,7 @@ def read_external_forces(
 ) -> ForceTrial:
     """The forces that external loads of OpenSim (.xml) name, by their columns; the others as above."""
     loads = read_external_loads(path)
-    if not loads.forces.is_file():
+    if not is_file(loads.forces):
         raise ConfigError(
             f"there is no file {str(loads.forces)!r}, which it names as datafile", where=str(path),
             remedy="put that file there, or correct the name",

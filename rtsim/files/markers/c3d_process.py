@@ -71,8 +71,13 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
             remedy="try again, or export the trial as TRC",
         ) from None
     if done.returncode != 0:
-        raise _failure(path, done.returncode, done.stderr.decode("utf-8", "replace"), memory)
-    head, _, data = done.stdout.partition(b"\n")
+        raise failure(path, done.returncode, done.stderr.decode("utf-8", "replace"), memory)
+    return content_of(done.stdout)
+
+
+def content_of(out: bytes) -> Content:
+    """The content that the reader's process wrote."""
+    head, _, data = out.partition(b"\n")
     said = json.loads(head)
     numbers = np.frombuffer(data, np.float64)
     n_point = math.prod(said["shape"])
@@ -87,7 +92,7 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
     )
 
 
-def _failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
+def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
     """The sentence about a reader that ended with an exit code, or by a signal (then negative)."""
     reason = " ".join(words.split())[:200]
     if code == -getattr(signal, "SIGXCPU", 0) != 0:

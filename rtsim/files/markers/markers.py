@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rtsim.config.reading import is_file
 from rtsim.files.formats import MARKERS, FileFormat, check_format, has_format, read
 from rtsim.files.markers.trc import write_trc
 from rtsim.files.markers.trial import MarkerTrial, name_some
@@ -47,7 +48,7 @@ def check_kind(path: str | Path) -> FileFormat:
 def near_statics(source: str) -> str:
     """A hint at static trials beside a trial's file, found by their names; empty where there are none."""
     path = Path(source)
-    if not path.is_file():
+    if not is_file(path):
         return ""
     near = [
         p.name

@@ -18,6 +18,9 @@ MOST = 0.7  # part of the steps that tell the rate of a column with gaps
 IRREGULAR = 0.05  # relative difference up to which the header rate still describes an irregular column
 
 
+@np.errstate(
+    over="ignore", invalid="ignore", divide="ignore"
+)  # such rates and times are refused by check_clock
 def settle_times(
     times: NDArray[np.float64], declared_rate: float, where: str
 ) -> tuple[NDArray[np.float64], float, list[str]]:

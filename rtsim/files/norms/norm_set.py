@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.load import parse_toml
 from rtsim.config.reading import read_bounded
 from rtsim.errors import ConfigError
 from rtsim.files.norms.variables import CONVENTIONS, NAMES
@@ -21,6 +21,8 @@ FloatArray = NDArray[np.float64]
 N_POINT = 101
 MOST_BYTES = 5_000_000
 LARGEST_DEG = 360.0
+MOST = 10**9
+"""Persons or strides that norms can be made of."""
 KEYS = ("name", "convention", "source", "licence", "n_person", "n_stride", "curves")
 
 
@@ -67,12 +69,13 @@ def write_norms(path: Path, norms: NormSet) -> None:
 
 def read_norms(path: Path) -> NormSet:
     """Norms from a file that rtsim wrote; ConfigError for any other file."""
+    data = read_bounded(path, MOST_BYTES, "norms are of a few kB")
     try:
-        text = read_bounded(path, MOST_BYTES, "norms are of a few kB").decode("utf-8-sig")
-        table = tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        table = parse_toml(data.decode("utf-8-sig"), str(path))
+    except (UnicodeDecodeError, ConfigError) as error:
+        why = error.what if isinstance(error, ConfigError) else str(error)
         raise ConfigError(
-            f"this is no file of norms ({error})", where=str(path),
+            f"this is no file of norms ({why})", where=str(path),
             remedy="make one by `rtsim norms make`, or from .gcd and csv by `rtsim norms read`",
         ) from None  # fmt: skip
     return norms_of(table, str(path))
@@ -84,7 +87,7 @@ def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
     if unknown is not None:
         raise ConfigError(f"unknown key {unknown!r}", where=where, allowed=", ".join(KEYS))
     convention = table.get("convention")
-    if convention not in CONVENTIONS:
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ConfigError(
             f"convention {convention!r}", where=where, allowed=", ".join(CONVENTIONS),
             remedy="say by which rules the angles of the norms are computed",
@@ -93,7 +96,7 @@ def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
     numbers = {key: table.get(key, 0) for key in ("n_person", "n_stride")}
     for key, value in (*texts.items(), *numbers.items()):
         kind = str if key in texts else int
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or isinstance(value, bool) or not is_count_or_text(value):
             raise ConfigError(
                 f"{key} = {value!r}", where=where, allowed="a text" if kind is str else "a count"
             )
@@ -105,6 +108,11 @@ def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
         curves={name: _curve(name, row, where) for name, row in curves.items()},
         source=texts["source"], licence=texts["licence"], **numbers,
     )  # fmt: skip
+
+
+def is_count_or_text(value: Any) -> bool:
+    """Whether a number of persons or strides is possible; true for texts."""
+    return isinstance(value, str) or 0 <= value <= MOST
 
 
 def _curve(name: str, row: Any, where: str) -> NormCurve:

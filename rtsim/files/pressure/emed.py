@@ -43,6 +43,7 @@ class PlatformPart(NamedTuple):
     force: float
 
 
+@np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_emed(path: str | Path) -> PressureTrial:
     """The pictures of an .lst file on the part of the platform that any of them shows, 0 elsewhere.
 

@@ -27,6 +27,7 @@ MOST_HEADER = 200
 REMEDY = "export the movie as ASCII again"
 
 
+@np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_tekscan(path: str | Path) -> PressureTrial:
     """The frames of an .asf file; rows and columns as they stand in the file, row by row.
 

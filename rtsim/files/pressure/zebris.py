@@ -21,6 +21,7 @@ MOST_HEADER = 100
 REMEDY = "export the footprint again"
 
 
+@np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_zebris(path: str | Path) -> PressureTrial:
     """The footprint of an .apd file: rows along X of the device, columns along Y, as they stand there."""
     path = Path(path)

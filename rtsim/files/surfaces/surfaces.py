@@ -77,6 +77,12 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
         why = "" if isinstance(error, ImportError) else f" ({type(error).__name__}: {error})"
         words = f"this is no readable {kind.upper()} file{why}"
         raise ConfigError(words, where=str(path), remedy="export it again") from None
+    vertices, triangles = found
+    if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
+        raise ConfigError(
+            f"a triangle names a vertex that is not there; it has {len(vertices)}", where=str(path),
+            remedy="export it again",
+        )  # fmt: skip
     return found
 
 

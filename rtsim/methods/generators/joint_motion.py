@@ -31,7 +31,8 @@ OF_PERSON = ("joint_angles", "joint_angle_speeds", "joint_moments")
 MOMENT = "_moment"
 BARE = ("q", "qDot", "tau", "time")
 """Names of tables without a header, before _TRIAL."""
-FEWEST = 3
+FEWEST, SHORTEST_S = 3, 1e-9
+"""Rows, and their steps: speeds are differences over these."""
 MOST_RAD, MOST_NM, LEAST_NM = 2.0 * np.pi, 2000.0, 3.0
 """Of people's joints; a greatest moment of all below the last is one per kilogram, or hardly any."""
 MOST_LEFT = 0.3
@@ -151,7 +152,8 @@ def gathered(
     """The joints that have an angle and a moment; speeds that are lacking are differences of the angles.
     Frames in which nothing is known, as before a filter has settled, are left out.
     """
-    if len(times) < FEWEST or not (np.diff(times) > 0.0).all():
+    steps = np.diff(times)
+    if len(times) < FEWEST or not ((steps >= SHORTEST_S) & np.isfinite(steps)).all():
         raise ConfigError(
             "its times cannot be those of a motion", where=str(path),
             allowed=f"times that rise, {FEWEST} rows or more",
@@ -283,6 +285,8 @@ def read_csv(path: Path) -> Table:
     lines = read_lines(path, TABLE)
     heads = next(csv.reader([lines[0]]))
     names = tuple(head.partition(" [")[0].strip() for head in heads)
+    if not names:
+        raise ConfigError("its first line names no column", where=str(path), remedy="export the table again")
     degrees = any("[deg]" in head for head in heads)
     rows, notes = table_lines([line.replace(",", "\t") for line in lines], 1, len(names))
     data, told = parse_rows(rows, len(names), str(path), lambda k: names[k])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.config.models.model_schema import ModelSpec
+from rtsim.config.reading import is_file
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.files.formats import MARKERS, has_format
 from rtsim.files.markers.markers import read_markers
@@ -72,7 +73,7 @@ class StageContext:
         streams."""
         run, source = self.run, Path(self.run.source)
         pelvis = segments_of(self.subject).get(PELVIS)
-        if pelvis is None or not has_format(source, MARKERS) or not source.is_file():
+        if pelvis is None or not has_format(source, MARKERS) or not is_file(source):
             return None
         trial = read_markers(source, up=run.up or None, units=run.units or None, person=run.person)
         tracks = trial.positions[:, list(find_markers(pelvis.markers_mm, trial.names).values())]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from rtsim.config.load import load_toml
+from rtsim.config.reading import is_file
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial, name_some
@@ -40,7 +41,7 @@ NOTHING_ASKED = AskedMeasures()
 
 def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
     """Of a .toml file its record, of a .vsk or .mp file its stored values [m, rad, kg] by their names."""
-    if not Path(path).is_file():
+    if not is_file(path):
         raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
     if Path(path).suffix.lower() == OWN:
         return load_toml(Path(path), PersonMeasures), {}
@@ -96,7 +97,7 @@ def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTria
 def near_measures(source: str) -> str:
     """A hint at files with measures beside a trial's; empty where there are none."""
     folder = Path(source).parent
-    if not Path(source).is_file():
+    if not is_file(source):
         return ""
     near = [path.name for path in sorted(folder.iterdir()) if path.suffix.lower() in SUFFIXES]
     return f" (next to it: {name_some(near, 3)})" if near else ""

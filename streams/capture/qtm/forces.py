@@ -62,6 +62,7 @@ class QtmForces:
             force[k, : len(values)], moment[k, : len(values)] = self._of_plate(k, values)
         return ForceSamples(stamp_ns + step_ns * np.arange(n, dtype=np.int64), force, moment)
 
+    @np.errstate(invalid="ignore", over="ignore")  # samples that are not finite, which are not used
     def _of_plate(self, k: int, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Force and moment (n, 3) about the laboratory's origin, of samples (n, 9)."""
         force, moment, point = values[:, :3], values[:, 3:6], self._metres * values[:, 6:9]

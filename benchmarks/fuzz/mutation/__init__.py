@@ -1,0 +1,1 @@
+"""Mutations of valid input, by its form: bytes, lines and numbers, elements, tables."""

@@ -1,0 +1,57 @@
+"""What is fuzzed: a reader or decoder, valid input to begin with, and what may come of any input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from rtsim.errors import RtsimError
+from streams.errors import StreamError
+
+Form = Literal["bytes", "text", "markup", "toml", "msgpack", "packets"]
+REFUSALS: tuple[type[Exception], ...] = (RtsimError, StreamError)
+"""What a reader may raise: errors whose text is one sentence for a user."""
+
+
+class NonsenseError(Exception):
+    """A reader accepted what it must not: the text says what."""
+
+
+class FuzzTarget(NamedTuple):
+    """A reader or decoder.
+
+    name : a word; also the folder of its corpus
+    feed : takes the bytes of a message, or the path of a file where there is a suffix; whatever it returns is
+        dropped, so it raises NonsenseError where the result is none that a reader may give
+    seeds : gives valid inputs, made by the project's own writers
+    form : of the input, by which it is mutated
+    suffix : of the file; "" = a message, which is never written
+    beside : files that inputs may name, by their names in the same folder
+    refusals : what may be raised
+    seconds, megabytes : of processor time and memory that one input may take
+    longest : inputs are cut here [bytes]
+    weight : share of the time
+    """
+
+    name: str
+    feed: Callable[[Any], object]
+    seeds: Callable[[], list[bytes]]
+    form: Form = "bytes"
+    suffix: str = ""
+    beside: Mapping[str, bytes] = {}
+    refusals: tuple[type[Exception], ...] = REFUSALS
+    seconds: float = 2.0
+    megabytes: float = 256.0
+    longest: int = 1 << 16
+    weight: float = 1.0
+
+    def path_in(self, folder: Path) -> Path:
+        """Where an input is written."""
+        return folder / f"input{self.suffix}"
+
+
+def require(sound: bool, what: str) -> None:
+    """NonsenseError saying what is wrong, unless it is sound."""
+    if not sound:
+        raise NonsenseError(what)

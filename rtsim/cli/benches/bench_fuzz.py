@@ -1,0 +1,47 @@
+"""The bench that feeds readers and decoders damaged input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
+from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.options import check_of_use
+
+
+@command.command("fuzz")
+@AS_JSON
+@click.option("--minutes", type=click.FloatRange(0.0), default=10.0, show_default=True,
+              help="Time of all targets together.")  # fmt: skip
+@click.option("--only", multiple=True, metavar="TARGET", help="Some of the targets (repeatable).")
+@click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), default=None,
+              help="Folder of inputs and findings (default: build/fuzz in the checkout).")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, help="Of what is drawn (default: by the clock).")
+@click.option("--repeat", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
+              help="With --only TARGET: feed it one input, and say what comes of it.")  # fmt: skip
+def fuzz(
+    as_json: bool, minutes: float, only: tuple[str, ...], corpus: Path | None, seed: int, repeat: Path | None
+) -> None:
+    """Feed readers and decoders damaged input, guided by coverage where atheris is installed.
+
+    A finding is an exception that is no sentence for the user, a hang, a crash, memory beyond a bound, or
+    nonsense that is accepted. Each is saved with the command that repeats it; exit 1 with any.
+    """
+    need_checkout()
+    from benchmarks.fuzz import run
+    from rtsim.bench import figures
+
+    if repeat is not None:
+        check_of_use("--repeat", len(only) == 1, "one --only")
+        outcome = run.repeated(only[0], repeat)
+        click.echo(f"{outcome.kind} {outcome.place} {outcome.what}".rstrip())
+        raise SystemExit(int(outcome.is_finding))
+    found = run.run(minutes, only, corpus or run.CORPUS, seed)
+    rows = [row for target in found for row in target.figures()]
+    click.echo(figures.report("fuzz", [*rows, *run.totals(found)], as_json))
+    for finding in (finding for target in found for finding in target.findings):
+        tell(f"{finding.target}: {finding.kind}: {finding.what} ({finding.place}); {finding.command}")
+    if any(target.findings for target in found):
+        raise SystemExit(1)
