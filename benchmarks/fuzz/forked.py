@@ -11,13 +11,11 @@ from rtsim.files.markers import c3d_child, c3d_process
 from rtsim.files.markers.c3d_process import BYTES_PER_BYTE, LEAST_BYTES, Content, content_of, failure
 
 SECONDS = 20
-WORLD_BYTES = 8 << 30
-"""Address space that a process with everything loaded has already, at the most."""
 
 
 def forked_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
     """As `read_content`, by the same code of the child."""
-    if not hasattr(os, "fork"):
+    if not Path("/proc/self/statm").exists():
         return c3d_process.read_content(path, n_byte, with_analogs=with_analogs)
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as words:
@@ -33,6 +31,11 @@ def forked_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Co
         return content_of(out.read())
 
 
+def taken_bytes() -> int:
+    """Address space that this process has already, and its copy with it."""
+    return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def run_child(path: Path, memory: int, with_analogs: bool, out: int, words: int) -> None:
     """In the copy: read the file, write what it holds, and end."""
     code = 1
@@ -41,7 +44,7 @@ def run_child(path: Path, memory: int, with_analogs: bool, out: int, words: int)
         os.dup2(words, 2)
         sys.stdout = os.fdopen(1, "w", closefd=False)
         sys.stderr = os.fdopen(2, "w", closefd=False)
-        c3d_child.main(str(path), WORLD_BYTES + memory, SECONDS, with_analogs)
+        c3d_child.main(str(path), taken_bytes() + memory, SECONDS, with_analogs)
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1

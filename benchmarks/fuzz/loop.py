@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import mmap
 import os
 import struct
@@ -66,7 +67,7 @@ class FuzzLoop:
         self, target: FuzzTarget, folder: FuzzFolder, scratch: Path, seconds: float, seed: int
     ) -> None:
         self.target, self._folder, self._scratch = target, folder, scratch
-        self._end = time.monotonic() + seconds
+        self._seconds, self._end = seconds, math.inf
         self.random = Random(seed)
         self.n_fed = 0
         self._largest_s = 0.0
@@ -84,9 +85,10 @@ class FuzzLoop:
         return time.monotonic() >= self._end
 
     def warm_up(self) -> None:
-        """Feed the seeds, which load and compile what the first input would be charged with; twice."""
-        for seed in self.seeds * 2:
+        """Feed the seeds, which load and compile what is not to be charged to the first input."""
+        for seed in self.seeds:
             judged(self.target, seed, self._scratch)
+        self._end = time.monotonic() + self._seconds
         with contextlib.suppress(OSError):  # only Linux forgets the peak of what came before
             Path("/proc/self/clear_refs").write_text("5")
         self._first_kb = self._peak_kb = peak_memory_kb()

@@ -68,7 +68,7 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
             kind = get_args(kind)[1]
             name = next((k for k, value in data.items() if not fits(value, kind)), "")
         elif index:
-            kind, data, key = get_args(kind)[0], data[int(index)], f"{key}[{index}]"
+            kind, data, key = (get_args(kind) or (Any,))[0], data[int(index)], f"{key}[{index}]"
         else:
             kind = get_type_hints(kind, include_extras=True)[name]
         if name:
@@ -81,14 +81,17 @@ def plain_type(kind: Any, data: object) -> Any:
     """The type without its limits and without None; of several types the one with keys, to which a path
     leads.
 
-    Of several with keys it is the one whose kind the data say, as of a filter or of a joint.
+    Of several with keys it is the one whose kind the data say, as of a filter or of a joint; of a list the
+    one that has entries.
     """
     if get_origin(kind) is Annotated:
         return plain_type(get_args(kind)[0], data)
     if get_origin(kind) in (Union, UnionType):
         choices = [plain_type(choice, data) for choice in get_args(kind) if choice is not type(None)]
         records = [choice for choice in choices if is_record(choice)]
-        return next((record for record in records if is_tagged_as(record, data)), (records or choices)[0])
+        holders = [choice for choice in choices if isinstance(data, list) and get_args(choice)]
+        tagged = next((record for record in records if is_tagged_as(record, data)), None)
+        return tagged or (holders or records or choices)[0]
     return kind
 
 

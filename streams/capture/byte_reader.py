@@ -109,6 +109,12 @@ class ByteReader:
         return as_text(self.data[start : start + n])
 
 
+@np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
+def as_doubles(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers of a packet with double precision, a copy."""
+    return values.astype(np.float64)
+
+
 def as_text(raw: bytes) -> str:
     """A name as text: UTF-8, or Latin 1 where it is not UTF-8, as older programs write it."""
     if len(raw) > LONGEST_NAME:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.capture.byte_reader import as_doubles
 from streams.capture.natnet.frame import OCCLUDED, UNLABELLED, NatNetFrame
 from streams.capture.natnet.messages import Definitions, MarkerSet
 
@@ -41,6 +42,7 @@ class NamedRows:
         """Number of sets whose labelled markers have another numbering than their names."""
         return sum(one.numbering is False for one in self._sets)
 
+    @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
     def positions(self, frame: NatNetFrame) -> NDArray[np.float64] | None:
         """(n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than defined."""
         found = np.empty((len(self.names), 3))
@@ -128,7 +130,7 @@ def unnamed_markers(frame: NatNetFrame) -> NDArray[np.float64]:
     """(n, 3) - markers of a frame that are seen and belong to no set [m]."""
     params = frame.labelled["params"]
     nobody = (params & (UNLABELLED | OCCLUDED)) == UNLABELLED
-    return frame.labelled["position"][nobody].astype(np.float64)
+    return as_doubles(frame.labelled["position"][nobody])
 
 
 def named(set_name: str, marker: str) -> str:

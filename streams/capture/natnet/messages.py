@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.capture.byte_reader import ByteReader, malformed
+from streams.capture.byte_reader import ByteReader, as_doubles, malformed
 from streams.capture.records import MOST_MARKERS
 
 CONNECT = 0
@@ -245,9 +245,9 @@ def _read_plate(reader: ByteReader, version: Version, found: _Found) -> None:
     number = reader.i32()
     serial = reader.terminated()
     reader.skip(8)  # width and length, which the corners say better
-    origin = reader.array(_FLOATS, 3).astype(np.float64)
+    origin = as_doubles(reader.array(_FLOATS, 3))
     reader.skip(12 * 12 * 4)  # calibration of the raw channels
-    corners = reader.array(_FLOATS, 12).reshape(4, 3).astype(np.float64)
+    corners = as_doubles(reader.array(_FLOATS, 12)).reshape(4, 3)
     reader.skip(4)  # type of the plate
     calibrated = reader.i32() == 0
     channels = tuple(reader.terminated() for _ in range(reader.count(1)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from streams.capture.byte_reader import as_doubles
 from streams.capture.natnet.frame import NatNetFrame, NatNetPlateSamples
 from streams.capture.natnet.messages import Definitions, PlateDefinition
 from streams.capture.plate_geometry import PlatePlace, in_metres, place_of_corners, to_laboratory
@@ -94,4 +95,4 @@ def _rows(samples: NatNetPlateSamples | None, order: list[int]) -> NDArray[np.fl
     n = _n_sample(samples, order)
     if samples is None or n == 0 or any(len(samples.channels[k]) != n for k in order):
         return None
-    return np.column_stack([samples.channels[k] for k in order]).astype(np.float64)
+    return as_doubles(np.column_stack([samples.channels[k] for k in order]))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from streams.capture.byte_reader import ByteReader, malformed
+from streams.capture.byte_reader import ByteReader, as_doubles, malformed
 
 OBJECTS = 0x1A2B0001
 OBJECT_ENUMS = 100001
@@ -178,7 +178,7 @@ def read_channel(reader: ByteReader) -> tuple[int, int, tuple[str, ...]]:
 def read_plate(reader: ByteReader) -> PlatePose:
     """Read the pose of a force plate."""
     device = reader.u32()
-    values = reader.array(_FLOATS, 18).astype(np.float64)
+    values = as_doubles(reader.array(_FLOATS, 18))
     if not np.isfinite(values).all():
         raise malformed("a force plate whose place is no number")
     return PlatePose(device, values[:3], values[3:12].reshape(3, 3), values[12:].reshape(2, 3))

@@ -12,8 +12,7 @@ import struct
 from collections import Counter, deque
 from collections.abc import Mapping
 
-import numpy as np
-
+from streams.capture.byte_reader import as_doubles
 from streams.capture.echo_clock import EchoClock
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import CaptureAddress
@@ -285,7 +284,7 @@ class ViconConnection:
         forces = self._plates.samples(frame, stamp_ns or 0, self._numbers.period_ns)
         if forces is not None:
             self._see_rate(len(forces.stamps))
-        unnamed = None if frame.unlabelled is None else frame.unlabelled["position"].astype(np.float64)
+        unnamed = None if frame.unlabelled is None else as_doubles(frame.unlabelled["position"])
         trip_ns = max(0, self._echoes.shortest_ns)
         age_ns = round(1e9 * frame.latency_s) + trip_ns // 2
         self._ready.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from streams.capture.byte_reader import as_doubles
 from streams.capture.plate_geometry import FloatArray, PlatePlace, to_laboratory
 from streams.capture.records import ForceSamples, PlateDescription
 from streams.capture.vicon.blocks import DeviceSamples, PlatePose
@@ -80,7 +81,7 @@ def _joined(parts: list[DeviceSamples], device: int) -> FloatArray:
     mine = [p for p in mine if p.channel == mine[0].channel]
     if not mine:
         return np.zeros((3, 0))
-    return np.concatenate([p.samples for p in mine], axis=1).astype(np.float64)
+    return as_doubles(np.concatenate([p.samples for p in mine], axis=1))
 
 
 def _corners(pose: PlatePose, place: PlatePlace) -> tuple[tuple[float, float, float], ...]:

@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.reading import is_file
+from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.words import INTEL, Words
 from rtsim.files.forces.cortex_forces import read_cortex_forces
@@ -22,6 +24,7 @@ from rtsim.files.pressure.pressure import read_pressure
 from rtsim.files.surfaces.surfaces import read_surface
 from rtsim.methods.generators.joint_motion import read_joint_motion
 from rtsim.tuning.kept import read_kept
+from streams.capture.byte_reader import ByteReader, as_doubles
 from streams.capture.qtm.forces import QtmForces
 from streams.capture.qtm.packets import QtmPlateSamples
 from streams.capture.records import CaptureDescription, PlateDescription
@@ -85,8 +88,10 @@ def test_forces_at_infinity_beside_loaded_ones_are_not_measured() -> None:
 
 
 def test_a_number_that_signals_is_read_as_missing() -> None:
-    """Protects C3D files: a NaN of the signalling kind is a NaN."""
-    assert np.isnan(Words(INTEL).floats(struct.pack("<I", 0x7FA00000))).all()
+    """Protects C3D files and packets: a NaN of the signalling kind is a NaN."""
+    signals = struct.pack("<I", 0x7FA00000)
+    assert np.isnan(Words(INTEL).floats(signals)).all()
+    assert np.isnan(as_doubles(ByteReader(signals).array(np.dtype("<f4"), 1))).all()
 
 
 def test_forces_of_cortex_at_infinity_are_missing(file: Callable[[str, str], Path]) -> None:
@@ -152,6 +157,12 @@ def test_norms_that_are_none_are_told(text: str, said: str, file: Callable[[str,
     """Protects files of norms: lists for texts, numbers without end, less than nobody, endless depth."""
     with pytest.raises(ConfigError, match=said):
         read_norms(file("norms.toml", text))
+
+
+def test_a_table_in_a_list_of_numbers_is_told(file: Callable[[str, str], Path]) -> None:
+    """Protects configs whose keys take one number or several: the fault names the entry."""
+    with pytest.raises(ConfigError, match=r"key knee_width_mm\[1\]: Expected `float`, got `table`"):
+        load_toml(file("a.toml", "knee_width_mm = [100.0, {}]"), PersonMeasures)
 
 
 @pytest.mark.parametrize("data", [b'{"config": "\xff"}', b"[" * 100_000, b"{}"])
