@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 import zmq
 
-from streams.access.askers import Askers, is_foreign
+from streams.access.askers import Askers, is_foreign, key_of
 from streams.access.crowd import AcceptedConnection
 from streams.access.guard import SendingLimit
 from streams.access.security import Security
@@ -154,7 +154,7 @@ class DevicePort(Closing):
         self.taken: list[tuple[Device, int]] = []
         self.n_other = self.n_other_user = self.n_skipped = self.decode_ns = self.encoded_ns = 0
         self.keeps = False
-        self._askers = Askers(self._bound.guard, security.known if security is not None else None)
+        self._askers = Askers(self._bound.guard, self._bound.listed)
         self._judges = self._askers.tells and security is None
         self._connection: AcceptedConnection | None = None
         self._chosen = False  # whether the identity is one that a device chooses, which another could, too
@@ -248,7 +248,7 @@ class DevicePort(Closing):
         if self._connection is not None:
             self._connection.kept = False
         if connection is not None:
-            connection.kept = True
+            connection.kept, connection.key = True, key_of(first)
         self._connection, self._identity = connection, identity
         self._chosen = self._judges and identity[:1] != b"\0"  # such are given out by libzmq, each once
         self._intake.begin()

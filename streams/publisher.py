@@ -6,6 +6,7 @@ from collections import Counter, deque
 
 import zmq
 
+from streams.access.askers import key_of
 from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.clock import now_ns
@@ -62,7 +63,7 @@ class Publisher(Closing):
         self._open: dict[StreamName, _Open] = {}
         self._announce_due_ns = 0
         self._drained_ns = 0
-        self._early: deque[tuple[int, bytes]] = deque(maxlen=MOST_AT_ONCE)
+        self._early: deque[tuple[int, bytes, str]] = deque(maxlen=MOST_AT_ONCE)
         self._closed = False
 
     @property
@@ -153,10 +154,10 @@ class Publisher(Closing):
             fd = int(message.get(zmq.SRCFD))
         except zmq.ZMQError:
             return  # not a peer's word: libzmq cancels what a connection held that is over
-        if self._bound.guard is not None and not self._judge(fd, message.bytes):
-            self._early.append((fd, message.bytes))
+        if self._bound.guard is not None and not self._judge(fd, message.bytes, key_of(message)):
+            self._early.append((fd, message.bytes, key_of(message)))
 
-    def _judge(self, fd: int, message: bytes) -> bool:
+    def _judge(self, fd: int, message: bytes, key: str) -> bool:
         """Have a connection cut off that subscribes to too much: libzmq keeps all of it. One that subscribes
         to what is published keeps its place. Whether the connection is known.
         """
@@ -166,6 +167,7 @@ class Publisher(Closing):
         # What was read before may be of a former connection under this number.
         if not connection.sent(self._drained_ns):
             return True
+        connection.key = key
         first, topic = message[:1], message[1:]
         if first == b"\x00":
             connection.topics.discard(topic)

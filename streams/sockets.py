@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import zmq
 
 from streams.access.admission import Admission
+from streams.access.allow_list import ListedKeys
 from streams.access.guard import Guard, SendingLimit
 from streams.access.security import ZAP_DOMAIN, Security, check_bind, secure_client, secure_server
 from streams.access.wire import WATCHES
@@ -52,7 +53,8 @@ class BoundSocket:
     """A socket that others connect to, with its context and, when keys are demanded, its authenticator.
 
     `allowance` is what each connection may send; whoever is beyond it is cut off by `guard`, which is None
-    where nobody can watch. `urgent` : see `hasten`. Raises StreamError when the address is not allowed,
+    where nobody can watch. `listed` : the keys that may connect, None where none are demanded. `urgent` : see
+    `hasten`. Raises StreamError when the address is not allowed,
     malformed or in use.
     """
 
@@ -73,11 +75,12 @@ class BoundSocket:
         _set_options(self.socket, address, allowance.part)
         self.socket.rcvbuf = allowance.buffer
         self.guard: Guard | None = None
+        self.listed: ListedKeys | None = None
         try:
             if security is not None:
-                self._authenticator = secure_server(self.context, self.socket, security)
+                self._authenticator, self.listed = secure_server(self.context, self.socket, security)
             if WATCHES and address.startswith("tcp://"):
-                self._set_guard(allowance, with_keys=security is not None)
+                self._set_guard(allowance)
             self.socket.bind(address)
         except zmq.ZMQError as fault:
             self.close(linger_ms=0)
@@ -92,17 +95,17 @@ class BoundSocket:
         """Plain sentences about whom the guard cut off, newest last; take them with popleft."""
         return self.guard.sentences if self.guard is not None else deque()
 
-    def _set_guard(self, allowance: SendingLimit, *, with_keys: bool) -> None:
+    def _set_guard(self, allowance: SendingLimit) -> None:
         # A pipe that is full while its peer hangs up makes libzmq abort the process at the next heartbeat
         # (out_event asserts that there was no error). The guard bounds what comes, so none need be full.
         self.socket.rcvhwm = 0
         admission = None
-        if not with_keys:
+        if self.listed is None:
             self.socket.zap_domain = ZAP_DOMAIN.encode()
             admission = Admission(self.context)
         self.socket.heartbeat_ivl = HEARTBEAT_MS
         self.socket.heartbeat_timeout = HEARTBEAT_TIMEOUT_MS
-        self.guard = Guard(self.socket, allowance, admission)
+        self.guard = Guard(self.socket, allowance, admission, self.listed)
 
     def close(self, linger_ms: int = LINGER_MS) -> None:
         """Close, waiting up to `linger_ms` for queued messages to leave. The owning thread calls this."""

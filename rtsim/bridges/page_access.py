@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtsim.errors import ConfigError
+from streams.access.key_files import check_private
 from streams.access.ownership import check_kept
-from streams.access.security import check_private
 from streams.errors import StreamError
 from streams.recording.opening import open_regular
 

@@ -53,7 +53,7 @@ class Askers:
     def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
         """Who sent a message; drained_ns : when the socket was last seen to be empty before it came [ns]."""
         if self._known is not None:
-            return self._known.get(str(frame.get("User-Id")), NOT_TOLD)
+            return self._known.get(key_of(frame), NOT_TOLD)
         if not self.tells:
             return ANYBODY
         connection = self.connection(frame, drained_ns)
@@ -79,6 +79,14 @@ class Askers:
                 return None  # it has hung up
             time.sleep(1e-3)
         return None
+
+
+def key_of(frame: zmq.Frame) -> str:
+    """The public key that the connection of a message was let in with; "" where there are no keys."""
+    try:
+        return str(frame.get("User-Id"))
+    except zmq.ZMQError:  # nobody was asked for the connection
+        return ""
 
 
 def user_of(connection: AcceptedConnection) -> int | None:

@@ -42,6 +42,7 @@ class AcceptedConnection:
     guilty : why it is to be cut off; whoever finds a reason writes it there
     heard_ns : when the owner read its last message, 0 before there is one; kept : see the module [ns]
     topics, uid : for the owner of the socket: what it has subscribed to, whose it is (None = not known)
+    key : public key that it was let in with, "" where it has none, or has said nothing yet
     told : its user, where what came by its descriptor can only have been this user's; None = not known
     traffic : of the last look
     """
@@ -58,6 +59,7 @@ class AcceptedConnection:
         self.kept = False
         self.topics: set[bytes] = set()
         self.uid: int | None = None
+        self.key = ""
         self.traffic = Traffic()
 
     @property

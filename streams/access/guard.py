@@ -17,6 +17,7 @@ from typing import NamedTuple
 import zmq
 
 from streams.access.admission import Admission
+from streams.access.allow_list import ListedKeys
 from streams.access.crowd import AcceptedConnection, condemn
 from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
 from streams.clock import now_ns
@@ -48,6 +49,10 @@ class SendingLimit(NamedTuple):
 class Guard:
     """Watches the connections of a socket that is about to be bound.
 
+    Parameters
+    ----------
+    socket, allowance, admission : of the socket; listed : the keys that may be connected, None without keys
+
     Attributes
     ----------
     n_cut : how many connections were shut down
@@ -57,9 +62,14 @@ class Guard:
     """
 
     def __init__(
-        self, socket: zmq.Socket[bytes], allowance: SendingLimit, admission: Admission | None
+        self,
+        socket: zmq.Socket[bytes],
+        allowance: SendingLimit,
+        admission: Admission | None,
+        listed: ListedKeys | None = None,
     ) -> None:
         self.n_cut = 0
+        self._listed, self._n_taken = listed, 0 if listed is None else listed.listed.n_taken
         self.sentences: deque[str] = deque(maxlen=16)
         self._socket, self._allowance, self._admission = socket, allowance, admission
         self.is_foreign: Callable[[AcceptedConnection], bool] = lambda connection: False
@@ -157,9 +167,27 @@ class Guard:
         self.n_cut += len(guilty)
         return len(guilty)
 
+    def _follow_list(self, listed: ListedKeys) -> None:
+        """Cut off whose key may no longer connect, and who has not shown by any message which key it has."""
+        listed.listed.refresh()
+        told = listed.listed.sentences
+        while told:
+            self.sentences.append(told.popleft())
+        if listed.listed.n_taken == self._n_taken:
+            return
+        self._n_taken = listed.listed.n_taken
+        for connection in list(self._connections.values()):
+            if not connection.key:
+                connection.guilty = connection.guilty or "had said nothing when a key was taken off the list"
+            elif connection.key not in listed:
+                connection.guilty = connection.guilty or "has a key that was taken off the list"
+        self._cut_guilty()  # no pause: it comes back and is refused, others come back and are let in
+
     def _look(self) -> bool:
         """Look at every connection; whether any has sent something."""
         busy = False
+        if self._listed is not None:
+            self._follow_list(self._listed)
         for connection in list(self._connections.values()):
             busy |= connection.look(self._allowance.burst, self._allowance.rate)
         if self._cut_guilty() and self._admission is not None:

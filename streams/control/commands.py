@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import zmq
 
-from streams.access.askers import Asker, Askers
+from streams.access.askers import Asker, Askers, key_of
 from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.account import Sentences, account
@@ -85,8 +85,7 @@ class ControlServer(Closing):
         stop: Callable[[], object] | None = None,
     ) -> None:
         self._bound, self._stops = _bound(address, security, stop)
-        known = security.known if security is not None else None
-        self.askers = Askers(self._bound.guard, known)
+        self.askers = Askers(self._bound.guard, self._bound.listed)
         self._rights, self._drained_ns = rights, 0
         self._wake, self._woken = socket.socketpair()
         for end in (self._wake, self._woken):
@@ -158,7 +157,7 @@ class ControlServer(Closing):
         if self._bound.guard is not None:
             connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
             if connection is not None:
-                connection.heard_ns = now_ns()
+                connection.heard_ns, connection.key = now_ns(), key_of(first)
 
     def _answer(self, body: list[bytes], first: zmq.Frame) -> tuple[bool, str]:
         try:

@@ -10,7 +10,7 @@ import click
 @click.argument("name")
 def command(folder: str, name: str) -> None:
     """Write FOLDER/NAME.key (public, to be copied) and FOLDER/NAME.key_secret (stays here)."""
-    from streams.access.security import create_keys
+    from streams.access.key_files import create_keys
 
     public, secret = create_keys(folder, name)
     click.echo(f"public: {public}\nsecret: {secret}")

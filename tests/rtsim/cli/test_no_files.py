@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.access.security import create_keys
+from streams.access.key_files import create_keys
 from tests.rtsim.cli.files import SUFFIXES, command_for, trc
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no such files")

@@ -15,7 +15,8 @@ import msgpack
 import pytest
 import zmq
 
-from streams.access.security import Security, create_keys
+from streams.access.key_files import create_keys
+from streams.access.security import Security
 from streams.publisher import UPSTREAM
 from streams.recording.recorded import read_messages
 from streams.sockets import BoundSocket

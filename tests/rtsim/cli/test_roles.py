@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from streams.access.roles import RoleKeys, read_roles
-from streams.access.security import Security, create_keys
+from streams.access.allow_list import read_roles
+from streams.access.key_files import create_keys
+from streams.access.roles import RoleKeys
+from streams.access.security import Security
 from streams.access.users import own_name
 from streams.control.commands import request
 from streams.control.emergency_stop import request_stop

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from streams.access import crowd
-from streams.access.security import Security, create_keys
+from streams.access.key_files import create_keys
+from streams.access.security import Security
 from streams.codec import FieldLayout
 from streams.control.commands import ControlServer, request
 from streams.exchange import DevicePort, ModelLink

@@ -15,7 +15,8 @@ import msgspec
 import pytest
 import zmq
 
-from streams.access.security import Security, create_keys
+from streams.access.key_files import create_keys
+from streams.access.security import Security
 from streams.codec import FieldLayout
 from streams.control.commands import ControlServer, request
 from streams.messages import Markers, marker_session

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from streams.access.key_files import create_keys
 from streams.access.ownership import check_kept
-from streams.access.security import Security, create_keys
+from streams.access.security import Security
 from streams.errors import StreamError
 from streams.publisher import Publisher
 

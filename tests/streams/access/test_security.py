@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from streams.access.security import Security, check_bind, create_keys, is_loopback
+from streams.access.key_files import create_keys
+from streams.access.security import Security, check_bind, is_loopback
 from streams.control.commands import ControlServer, request
 from streams.errors import StreamError
 from streams.messages import Command, marker_session

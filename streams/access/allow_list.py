@@ -1,0 +1,173 @@
+"""The allow-list: a folder of public keys whose folders are roles, followed while the run goes on.
+
+The folder is looked at again every half second while anybody is connected or knocks. A key that was added is
+let in; one that is gone, or may something else now, loses what it had. While the list cannot be used as a
+whole, as with one key in two folders, nobody new is let in, and whoever was taken out is out all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import get_args
+
+from streams.access.askers import Asker, Role
+from streams.access.key_files import public_key_of
+from streams.clock import now_ns
+from streams.errors import StreamError
+
+FOLDERS: tuple[Role, ...] = tuple(role for role in get_args(Role) if role)
+PEOPLE = ("watch", "set", "arm")
+"""Roles of people, each with all that those before it may."""
+LOOK_NS = 500_000_000
+"""How often the folder is looked at [ns]."""
+NOTHING: Mapping[str, Asker] = {}
+
+
+def read_roles(folder: Path) -> dict[str, Asker]:
+    """Who may do what, by public key. StreamError for a folder that names no role, a key in two places,
+    and no keys at all.
+    """
+    if not folder.is_dir():
+        raise StreamError(
+            f"{folder} holds no allowed client keys: it is no folder; put public .key files there"
+        )
+    found: dict[str, Asker] = {}
+    where: dict[str, Path] = {}
+    names: dict[str, Path] = {}
+    strange = next(
+        (each for each in sorted(folder.iterdir()) if each.is_dir() and each.name not in FOLDERS), None
+    )
+    if strange is not None:
+        raise StreamError(f"{strange} is no role; folders of an allow-list are {', '.join(FOLDERS)}")
+    for role, path in _files(folder):
+        key = public_key_of(path)
+        if key in found:
+            raise StreamError(f"{path} is the same key as {where[key]}; leave it in one place alone")
+        if path.stem in names:
+            raise StreamError(f"{path} has the name of {names[path.stem]}; one name is one key")
+        found[key], where[key], names[path.stem] = Asker(f"key {path.stem}", role), path, path
+    if not found:
+        raise StreamError(
+            f"{folder} holds no allowed client keys; put public .key files into its folders "
+            f"{', '.join(FOLDERS)}"
+        )
+    return found
+
+
+class AllowList:
+    """The keys of a folder, as they are now; for use by any thread.
+
+    Attributes
+    ----------
+    askers : who may do what, by public key; n_taken : how often a key was taken out, or given another role
+    sentences : what changed, newest last; take them with popleft
+
+    Raises StreamError where the list cannot be used at the start.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.askers: Mapping[str, Asker] = read_roles(folder)
+        self.n_taken = 0
+        self.sentences: deque[str] = deque(maxlen=16)
+        self._lock = threading.Lock()
+        self._state, self._looked_ns = _state_of(folder), now_ns()
+
+    def refresh(self) -> None:
+        """Look at the folder again where that is due."""
+        if now_ns() - self._looked_ns < LOOK_NS or not self._lock.acquire(blocking=False):
+            return
+        try:
+            self._looked_ns = now_ns()
+            state = _state_of(self.folder)
+            if state != self._state:
+                self._state = state
+                self._turn_to(self._read())
+        finally:
+            self._lock.release()
+
+    def _read(self) -> dict[str, Asker]:
+        """The list as it is; where it cannot be used, of those who were in it who still are."""
+        try:
+            return read_roles(self.folder)
+        except (StreamError, OSError) as fault:
+            self.sentences.append(f"The allow-list cannot be used, so nobody new is let in: {fault}.")
+        roles: dict[str, list[Role]] = {}
+        for role, path in _files(self.folder):
+            try:
+                roles.setdefault(public_key_of(path), []).append(role)
+            except (StreamError, OSError):
+                continue  # a key that cannot be trusted is as good as taken out
+        return {key: asker for key, asker in self.askers.items() if roles.get(key) == [asker.role]}
+
+    def _turn_to(self, askers: Mapping[str, Asker]) -> None:
+        before, self.askers = self.askers, askers
+        for key in before.keys() - askers.keys():
+            self.sentences.append(f"The {before[key].name} was taken off the allow-list.")
+        for key, asker in askers.items():
+            if key not in before:
+                self.sentences.append(
+                    f"The {asker.name} was put on the allow-list, with the role {asker.role}."
+                )
+            elif before[key].role != asker.role:
+                self.sentences.append(f"The {asker.name} has the role {asker.role} now.")
+        self.n_taken += sum(key not in askers or askers[key].role != was.role for key, was in before.items())
+
+
+class ListedKeys(Mapping[str, Asker]):
+    """The part of an allow-list that one socket lets in, by public key.
+
+    Parameters
+    ----------
+    listed : the whole; roles : those that may connect; own : keys besides that no folder holds
+    """
+
+    def __init__(
+        self, listed: AllowList, roles: Collection[str] = PEOPLE, own: Mapping[str, Asker] = NOTHING
+    ) -> None:
+        self.listed, self._roles, self._own = listed, roles, own
+
+    def __getitem__(self, key: str) -> Asker:
+        if key in self._own:
+            return self._own[key]
+        asker = self.listed.askers[key]
+        if asker.role not in self._roles:
+            raise KeyError(key)
+        return asker
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._own
+        yield from (key for key, asker in self.listed.askers.items() if asker.role in self._roles)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def callback(self, domain: str, key: bytes) -> bool:
+        """Whether a public key may connect, for libzmq's authenticator; domain : of its protocol."""
+        self.listed.refresh()
+        return key.decode() in self
+
+
+def _files(folder: Path) -> list[tuple[Role, Path]]:
+    """The key files of an allow-list, each with its role."""
+    places: list[tuple[Role, Path]] = [("watch", folder), *((role, folder / role) for role in FOLDERS)]
+    return [(role, path) for role, place in places for path in sorted(place.glob("*.key"))]
+
+
+def _state_of(folder: Path) -> tuple[object, ...]:
+    """What changes when a file of the list does: place, time, size and rights of each, and of the folders."""
+    paths = [folder, *(folder / name for name in FOLDERS), *(path for _, path in _files(folder))]
+    state: list[tuple[object, ...]] = []
+    for path in paths:
+        try:
+            status = os.stat(path)
+        except OSError:
+            state.append((str(path),))
+            continue
+        rights = status.st_mode, status.st_uid, status.st_gid
+        state.append((str(path), status.st_ino, status.st_size, status.st_mtime_ns, *rights))
+    return tuple(state)

@@ -1,0 +1,106 @@
+"""Key files in the certificate format of ZeroMQ: made, and read where nobody else could have put them there.
+
+A key is a pair of files: NAME.key (public, may be copied) and NAME.key_secret (stays on its machine).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import zmq
+import zmq.auth
+
+from streams.access.ownership import check_kept
+from streams.errors import StreamError
+from streams.recording.opening import open_regular
+
+MOST_BYTES = 65_536
+"""Size of a key file [bytes], far more than it needs."""
+
+
+def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
+    """Write NAME.key (public) and NAME.key_secret (readable by the owner only); returns both paths.
+
+    Raises StreamError when one of them exists: a lost key cannot be had back; and for a folder that others
+    may write to.
+    """
+    folder = Path(folder)
+    if not name or Path(name).name != name:
+        raise StreamError(f"{name!r} cannot name a key; give a plain file name")
+    for suffix in (".key", ".key_secret"):
+        if os.path.lexists(folder / (name + suffix)):
+            raise StreamError(
+                f"{folder / (name + suffix)} exists already; choose another name or remove it first"
+            )
+    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+        missing.mkdir(mode=0o700)  # whatever the umask
+    check_kept(folder)
+    try:
+        # Created empty and closed to others first, so that the secret is never readable by anyone else.
+        (folder / f"{name}.key_secret").touch(mode=0o600)
+        public, secret = zmq.auth.create_certificates(folder, name)
+        Path(public).chmod(0o644)  # nobody else writes it, whatever the umask
+    except OSError as fault:
+        for suffix in (".key", ".key_secret"):  # half a key is none
+            (folder / (name + suffix)).unlink(missing_ok=True)
+        raise StreamError(
+            f"the keys {name} cannot be written into {folder} ({fault.strerror}); no file was kept"
+        ) from fault
+    return Path(public), Path(secret)
+
+
+def public_key_of(path: Path) -> str:
+    """The public key that a file holds; StreamError where it holds none."""
+    return load_public(path).decode()
+
+
+@contextmanager
+def naming_file(path: Path) -> Iterator[None]:
+    """Turn the library's refusal of a key, as of one too short, into a sentence on its file."""
+    try:
+        yield
+    except zmq.ZMQError as fault:
+        raise StreamError(
+            f"{path} cannot be read as a key file ({fault.strerror}); make one with `rtsim keys`"
+        ) from fault
+
+
+def load_public(path: Path) -> bytes:
+    public = _read(path)[0]
+    check_kept(path)
+    return public
+
+
+def load_pair(path: Path) -> tuple[bytes, bytes]:
+    public, secret = _read(path)
+    if secret is None:
+        raise StreamError(f"{path} holds no secret key; give the file that ends in .key_secret")
+    check_private(path)
+    check_kept(path)
+    return public, secret
+
+
+def check_private(path: Path) -> None:
+    """Refuse (StreamError) a secret that others on this machine may read."""
+    if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+        raise StreamError(
+            f"{path} holds a secret key, and others than its owner may use it (mode {mode:03o}); "
+            f"close it to them with `chmod 600 {shlex.quote(str(path))}`"
+        )
+
+
+def _read(path: Path) -> tuple[bytes, bytes | None]:
+    try:
+        with open_regular(path) as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise ValueError(f"it is larger than {MOST_BYTES} bytes")
+        return zmq.auth.load_certificate(path)
+    except (OSError, ValueError) as fault:
+        raise StreamError(
+            f"{path} cannot be read as a key file ({fault}); make one with `rtsim keys`"
+        ) from fault
