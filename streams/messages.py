@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from enum import IntFlag
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import force_setattr
 
 SCHEMA_VERSION = 1
@@ -196,12 +196,16 @@ class Telemetry(Message, frozen=True, kw_only=True):
 
 
 class Command(Message, frozen=True, kw_only=True):
-    """A request to the estimator; `session` may be empty."""
+    """A request to the estimator; `session` may be empty.
+
+    ticket : that the other side gave out for this command, by which it is obeyed once
+    """
 
     type: Literal["command"] = "command"
     session: Annotated[str, Meta(max_length=16)] = ""
     name: Annotated[str, Meta(max_length=64)]
     args: PlainMap = {}
+    ticket: Annotated[str, Meta(max_length=64)] | UnsetType = UNSET
 
 
 class End(Message, frozen=True, kw_only=True):

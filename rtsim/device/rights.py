@@ -1,9 +1,9 @@
-"""Who may give which command to a run with a device, and who alone may arm it.
+"""Who may give which command to a run, and who alone may arm a device.
 
-The emergency stop is open to all. `watch` asks how it stands; `set` changes parameters, moves the limb, and
-disarms, which leads towards no torque; `arm` arms and ends the run as well. Whoever armed owns arming until
-somebody disarms by command: a fault, an emergency stop or a pause leaves it theirs, so that nobody else has
-torque begin again under the hands of who sees to the device.
+The emergency stop is open to all. `watch` asks how it stands; `set` changes parameters and methods, tares,
+moves the limb, and disarms, which leads towards no torque; `arm` arms and ends the run as well. Whoever armed
+owns arming until somebody disarms by command: a fault, an emergency stop or a pause leaves it theirs, so that
+nobody else has torque begin again under the hands of who sees to the device.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ ROLES = ("watch", "set", "arm")
 """Each may what those before it may."""
 NEEDS = {
     "watch": ("status", "list"),
-    "set": ("set", "undo", "save", "switch", "pause", "resume", "step", "reset", "disarm"),
-}
+    "set": (
+        "set", "undo", "save", "switch", "pause", "resume", "step", "reset", "disarm", "restart",
+        "set_method", "set_downweighting", "tare",
+    ),
+}  # fmt: skip
 """Role -> commands; all others need the last role."""
 OF_REPLAY = ("status", "list", "stop")
 """What a recording that is run again takes: all else it has from the recording."""
 
 
-class DeviceRights:
+class RunRights:
     """Answers for the commands of one run.
 
     Parameters

@@ -32,6 +32,8 @@ from streams.messages import AnyMessage, Command, Result, Session, Status
 from streams.receiving.ring import ReceivedFrame
 
 TELEMETRY_NS = 1_000_000_000
+MOST_WAITING = 32
+"""Sentences of the control server that wait for a telemetry; with more it comes at once."""
 STALE_NS = 250_000_000
 """Without a frame for this long, and then again each time, a result flagged stale is published."""
 MOST_OF_STAGES = 32
@@ -76,6 +78,7 @@ class Loop:
     ) -> None:
         self.source, self.stages, self.output, self.urgently = source, stages, output, urgently
         self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
+        self.control_counters: Mapping[str, int] = {}  # and its counters
         self.times = StageTimes()
         self.counters: Counter[str] = Counter(late=0, collected=0, compiled=0)
         self.failure, self.granted, self.reason = "", False, ""
@@ -153,7 +156,7 @@ class Loop:
             elif self._last is not None and now_ns() - self._last_ns > STALE_NS:
                 self._publish_stale(self._last)
             self.output.service()
-            if now_ns() > report_ns:
+            if now_ns() > report_ns or len(self.control_events) > MOST_WAITING:
                 report_ns = now_ns() + TELEMETRY_NS
                 self._report()
                 n_collected = self.counters["collected"]
@@ -231,7 +234,7 @@ class Loop:
         for events in (self.output.events, self.control_events):
             while events:
                 sentences.say(events.popleft())
-        counters = Counter({**self.source.counters(), **self.counters})
+        counters = Counter({**self.source.counters(), **self.counters, **self.control_counters})
         gauges = {"final": float(final), **self.times.gauges(), **self.source.gauges()}
         for stage in self.stages:
             counted, told = stage.collect()

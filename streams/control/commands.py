@@ -10,6 +10,8 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import zmq
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from streams.access.askers import Asker, Askers, key_of
 from streams.access.guard import SendingLimit
@@ -20,6 +22,8 @@ from streams.closing import Closing
 from streams.codec import decode, encode
 from streams.control.emergency_stop import StopEndpoint, stop_address
 from streams.control.held_connection import read_answer
+from streams.control.journal import CommandJournal
+from streams.control.tickets import NO_COMMAND, TICKET, WITHOUT_TICKET, Tickets
 from streams.errors import AddressInUseError, DecodeError, StreamError
 from streams.link import ClientLink
 from streams.messages import Command
@@ -35,8 +39,7 @@ MAX_PARTS = 8
 PORTS_TRIED = 20
 """Free ports that are looked at for one that is free for datagrams, too."""
 ESTIMATOR = "the estimator"
-NO_COMMAND = "There is no command"
-"""Begins the answer to a command that the other side does not take."""
+STOP_NAME = "emergency_stop"
 
 Handler = Callable[[Command], tuple[bool, str]]
 
@@ -84,7 +87,9 @@ class ControlServer(Closing):
         rights: CommandRights | None = None,
         stop: Callable[[], object] | None = None,
     ) -> None:
-        self._bound, self._stops = _bound(address, security, stop)
+        self._stopping = stop
+        self.journal, self._tickets = CommandJournal(), Tickets()
+        self._bound, self._stops = _bound(address, security, self._by_datagram if stop is not None else None)
         self.askers = Askers(self._bound.guard, self._bound.listed)
         self._rights, self._drained_ns = rights, 0
         self._wake, self._woken = socket.socketpair()
@@ -110,8 +115,14 @@ class ControlServer(Closing):
 
     @property
     def events(self) -> deque[str]:
-        """Plain sentences about clients that were cut off, newest last; take them with popleft."""
-        return self._bound.events
+        """Plain sentences about commands, and about clients that were cut off; take them with popleft."""
+        return self.journal.sentences
+
+    def stop_by(self, whom: str) -> None:
+        """Have the emergency stop done for somebody who needs no socket, whom the journal names."""
+        if self._stopping is not None:
+            self._stopping()
+            self.journal.note(STOP_NAME, {}, Asker(whom, ""), True, "heard", floods=True)
 
     def close(self) -> None:
         """Answer no more commands."""
@@ -129,6 +140,7 @@ class ControlServer(Closing):
             while not self._stop.is_set():
                 if not commands.poll(0):
                     self._drained_ns = now_ns()
+                    self._tell()
                     ready = dict(poller.poll(IDLE_MS))
                     if self._woken.fileno() in ready:
                         self._woken.recv(4096)
@@ -137,7 +149,7 @@ class ControlServer(Closing):
                 first = commands.recv(copy=False)
                 envelope, body = _split(receive_rest(commands, first, MAX_PARTS))
                 self._note(first)
-                ok, text = self._answer(body, first)
+                ok, text = self._answer(body, first, envelope[0])
                 sentences = Sentences()
                 sentences.say(text)
                 reply = account("", {}, {"ok": float(ok)}, sentences)
@@ -146,6 +158,16 @@ class ControlServer(Closing):
             self._bound.close()
             self._wake.close()
             self._woken.close()
+
+    def _tell(self) -> None:
+        """Pass on what the guard did, and what was counted of a flood."""
+        events = self._bound.events
+        while events:
+            self.journal.sentences.append(events.popleft())
+        self.journal.flush()
+
+    def _by_datagram(self) -> None:
+        self.stop_by(f"a datagram from {self._stops.whence if self._stops is not None else 'somebody'}")
 
     def _look_up(self) -> None:
         """Have the thread see that nothing waits, so that what comes next is told from what came before."""
@@ -159,29 +181,49 @@ class ControlServer(Closing):
             if connection is not None:
                 connection.heard_ns, connection.key = now_ns(), key_of(first)
 
-    def _answer(self, body: list[bytes], first: zmq.Frame) -> tuple[bool, str]:
+    def _answer(self, body: list[bytes], first: zmq.Frame, connection: bytes) -> tuple[bool, str]:
+        """Answer a message, and write down what became of it; connection : identity of where it came by."""
+        asker = self.askers.of(first, self._drained_ns)  # of all, so that who comes next is told, too
+        command: Command | None = None
         try:
-            command = decode(body)
+            message = decode(body)
+            command = message if isinstance(message, Command) else None
+            ok, text = False, f"A message of type {message.type} is not a command."
         except DecodeError as fault:
-            return False, f"The command was not understood: {fault}."
-        if not isinstance(command, Command):
-            return False, f"A message of type {command.type} is not a command."
-        if command.name not in self._names:
-            return False, f"{NO_COMMAND} {command.name!r}; there are {', '.join(self._names)}."
-        try:
-            if self._rights is None:
-                return self._handler(command)
-            asker = self.askers.of(first, self._drained_ns)  # of all, so that who comes next is told, too
-            if command.name in self._rights.free:
-                return self._handler(command)
-            if refusal := self._rights.refusal(command.name, asker):
-                return False, refusal
-            ok, text = self._handler(command)
-            if ok:
-                self._rights.done(command.name, asker)
-            return ok, text
-        except Exception as fault:
-            return False, f"The command {command.name!r} failed: {fault}."
+            ok, text = False, f"The command was not understood: {fault}."
+        if command is not None:
+            if command.name == TICKET:
+                return True, self._tickets.issue(connection)
+            try:
+                ok, text = self._obeyed(command, asker, connection)
+            except Exception as fault:
+                ok, text = False, f"The command {command.name!r} failed: {fault}."
+        free = command is not None and command.name in self._free
+        name, args = (command.name, command.args) if command is not None else ("unknown", {})
+        self.journal.note(name, args, asker, ok, text, floods=free)
+        return ok, text
+
+    @property
+    def _free(self) -> Collection[str]:
+        return () if self._rights is None else self._rights.free
+
+    def _obeyed(self, command: Command, asker: Asker, connection: bytes) -> tuple[bool, str]:
+        """Whether a command was done, and a sentence."""
+        name, ticket = command.name, "" if command.ticket is UNSET else command.ticket
+        if name not in self._names:
+            return False, f"{NO_COMMAND} {name!r}; there are {', '.join(self._names)}."
+        if name in self._free:
+            return self._handler(command)
+        if self._rights is not None and (refused := self._rights.refusal(name, asker)):
+            return False, refused
+        # Without keys whoever may give a command can make up a new one as well as send an old one again.
+        needed = self._rights is not None and self._bound.listed is not None and name not in WITHOUT_TICKET
+        if (needed or ticket) and (refused := self._tickets.refusal(name, ticket, connection)):
+            return False, refused
+        ok, text = self._handler(command)
+        if ok and self._rights is not None:
+            self._rights.done(name, asker)
+        return ok, text
 
 
 def _bound(
@@ -216,19 +258,25 @@ def request(
 
     Raises StreamError when the address, a key or an argument cannot be used.
     """
-    command = encode(Command(name=name, args=dict(args or {})))
+    command = Command(name=name, args=dict(args or {}))
+    encode(command)  # an argument that cannot travel is no reason to connect
     with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
         link, due_ns = ClientLink(socket, address), now_ns() + round(1e9 * max(0.0, timeout_s))
+
+        def answer_to(command: Command) -> tuple[bool, str] | None:
+            if not (_send(socket, link, encode(command), due_ns) and _await(socket, link, due_ns)):
+                return None
+            return read_answer(socket.recv_multipart(), address)
+
         try:
-            if not (_send(socket, link, command, due_ns) and _await(socket, link, due_ns)):
-                return (
-                    False,
-                    f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?",
-                )
-            reply = socket.recv_multipart()
+            if name not in WITHOUT_TICKET:
+                given = answer_to(Command(name=TICKET))
+                if given is not None and given[0]:
+                    command = replace(command, ticket=given[1])
+            answer = answer_to(command)
         finally:
             link.close()
-    return read_answer(reply, address)
+    return answer or (False, f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?")
 
 
 def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) -> bool:

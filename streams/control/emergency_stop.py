@@ -56,6 +56,10 @@ class StopEndpoint(Closing):
     control : the control address as it is bound, tcp://HOST:PORT; host and port number are the same here
     heard : called for each stop, in a flood now and then, from the thread; a stop is answered after it
 
+    Attributes
+    ----------
+    address : udp://HOST:PORT; whence : HOST:PORT that the newest stop came from, as the datagram has it
+
     Raises StreamError where the port cannot be had.
     """
 
@@ -64,6 +68,7 @@ class StopEndpoint(Closing):
         release(_port_of(control))
         self._socket = _bind(control)
         self._heard = heard
+        self.whence = ""
         self._over = False
         self._thread = threading.Thread(target=self._run, name=f"stop {self.address}", daemon=True)
         self._thread.start()
@@ -98,6 +103,8 @@ class StopEndpoint(Closing):
         return stops
 
     def _obey(self, stops: list[tuple[bytes, object]]) -> None:
+        whence = stops[-1][1]
+        self.whence = ":".join(map(str, whence[:2])) if isinstance(whence, tuple) else ""
         try:
             self._heard()
         except Exception:  # then nobody is told that it was done

@@ -13,12 +13,14 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import zmq
+from msgspec.structs import replace
 
 from streams.access.security import Security
 from streams.account import plain
 from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
+from streams.control.tickets import NO_COMMAND, TICKET, WITHOUT_TICKET
 from streams.errors import DecodeError, StreamError
 from streams.link import ClientLink
 from streams.messages import Command, Telemetry
@@ -77,8 +79,21 @@ class HeldControl(Closing):
 
         What cannot be sent in its time is never sent. StreamError for an argument that cannot travel.
         """
-        parts = encode(Command(name=name, args=dict(args)))
-        self._asked.append(_Asked(name, parts, then, now_ns() + round(1e9 * self.timeout_s)))
+        command, due_ns = Command(name=name, args=dict(args)), now_ns() + round(1e9 * self.timeout_s)
+        parts = encode(command)
+
+        def with_ticket(ok: bool, text: str) -> None:
+            if ok:
+                self._asked.append(_Asked(name, encode(replace(command, ticket=text)), then, due_ns))
+            elif text.startswith(NO_COMMAND):  # of another program, which knows of no tickets
+                self._asked.append(_Asked(name, parts, then, due_ns))
+            else:
+                then(ok, text)
+
+        if name in WITHOUT_TICKET:
+            self._asked.append(_Asked(name, parts, then, due_ns))
+        else:
+            self._asked.append(_Asked(name, encode(Command(name=TICKET)), with_ticket, due_ns))
         with suppress(OSError):  # the thread will look up already
             self._wake.send(b"x")
 

@@ -39,7 +39,8 @@ def command(
     emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes two ways at once:
     as a datagram, which nobody can keep out and which needs no key, and as a command.
     """
-    from streams.control.commands import ESTIMATOR, NO_COMMAND, request
+    from streams.control.commands import ESTIMATOR, request
+    from streams.control.tickets import NO_COMMAND
 
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     if name == EMERGENCY:

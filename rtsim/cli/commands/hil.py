@@ -273,7 +273,7 @@ def run(
     loop_with : makes the loop from a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
-    from rtsim.device.rights import DeviceRights
+    from rtsim.device.rights import RunRights
     from rtsim.live.processes.thread_priority import may_have_priority, pinned
     from streams.access.users import own_name
     from streams.control.commands import ControlServer
@@ -298,15 +298,16 @@ def run(
             address = port.address
         # what is run again has its commands from the recording alone
         press = None if ways.again is not None else partial(loop.command, Command(name=EMERGENCY))
-        rights = DeviceRights(own_name() if ways.arm_s is not None else "", replay=press is None)
+        rights = RunRights(own_name() if ways.arm_s is not None else "", replay=press is None)
         server = stack.enter_context(
             ControlServer(address=spec.ports.control, handler=loop.command, names=loop.commands,
                           security=people, rights=rights, stop=press)
         )  # fmt: skip
-        loop.control_events = server.events
+        loop.control_events, loop.control_counters = server.events, server.journal.counters
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         no_effect = partial(tell, "rtsim: no emergency stop: a replayed run has no device under torque")
-        stack.enter_context(ways.signal.calling(press or no_effect))
+        by_signal = partial(server.stop_by, f"signal {ways.signal.name}") if press is not None else no_effect
+        stack.enter_context(ways.signal.calling(by_signal))
         beside = stack.enter_context(Beside(publisher.events.append))
         if ways.record is not None:
             beside.record(publisher, ["record", publisher.address, str(ways.record), *with_keys])
@@ -320,7 +321,8 @@ def run(
             first = ["--urgent"] if ways.urgently else []
             arguments = ["device", spec.device, "--model", address, *first, *with_keys]
             child = beside.start("device", arguments)
-        key = emergency_key(press) if press is not None else contextlib.nullcontext(False)
+        by_key = partial(server.stop_by, f"the terminal of {own_name()}")
+        key = emergency_key(by_key) if press is not None else contextlib.nullcontext(False)
         with key as has_key, pinned(ways.cpu) as is_pinned:
             told_first = said_first(ways, may_have_priority(ways.urgently), is_pinned, has_key)
             for words in (*told_first, *said_of_access(ways, server)):

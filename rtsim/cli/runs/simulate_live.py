@@ -147,6 +147,7 @@ def run_live(
     ConfigError : rates or a duration that cannot be; ModelError : the simulation could not go on
     """
     check_rates(paced)
+    from rtsim.device.rights import RunRights
     from rtsim.live.paced import paced_loop, summary_of
     from streams.control.commands import ControlServer
     from streams.publisher import Publisher
@@ -157,8 +158,10 @@ def run_live(
             simulator, publisher, paced.rate_hz, paced.frame_rate_hz, simulator.settings.duration_s,
             paced.duration_s or 0.0, paced.urgently, motion,
         )  # fmt: skip
-        server = stack.enter_context(ControlServer(paced.control, loop.command, loop.commands))
-        loop.control_events = server.events
+        server = stack.enter_context(
+            ControlServer(paced.control, loop.command, loop.commands, None, RunRights())
+        )
+        loop.control_events, loop.control_counters = server.events, server.journal.counters
         # between two ticks, where nothing is half done
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
         click.echo(

@@ -8,6 +8,7 @@ from typing import Any
 
 from kernels.compiler.cache import cache_fault
 from rtsim.config.runs.run_schema import RunConfig
+from rtsim.device.rights import RunRights
 from rtsim.errors import ConfigError
 from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, CacheWarming
 from rtsim.live.compiled.group_table import groups_of
@@ -112,8 +113,8 @@ def serve(
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
         source.rehearsal = CacheWarming(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
         loop = Loop(source, stages, publisher, meta_of(run, request.notes or notes_of(stages, run), markers))
-        with ControlServer(run.ports.control, loop.command, loop.commands, security) as control:
-            loop.control_events = control.events
+        with ControlServer(run.ports.control, loop.command, loop.commands, security, RunRights()) as control:
+            loop.control_events, loop.control_counters = control.events, control.journal.counters
             say({"state": "ready", "results": publisher.address, "control": control.address})
             await_subscribers(publisher, request.n_subscriber, request.wait_s)
             reason = loop.run()

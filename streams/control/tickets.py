@@ -1,0 +1,59 @@
+"""Tickets: a command that changes something is obeyed once, at once, and on the connection it was meant for.
+
+A command that is sent again, by whoever caught it, or that arrives after its sender has given up waiting,
+would have torque begin when nobody expects it. So the side that takes commands gives out a ticket first, to
+one connection and for one command. No clocks are compared, as the age of a ticket is that on the clock which
+gave it out; and after a restart no former ticket is known.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import NamedTuple
+
+from streams.clock import now_ns
+
+TICKET = "ticket"
+"""Name of the command that asks for one."""
+WITHOUT_TICKET = frozenset({TICKET, "status", "list", "disarm", "emergency_stop"})
+"""Commands that may come late or twice: they change nothing, or lead towards no torque."""
+NO_COMMAND = "There is no command"
+"""Begins the answer to a command that the other side does not take."""
+VALID_S = 2.0
+"""So long a ticket may be used, as long as a client waits for an answer [s]."""
+MOST = 1024
+"""Tickets that are kept, of all connections together."""
+
+
+class _Given(NamedTuple):
+    connection: bytes
+    until_ns: int
+
+
+class Tickets:
+    """Tickets of one control address; for use by one thread."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, _Given] = {}
+
+    def issue(self, connection: bytes) -> str:
+        """A new ticket for a connection, by its identity: 32 hexadecimal digits."""
+        while len(self._given) >= MOST:
+            self._given.pop(next(iter(self._given)))  # the oldest
+        ticket = secrets.token_hex(16)
+        self._given[ticket] = _Given(connection, now_ns() + round(1e9 * VALID_S))
+        return ticket
+
+    def refusal(self, name: str, ticket: str, connection: bytes) -> str:
+        """Why a command is not obeyed with this ticket, in words; empty where it is. It is used up."""
+        if not ticket:
+            return (
+                f"{name} came without a ticket, so it may be an old command sent again; ask for one by the "
+                f"command `{TICKET}` on the same connection and send it along within {VALID_S:g} s."
+            )
+        given = self._given.pop(ticket, None)
+        if given is None or given.connection != connection:
+            return f"{name} is no new command: its ticket was used before, or is none of this connection."
+        if now_ns() > given.until_ns:
+            return f"{name} came more than {VALID_S:g} s after its ticket was given out; give it again."
+        return ""
