@@ -23,7 +23,7 @@ from streams.codec import decode, encode
 from streams.control.emergency_stop import StopEndpoint, stop_address
 from streams.control.held_connection import read_answer
 from streams.control.journal import CommandJournal
-from streams.control.tickets import NO_COMMAND, TICKET, WITHOUT_TICKET, Tickets
+from streams.control.tickets import NO_COMMAND, TICKET, WITHOUT_TICKET, Tickets, may_follow
 from streams.errors import AddressInUseError, DecodeError, StreamError
 from streams.link import ClientLink
 from streams.messages import Command
@@ -269,11 +269,11 @@ def request(
             return read_answer(socket.recv_multipart(), address)
 
         try:
-            if name not in WITHOUT_TICKET:
-                given = answer_to(Command(name=TICKET))
-                if given is not None and given[0]:
-                    command = replace(command, ticket=given[1])
-            answer = answer_to(command)
+            answer = None if name in WITHOUT_TICKET else answer_to(Command(name=TICKET))
+            if answer is not None and answer[0]:
+                command = replace(command, ticket=answer[1])
+            if name in WITHOUT_TICKET or (answer is not None and may_follow(*answer)):
+                answer = answer_to(command)
         finally:
             link.close()
     return answer or (False, f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?")

@@ -20,7 +20,7 @@ from streams.account import plain
 from streams.clock import now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
-from streams.control.tickets import NO_COMMAND, TICKET, WITHOUT_TICKET
+from streams.control.tickets import TICKET, WITHOUT_TICKET, may_follow
 from streams.errors import DecodeError, StreamError
 from streams.link import ClientLink
 from streams.messages import Command, Telemetry
@@ -83,10 +83,9 @@ class HeldControl(Closing):
         parts = encode(command)
 
         def with_ticket(ok: bool, text: str) -> None:
-            if ok:
-                self._asked.append(_Asked(name, encode(replace(command, ticket=text)), then, due_ns))
-            elif text.startswith(NO_COMMAND):  # of another program, which knows of no tickets
-                self._asked.append(_Asked(name, parts, then, due_ns))
+            if may_follow(ok, text):
+                ticketed = encode(replace(command, ticket=text)) if ok else parts
+                self._asked.append(_Asked(name, ticketed, then, due_ns))
             else:
                 then(ok, text)
 

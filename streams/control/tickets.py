@@ -25,6 +25,13 @@ MOST = 1024
 """Tickets that are kept, of all connections together."""
 
 
+def may_follow(ok: bool, text: str) -> bool:
+    """Whether a command may be sent after this answer to the request for a ticket: with it, or to a program
+    that knows of none.
+    """
+    return ok or text.startswith(NO_COMMAND)
+
+
 class _Given(NamedTuple):
     connection: bytes
     until_ns: int
