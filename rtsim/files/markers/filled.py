@@ -7,6 +7,7 @@ polynomial of third degree to the last digit, not even where they were smoothed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +20,11 @@ N_LEAST = 4  # differences in a row that are 0: of measured ones, not two are
 MOVING = 0.05  # speed [m/s] above that of a standing person
 CLEAR = 10.0  # by so much usual differences are above what rounding explains, or nothing can be known
 USUAL = 75  # percentile of the differences of a marker that is usual
-DIGIT = 2e-9  # [m] below which a step between coordinates is an error of conversion
-HALF_FLOAT = 6e-8  # half of the last digit of a float32, relative
+LAG_S = 0.02  # [s] between the samples of a difference: nearer ones of a smooth path differ by rounding
+DIGIT = 2e-10  # [m] below which a step between coordinates is an error of conversion
+HALF_FLOAT, EXACT = 6e-8, 1e-12  # half of the last digit of a float32, and an error of conversion, relative
 LINE, CUBIC = 2, 4  # orders of the differences that vanish on a line, and on a cubic
-CUBIC_S = (
-    0.125  # [s] 95 % of shorter cubics are within 8 mm of measured paths, as skin is of bone (docs/damage.md)
-)
+CUBIC_S = 0.125  # 95 % of shorter cubics are within 8 mm of the path, as skin is of bone (docs/damage.md)
 EVEN = 0.01  # part of a step by which steps of time may vary
 
 
@@ -43,15 +43,14 @@ def blank_filled(
     if len(times) < N_LEAST + CUBIC or np.abs(steps * rate - 1.0).max() > EVEN:
         return positions, []
     half = _half_digit(positions)
-    filled = _filled_by(positions, LINE, N_LEAST, rate, half)
-    n_cubic = max(N_LEAST, int(np.ceil(CUBIC_S * rate)) - 2)  # the differences of the outer two are not 0
-    filled |= _filled_by(positions, CUBIC, n_cubic, rate, half)
+    filled = _filled_by(positions, LINE, 0.0, rate, half) | _filled_by(positions, CUBIC, CUBIC_S, rate, half)
     if not filled.any():
         return positions, []
     result = positions.copy()
     result[filled] = np.nan
-    some = [names[k] for k in np.flatnonzero(filled.any(axis=0))]
-    longest = max(_longest(filled[:, k]) for k in np.flatnonzero(filled.any(axis=0)))
+    markers = np.flatnonzero(filled.any(axis=0)).tolist()
+    some = [names[k] for k in markers]
+    longest = max(_longest(filled[:, k]) for k in markers)
     return result, [
         f"{count_of(int(filled.sum()), 'marker sample')} on exact lines or cubics, as gaps are filled, for "
         f"up to {longest / rate:.2g} s: not measured, taken as missing ({name_some(some)})"
@@ -61,30 +60,35 @@ def blank_filled(
 def _half_digit(positions: Array) -> float:
     """Half of the last digit [m] of coordinates (n, n_marker, 3), decimal, of integers or of float32."""
     known = positions[np.isfinite(positions)]
-    if known.size == 0:
-        return 0.0
-    steps = np.diff(np.unique(np.round(known, 9)))
+    steps = np.diff(np.unique(np.round(known, 10)))
     steps = steps[steps > DIGIT]
-    return max(0.5 * float(steps.min()) if steps.size else 0.0, HALF_FLOAT * float(np.abs(known).max()))
+    half = 0.5 * float(steps.min()) if steps.size else DIGIT
+    for scaled in (known, 1e3 * known):  # of a file in metres, or in millimetres
+        if (np.abs(scaled - scaled.astype(np.float32)) <= EXACT * np.abs(scaled)).all():
+            return max(half, HALF_FLOAT * float(np.abs(known).max(initial=0.0)))
+    return half
 
 
-def _filled_by(positions: Array, order: int, n_least: int, rate: float, half: float) -> NDArray[np.bool_]:
-    """(n, n_marker) - samples between the ends of a run in which `n_least` differences or more are 0."""
-    side = order // 2
+def _filled_by(positions: Array, order: int, least_s: float, rate: float, half: float) -> NDArray[np.bool_]:
+    """(n, n_marker) - samples of gaps of `least_s` or more over which the differences of an order are 0."""
+    lag = max(1, round(LAG_S * rate))
+    n_least = max(N_LEAST, int(np.ceil(least_s * rate)) + 2 - order * lag)
     bound = 1.1 * 2.0**order * half
-    differences = np.abs(np.diff(positions, n=order, axis=0)).max(axis=2)  # NaN where any is missing
-    moving = np.linalg.norm(positions[side + 1 : -side + 1 or None] - positions[side - 1 : -side - 1], axis=2)
-    moving *= 0.5 * rate
+    n = len(positions) - order * lag
     filled = np.zeros(positions.shape[:2], np.bool_)
+    if n < 1:
+        return filled
+    terms = [(-1) ** k * comb(order, k) * positions[k * lag : k * lag + n] for k in range(order + 1)]
+    differences = np.abs(np.sum(terms, axis=0)).max(axis=2)  # NaN where any is missing
+    before, after = (positions[k * lag : k * lag + n] for k in (order // 2 - 1, order // 2 + 1))
+    speeds = np.linalg.norm(after - before, axis=2) * rate / (2 * lag)
     for k in range(positions.shape[1]):
-        column = differences[:, k]
-        known = column[np.isfinite(column)]
+        known = differences[np.isfinite(differences[:, k]), k]
         if known.size == 0 or np.percentile(known, USUAL) < CLEAR * bound:
             continue
-        on = (column <= bound) & (moving[:, k] > MOVING)
-        for first, stop in _runs(on):
+        for first, stop in _runs((differences[:, k] <= bound) & (speeds[:, k] > MOVING)):
             if stop - first >= n_least:
-                filled[first + 1 : stop + 2 * side - 1, k] = True
+                filled[first + 1 : stop + order * lag - 1, k] = True
     return filled
 
 

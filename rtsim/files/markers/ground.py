@@ -12,6 +12,7 @@ from rtsim.files.markers.axes import guess_up, parse_up, rotate_to_ground, up_by
 from rtsim.files.markers.filled import blank_filled
 from rtsim.files.markers.persons import of_person
 from rtsim.files.markers.sides import doubt_sides
+from rtsim.files.markers.smoothing import doubt_smoothing
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, blank_missing
 from rtsim.files.markers.upright import doubt_up, judge
 from rtsim.files.units import length_unit, metres_per_unit, resolve_units
@@ -117,6 +118,8 @@ def to_ground(
     positions = rotate_to_ground(positions, axis)
     doubt = doubt_sides(raw.names, upright)
     if doubt:
+        notes.append(doubt)
+    if doubt := doubt_smoothing(raw.names, positions, raw.rate):
         notes.append(doubt)
     return MarkerTrial(
         names=raw.names,

@@ -20,7 +20,7 @@ TRIALS: dict[str, tuple[int, int, float, str, str, dict[str, int]]] = {
     "gait_mcgill/HC002D_straight.c3d": (255, 59, 100.0, "RASI", "RANK", {"LBHD": 12}),
     "gait_mcgill/HC030A_static.c3d": (300, 65, 100.0, "RASI", "RANK", {}),
     "gait_mcgill/HC030A_straight.c3d": (197, 59, 100.0, "RASI", "RANK", {}),
-    "gait_mcgill/HC030A_turn.c3d": (512, 59, 100.0, "RASI", "RANK", {"LTIB": 13, "LCPG": 23}),
+    "gait_mcgill/HC030A_turn.c3d": (512, 59, 100.0, "RASI", "RANK", {}),
     "gait_opensim/gait2354/subject01_static.trc": (300, 49, 60.0, "R.ASIS", "R.Ankle.Lat", {}),
     "gait_opensim/gait2354/subject01_walk1.trc": (151, 41, 60.0, "R.ASIS", "R.Heel", {}),
     "gait_opensim/gait2392/subject01_static.trc": (300, 49, 60.0, "R.ASIS", "R.Ankle.Lat", {}),
@@ -88,7 +88,7 @@ def test_ghosts_and_wild_outputs(shared):
     """The turning trial with five ghosts keeps its skin markers only, all inside the laboratory."""
     trial = trial_of(shared, "gait_mcgill/HC030A_turn.c3d")
     assert any("*179, *180, *181, *182, *183" in note for note in trial.notes)
-    assert np.nanmax(np.abs(trial.positions)) < 5.0
+    assert np.abs(trial.positions).max() < 5.0
     assert trial.times[0] == pytest.approx(1.25)
     assert trial.subject["RKneeWidth"] == pytest.approx(0.104)
     assert trial.subject["LLegLength"] == pytest.approx(0.83)

@@ -88,10 +88,25 @@ def test_measured_paths_are_left_alone(noise, digits):
 
 
 def test_short_gaps():
-    """A line over 40 ms is found; a cubic of less than 0.125 s is as good as measured, and stays."""
-    assert found(joined(swinging(), [3], 1, 100, 104))[0].sum() == 4
+    """A line over 60 ms is found; a cubic of less than 0.125 s is as good as measured, and stays."""
+    assert found(joined(swinging(), [3], 1, 100, 106))[0].sum() == 6
     assert not found(joined(swinging(), [3], 3, 100, 112))[0].any()
     assert found(joined(swinging(), [3], 3, 100, 113))[0].sum() == 13
+
+
+@pytest.mark.parametrize("degree", [1, 3])
+def test_smooth_paths_at_a_high_rate(degree):
+    """Neighbours of a smooth path at 250 Hz differ by little more than the digits of the file."""
+    t = np.arange(750) / 250.0
+    path = np.stack(
+        [t + 0.2 * np.sin(6.0 * t), 0.1 + 0.02 * np.sin(30.0 * t), 0.02 * np.cos(6.0 * t)], axis=1
+    )
+    positions = np.repeat(path[:, None], 4, axis=1) + 0.1 * np.arange(4)[:, None]
+    filled = rounded(joined(positions, [1], degree, 200, 275), "0.001 mm")
+    missing = np.isnan(blank_filled(NAMES, t, filled, 250.0)[0]).any(axis=2)
+    expected = np.zeros_like(missing)
+    expected[200:275, 1] = True
+    np.testing.assert_array_equal(missing, expected)
 
 
 def test_what_cannot_be_judged_stays():
