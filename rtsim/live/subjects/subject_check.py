@@ -19,6 +19,7 @@ from rtsim.models.model import Model, build
 from rtsim.models.tracked import TrackedModel, tracked_model, tracked_person
 from rtsim.subjects.calibration.proportions import check_stature
 from rtsim.subjects.markers.fit import MIRROR, SubjectFit, fault_of, fit_of_trial, sentences
+from rtsim.subjects.markers.knee_axes import notes_on_knee_axes
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.subject import kind_of_segment
 from streams.addresses import is_stream
@@ -56,6 +57,7 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
         if run.label_unnamed and not find_markers(tracked.names, trial.names):
             return tuple(told)  # whose they are shows as they come
         fits = notes_on_fit(tracked, trial, run.source, anyway=anyway)
+        fits += notes_on_knee_axes(person, trial) if person is not None else []
     except ConfigError as fault:
         raise with_names_told(fault, trial) from None
     return (*told, *(f"{run.source}: {said}" for said in fits))
