@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 BENDS = np.radians(25.0)  # rotation between two frames that shows an axis
 FEWEST, MOST = 50, 80  # pairs of frames that are needed, frames that are looked at
+SEEN = 0.5  # part of the frames in which a marker is seen that is used
 UNLIKE = 12.0  # [deg] between both knees: 0 to 6.5 on eight trials of five persons in four labs
 
 
@@ -71,15 +72,18 @@ def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
 
 def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Array:
     """(n, 3, 3) - of a segment in ground, mirrored for a left one, by the best fit of its markers (Kabsch
-    1976, Acta Cryst A 32, 922-923); NaN where not all of them are seen, or fewer than three are followed.
+    1976, Acta Cryst A 32, 922-923); NaN where not all of those are seen that mostly are, or these are fewer than
+    three.
     """
     mirror = np.array(MIRROR) if is_left else np.ones(3)
     seen = mirror * in_order(trial, tuple(segment.markers_mm))
+    used = np.flatnonzero(np.isfinite(seen[:, :, 0]).mean(axis=0) >= SEEN)
     result = np.full((len(seen), 3, 3), np.nan)
+    seen = seen[:, used]
     known = np.isfinite(seen).all(axis=(1, 2))
-    if seen.shape[1] < 3 or not known.any():
+    if len(used) < 3 or not known.any():
         return result
-    local = 1e-3 * mirror * np.array(list(segment.markers_mm.values()))
+    local = 1e-3 * mirror * np.array(list(segment.markers_mm.values()))[used]
     local = local - local.mean(axis=0)
     found = seen[known] - seen[known].mean(axis=1, keepdims=True)
     left, _, right = np.linalg.svd(np.swapaxes(found, 1, 2) @ local)

@@ -60,6 +60,9 @@ def test_what_is_not_seen():
     assert notes_on_knee_axes(person, trial) == []
     person, trial = walk({"right": 20.0, "left": 0.0})
     assert "check the epicondyles" in notes_on_knee_axes(person, trial)[0]
+    gaps = trial.positions.copy()
+    gaps[:, 3], gaps[40:50, 9] = np.nan, np.nan
+    assert len(notes_on_knee_axes(person, trial._replace(positions=gaps))) == 1
     blank = trial._replace(positions=np.full_like(trial.positions, np.nan))
     assert notes_on_knee_axes(person, blank) == []
     few = dict(person.segments)
