@@ -72,8 +72,7 @@ def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
 
 def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Array:
     """(n, 3, 3) - of a segment in ground, mirrored for a left one, by the best fit of its markers (Kabsch
-    1976, Acta Cryst A 32, 922-923); NaN where not all of those are seen that mostly are, or these are fewer than
-    three.
+    1976, Acta Cryst A 32, 922-923); NaN where one is missing that is mostly seen, or these are fewer than 3.
     """
     mirror = np.array(MIRROR) if is_left else np.ones(3)
     seen = mirror * in_order(trial, tuple(segment.markers_mm))
