@@ -25,6 +25,7 @@ DIGIT = 2e-10  # [m] below which a step between coordinates is an error of conve
 HALF_FLOAT, EXACT = 6e-8, 1e-12  # half of the last digit of a float32, and an error of conversion, relative
 LINE, CUBIC = 2, 4  # orders of the differences that vanish on a line, and on a cubic
 CUBIC_S = 0.125  # 95 % of shorter cubics are within 8 mm of the path, as skin is of bone (docs/damage.md)
+MOST = 1_000_000  # coordinates looked at for their last digit
 EVEN = 0.01  # part of a step by which steps of time may vary
 
 
@@ -60,6 +61,7 @@ def blank_filled(
 def _half_digit(positions: Array) -> float:
     """Half of the last digit [m] of coordinates (n, n_marker, 3), decimal, of integers or of float32."""
     known = positions[np.isfinite(positions)]
+    known = known[:: 1 + len(known) // MOST]
     steps = np.diff(np.unique(np.round(known, 10)))
     steps = steps[steps > DIGIT]
     half = 0.5 * float(steps.min()) if steps.size else DIGIT
@@ -78,8 +80,10 @@ def _filled_by(positions: Array, order: int, least_s: float, rate: float, half: 
     filled = np.zeros(positions.shape[:2], np.bool_)
     if n < 1:
         return filled
-    terms = [(-1) ** k * comb(order, k) * positions[k * lag : k * lag + n] for k in range(order + 1)]
-    differences = np.abs(np.sum(terms, axis=0)).max(axis=2)  # NaN where any is missing
+    sums = np.zeros((n, *positions.shape[1:]))
+    for k in range(order + 1):
+        sums += (-1) ** k * comb(order, k) * positions[k * lag : k * lag + n]
+    differences = np.abs(sums, out=sums).max(axis=2)  # NaN where any is missing
     before, after = (positions[k * lag : k * lag + n] for k in (order // 2 - 1, order // 2 + 1))
     speeds = np.linalg.norm(after - before, axis=2) * rate / (2 * lag)
     for k in range(positions.shape[1]):
