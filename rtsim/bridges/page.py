@@ -92,7 +92,7 @@ def serve_page(
         raise ConfigError(str(error), where="serve") from error
     with subscriber:
         events = GaitEvents()
-        showing = Showing(Feed(Watched(subscriber, events), address), events)
+        showing = Showing(Feed(Watched(subscriber, events), address, looks_back=False), events)
         with PageServer(place, access, showing, tls, say) as server:
             thread = threading.Thread(target=server.serve_forever, name="page", daemon=True)
             thread.start()

@@ -75,6 +75,7 @@ class Feed:
     source : subscriber of the results and the telemetry
     address : endpoint, for the words of the connection
     now : monotonic clock [s]
+    looks_back : whether the last ten minutes are kept, which take up to 288 MB
 
     Attributes
     ----------
@@ -85,12 +86,18 @@ class Feed:
         newest transition of arming, in words
     sentences : the last plain sentences
     telemetry : the sender's last message about itself
-    archive, poses : the last ten minutes; gait : events as the frames show them
+    archive, poses : the last ten minutes, where they are kept; gait : events as the frames show them
     marks : events marked by hand; trial_shift : from the time of the curves to that of the trial [s]
     """
 
-    def __init__(self, source: FrameSource, address: str, now: Callable[[], float] = time.monotonic) -> None:
-        self.source, self.address = source, address
+    def __init__(
+        self,
+        source: FrameSource,
+        address: str,
+        now: Callable[[], float] = time.monotonic,
+        looks_back: bool = True,
+    ) -> None:
+        self.source, self.address, self._looks_back = source, address, looks_back
         self.layout: WindowLayout | None = None
         self.meter = Meter()
         self.history = History(0, 1)
@@ -136,7 +143,8 @@ class Feed:
             n_byte += frame.flat.nbytes
             if n_byte > BYTES_PER_TURN:
                 break
-        self.archive.take(self.history)
+        if self._looks_back:
+            self.archive.take(self.history)
         return change, n_kept
 
     def mark(self) -> GaitEvent:
@@ -270,7 +278,8 @@ class Feed:
         else:
             self._n_beyond += layout.read(frame.data, self._values)
         self.history.push(self._timeline.time, self._values, quality)
-        self.poses.push(self._timeline.time, self.pose, quality)
+        if self._looks_back:
+            self.poses.push(self._timeline.time, self.pose, quality)
         self.trial_shift = frame.time - self._timeline.time
         if quality is not Quality.MISSING:
             self.gait.look(frame, self._timeline.time)
