@@ -154,6 +154,11 @@ def open_closed() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+SHORT_OF_MEMORY = (
+    "there is not enough memory for this command; end other programs, or raise its limit (ulimit -v)"
+)
+
+
 def outcome(args: list[str] | None) -> int:
     """Run a command; returns its exit code, once everything was printed."""
     try:
@@ -181,10 +186,17 @@ def outcome(args: list[str] | None) -> int:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except Exception as error:
         code = exit_code()
+        if code is None and is_short_of_memory(error):
+            return say_last(SHORT_OF_MEMORY, 1)
         if code is None:
             raise
         # as where the interruption came while a kernel was being compiled, which no longer exists then
         return say_last(f"interrupted ({type(error).__name__}: {error})", code)
+
+
+def is_short_of_memory(error: Exception) -> bool:
+    """Whether the system has refused memory, which for the stack of a thread Python calls a runtime error."""
+    return isinstance(error, MemoryError) or "can't start new thread" in str(error)
 
 
 def say_last(text: str, code: int) -> int:

@@ -172,7 +172,8 @@ class StreamInput:
             if now >= until:
                 return None
         if self._put_off is not None and self._put_off.session is frame.session:
-            self._put_off = None  # this one, or newer
+            self._n_turned_away += self._put_off is not frame  # a newer one of its session goes instead
+            self._put_off = None
         self._held = frame if frame.leads else None
         return frame
 

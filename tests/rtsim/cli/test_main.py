@@ -90,6 +90,8 @@ def test_help_and_checks_need_no_heavy_imports():
         (PermissionError(13, "Permission denied", "/etc/mine"), 1, "rtsim: /etc/mine: Permission denied\n"),
         (OSError("something about a file"), 1, "rtsim: something about a file\n"),
         (KeyboardInterrupt(), 130, "rtsim: interrupted\n"),
+        (MemoryError(), 1, "its limit (ulimit -v)\n"),
+        (RuntimeError("can't start new thread"), 1, "its limit (ulimit -v)\n"),
         (click.UsageError("no such option"), 2, "Error: no such option\n"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else None,

@@ -3,12 +3,13 @@ clock of the test's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import msgpack
 import numpy as np
 import pytest
 
+from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.turns import SHARE, Turns
 from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.access.allowance import MOST_NS, Allowance
@@ -229,3 +230,48 @@ def test_who_comes_to_lead_pays_once():
             now[0] += BEGINS_NS
             turns.begin_waiting()
     assert n_granted == 2 + MOST_NS // BEGINS_NS  # the first one costs nobody anything
+
+
+class ListedTurns:
+    """Turns that are granted as listed."""
+
+    def __init__(self, *granted: bool) -> None:
+        self._granted = list(granted)
+
+    def begin_waiting(self) -> int:
+        return now_ns()
+
+    def waited(self, since: int, until: int) -> None:
+        """Nothing is earned."""
+
+    def grants(self, frame: ReceivedFrame) -> bool:
+        return self._granted.pop(0)
+
+
+class ListedSubscriber:
+    """Frames as listed, then none."""
+
+    ended = False
+    counters: Mapping[str, int] = {}
+
+    def __init__(self, frames: list[ReceivedFrame]) -> None:
+        self._frames = frames
+
+    def wait(self, timeout_s: float) -> ReceivedFrame | None:
+        return self._frames.pop(0) if self._frames else None
+
+    def keep(self) -> None:
+        """The frame stays as it is."""
+
+
+def test_a_frame_that_a_newer_one_of_its_session_replaces_is_counted():
+    """Protects the account: a frame that was put off, and then left out for the next, is no silent loss."""
+    session = marker_session(("a",), rate=100.0, t_start=0)
+    frames = [ReceivedFrame(session, FieldLayout(session)) for _ in range(2)]
+    source = StreamInput(lambda: None)
+    source.subscriber, source._turns = ListedSubscriber(list(frames)), ListedTurns(False, True)
+    assert source.wait(lambda: None) is frames[1]
+    assert source.counters() == {"turned_away": 1}
+    source.subscriber, source._turns = ListedSubscriber(list(frames[:1])), ListedTurns(False, True)
+    assert source.wait(lambda: None) is frames[0]
+    assert source.counters() == {"turned_away": 1}
