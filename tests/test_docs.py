@@ -29,8 +29,8 @@ LOOPS = (
 )
 SPOKEN = [path for path in (ROOT / "streams").rglob("*.py") if "capture" not in path.parts]
 """Those of capture systems are counters of a relay."""
-# options of other programs in commands that the documents show
-FOREIGN = {"--quiet", "--help", "--version", "--cflags", "--libs"}
+# options of other programs in commands that the documents show, or benches run
+FOREIGN = {"--quiet", "--help", "--version", "--cflags", "--libs", "--monotonic"}
 by_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 
 

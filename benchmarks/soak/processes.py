@@ -43,6 +43,16 @@ def machine_busy_s() -> float:
     return float("nan")
 
 
+def waited_s() -> float:
+    """For how long some process of the machine has waited for a processor, by the system's account of
+    pressure [s]; NaN where it keeps none.
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        words = Path("/proc/pressure/cpu").read_text(encoding="ascii").splitlines()[0].split()
+        return 1e-6 * int(words[-1].partition("=")[2])
+    return float("nan")
+
+
 class ProcessAccount:
     """Memory of some processes second by second, and what all others took of the machine.
 
@@ -53,7 +63,7 @@ class ProcessAccount:
         self.pids = pids
         self.times: list[float] = []
         self._memory: dict[str, list[float]] = {name: [] for name in pids}
-        self._began = machine_busy_s(), self._ours_s()
+        self._began = machine_busy_s(), self._ours_s(), waited_s()
         self._first = {name: processor_s(pid) for name, pid in pids.items()}
         self._last, self._ended = self._first, self._began
 
@@ -63,7 +73,7 @@ class ProcessAccount:
         for name, pid in self.pids.items():
             self._memory[name].append(memory_MB(pid))
         self._last = {name: processor_s(pid) for name, pid in self.pids.items()}
-        self._ended = machine_busy_s(), self._ours_s()
+        self._ended = machine_busy_s(), self._ours_s(), waited_s()
 
     def memory_from(self, name: str, start_s: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Times (n,) [s] and memory (n,) [MB] of a process from a time on; nothing where it is not known."""
@@ -73,14 +83,23 @@ class ProcessAccount:
 
     def processor_percent(self, name: str) -> float:
         """Of a core, over all samples."""
-        span = self.times[-1] - self.times[0] if len(self.times) > 1 else float("nan")
-        return 100.0 * (self._last[name] - self._first[name]) / span
+        return 100.0 * (self._last[name] - self._first[name]) / self._span()
 
     def others_percent(self) -> float:
         """What processes that are none of these took meanwhile [% of a core]: how far it was disturbed."""
-        span = self.times[-1] - self.times[0] if len(self.times) > 1 else float("nan")
-        whole, ours = (end - start for start, end in zip(self._began, self._ended, strict=True))
-        return 100.0 * (whole - ours) / span
+        whole, ours, _ = self._spent()
+        return 100.0 * (whole - ours) / self._span()
+
+    def waiting_percent(self) -> float:
+        """Of the time, in which somebody waited for a processor, ours or not: how crowded it was."""
+        return 100.0 * self._spent()[2] / self._span()
+
+    def _spent(self) -> tuple[float, float, float]:
+        whole, ours, waited = (end - start for start, end in zip(self._began, self._ended, strict=True))
+        return whole, ours, waited
+
+    def _span(self) -> float:
+        return self.times[-1] - self.times[0] if len(self.times) > 1 else float("nan")
 
     def _ours_s(self) -> float:
         return float(np.nansum([processor_s(pid) for pid in (*self.pids.values(), os.getpid())]))

@@ -20,17 +20,24 @@ from benchmarks.soak.chain import END_S, SoakChain
 from benchmarks.soak.processes import ProcessAccount
 from benchmarks.soak.slope import slope
 from rtsim.bench.figures import BenchFigure, say
+from rtsim.bench.runs.latency import READY_S
 from rtsim.live.processes.children import Child
+from rtsim.monitor.past.archive import REACH_S
 from streams.clock import now_ns
 from streams.messages import Status
 
 RATE, FORCE_RATE = 200.0, 1000.0
 LATE_PERCENT, P99_RATIO = 0.1, 1.1
 SETTLE_SHARE, SETTLE_S = 0.2, 120.0
-"""The beginning that does not count for memory and percentiles: this part, at most so long [s]."""
+"""The beginning that does not count for percentiles and late frames: this part, at most so long [s]."""
+FILL_SHARE, FILL_S = 0.5, 1800.0
+"""The same for memory, whose pools fill in ever smaller steps."""
 MINUTE_S, MB_PER_H = 60.0, 3600.0
 NUMBER, STATUS, CAPTURED, RECEIVED, PUBLISHED, ARRIVED = range(6)
-MEASURED = ("estimator", "recorder", "monitor", "page", "source")
+WINDOW = "monitor"
+MEASURED = ("estimator", "recorder", WINDOW, "page", "source")
+FULL_S = REACH_S + 30.0
+"""When the window holds all of the past that it keeps, with its own start [s]."""
 
 
 class SoakResult(NamedTuple):
@@ -85,11 +92,11 @@ def _start_others(chain: SoakChain, left_out: list[str]) -> tuple[Child, list]:
     """The recorder, and those who are to be frozen; what cannot run is put to `left_out`."""
     recorder = chain.start("recorder", ["record", chain.results, str(chain.folder() / "soak.mcap")])
     if find_spec("PySide6") is not None:
-        chain.start("monitor", ["monitor", chain.results, "--control", chain.control])
+        chain.start(WINDOW, ["monitor", chain.results, "--control", chain.control])
     else:
         left_out.append("the window: the extra of the monitor is not installed")
     page = chain.start("page", ["serve", chain.results, "--page", "127.0.0.1:0", "--states"])
-    chain.watch("viewer", "page", page.wait_ready(END_S)["page"])
+    chain.watch("viewer", "page", page.wait_ready(READY_S)["page"])
     chain.watch("never", "never", chain.results)
     if hasattr(signal, "SIGSTOP"):
         return recorder, [chain.watch("frozen", "never", chain.results)]
@@ -130,6 +137,7 @@ def figures(found: SoakResult) -> list[BenchFigure]:
             for name in found.account.pids
         ),
         BenchFigure("others_percent", found.account.others_percent(), "% of a core"),
+        BenchFigure("waiting_percent", found.account.waiting_percent(), "% of the time"),
     ]
 
 
@@ -164,18 +172,24 @@ def percentiles(rows: NDArray[np.int64]) -> list[BenchFigure]:
 
 
 def memory(account: ProcessAccount) -> list[BenchFigure]:
-    """Slopes of memory with their intervals, and what was held at the end."""
+    """Slopes of memory with their intervals, and what was held at the end. That of the window counts once its
+    past is full; in a shorter run it has no limit.
+    """
     found = []
-    start = settle_s(account.times[-1]) if account.times else 0.0
+    span = account.times[-1] if account.times else 0.0
     for name in account.pids:
+        fills = name == WINDOW and span < FULL_S + MINUTE_S  # its memory is bounded, and not yet full
+        start = min(FILL_S, FILL_SHARE * span)
+        start = max(start, FULL_S) if name == WINDOW and not fills else start
         times, values = account.memory_from(name, start)
         if not len(values):
             continue
         fit = slope(times, values)
+        limit = (None, "") if fills else (0.0, "lower")
         found += [
             BenchFigure(f"memory_MB.{name}", float(values[-1]), "MB"),
             BenchFigure(f"memory_slope.{name}", MB_PER_H * fit.value, "MB/h"),
-            BenchFigure(f"memory_slope.low.{name}", MB_PER_H * fit.low, "MB/h", 0.0, "lower"),
+            BenchFigure(f"memory_slope.low.{name}", MB_PER_H * fit.low, "MB/h", *limit),
             BenchFigure(f"memory_slope.high.{name}", MB_PER_H * fit.high, "MB/h"),
         ]
     return found

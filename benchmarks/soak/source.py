@@ -67,6 +67,12 @@ class SoakSource:
             self._publisher.announce(self._forces.session)
         self._publisher.announce(self._session)
 
+    @property
+    def is_heard(self) -> bool:
+        """Whether somebody gets the frames of each of its streams."""
+        streams = ("markers",) if self._forces is None else ("markers", "forces")
+        return all(map(self._publisher.is_heard, streams))
+
     def send(self, due_ns: int) -> None:
         """Send the next frame, stamped with when it was due [ns], the samples up to it first."""
         lap, index = divmod(self.n_sent, self._n_lap)
@@ -109,7 +115,7 @@ def main() -> None:
         print(json.dumps({"markers": publisher.address}), flush=True)
         threading.Thread(target=listen, daemon=True).start()
         source.announce()
-        while not (begins.is_set() or over.is_set()):
+        while not ((begins.is_set() and source.is_heard) or over.is_set()):
             publisher.wait_for_subscriber(0.05)
             begins.wait(0.05)
         pacer, n_late, period_ns = Pacer(given.rate), 0, round(1e9 / given.rate)

@@ -12,6 +12,8 @@ import zmq
 
 PANELS = "0,1,2"
 CHUNK = 65_536
+PAGE, NEVER = "page", "never"
+"""Kinds."""
 
 
 def view(url: str) -> None:
@@ -37,4 +39,4 @@ def never_read(address: str) -> None:
 
 
 if __name__ == "__main__":
-    {"page": view, "never": never_read}[sys.argv[1]](sys.argv[2])
+    {PAGE: view, NEVER: never_read}[sys.argv[1]](sys.argv[2])

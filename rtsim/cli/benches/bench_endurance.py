@@ -32,3 +32,40 @@ def soak(as_json: bool, minutes: float) -> None:
         click.echo(figures.report("soak", run.figures(found), as_json))
     if found.interrupted:
         raise SystemExit(exit_code() or 130)
+
+
+@command.command("capacity")
+@AS_JSON
+@click.option("--seconds", type=click.FloatRange(1.0, 600.0), default=5.0, show_default=True,
+              help="Length of each try.")  # fmt: skip
+def capacity(as_json: bool, seconds: float) -> None:
+    """The highest rate and the most markers at 200 Hz that an estimator keeps up with, and what limits it."""
+    need_checkout()
+    from benchmarks.soak import capacity
+    from rtsim.bench import figures
+
+    click.echo(figures.report("capacity", capacity.run(seconds), as_json))
+
+
+@command.command("faults")
+@AS_JSON
+@click.option("--only", default="", metavar="NAME", help="Faults with this in their name.")
+def faults(as_json: bool, only: str) -> None:
+    """Sources, clocks, networks, machines and packages that fail, against real processes: frames without a
+    result or a count, tracebacks, and what the user is told (docs/reliability.md).
+
+    Ctrl-C ends early; what is done by then is told.
+    """
+    need_checkout()
+    from benchmarks.faults import run
+    from rtsim.bench import figures
+    from rtsim.live.processes.signals import exit_code, noting_requests
+
+    stop = threading.Event()
+    with noting_requests(lambda _: stop.set()):
+        found = run.run(only, stop, lambda words: click.echo(words, err=True))
+        for name, why in found.left_out.items():
+            click.echo(f"left out: {name}: {why}", err=True)
+        click.echo(figures.report("faults", found.figures(), as_json))
+    if stop.is_set():
+        raise SystemExit(exit_code() or 130)

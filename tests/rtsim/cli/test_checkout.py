@@ -17,7 +17,7 @@ def test_a_checkout_has_them() -> None:
     need_checkout()
 
 
-@pytest.mark.parametrize("bench", ["adapters", "damage", "hostile", "opensim"])
+@pytest.mark.parametrize("bench", ["adapters", "capacity", "damage", "faults", "hostile", "opensim", "soak"])
 def test_an_installed_package_says_that_it_has_none(
     bench: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -184,10 +184,11 @@ class Rig:
         for listener in self._listeners:
             listener.join()
 
-    def start(self, *arguments: str) -> subprocess.Popen:
-        """Start a command."""
+    def start(self, *arguments: str, prefix: Sequence[str] = ()) -> subprocess.Popen:
+        """Start a command; prefix : of another program that starts it"""
         process = subprocess.Popen(
-            [sys.executable, "-m", "rtsim.cli.main", *arguments], stdout=subprocess.PIPE, text=True, cwd=ROOT,
+            [*prefix, sys.executable, "-m", "rtsim.cli.main", *arguments],
+            stdout=subprocess.PIPE, text=True, cwd=ROOT,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
         self._processes.append(process)
@@ -204,10 +205,13 @@ class Rig:
         self._listeners.append(listener)
         return process
 
-    def start_device(self, name: str = "first") -> tuple[subprocess.Popen, Path]:
+    def start_device(
+        self, name: str = "first", prefix: Sequence[str] = (), options: Sequence[str] = ()
+    ) -> tuple[subprocess.Popen, Path]:
         """Start the simulated device; its process and its log."""
         log = self.folder / f"{name}.csv"
-        return self.start("device", str(self.spec), "--model", self.address, "--log", str(log)), log
+        asked = ["device", str(self.spec), "--model", self.address, "--log", str(log), *options]
+        return self.start(*asked, prefix=prefix), log
 
     def ask(self, command: str, **args) -> tuple[bool, str]:
         """Send a command."""
