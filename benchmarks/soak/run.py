@@ -70,7 +70,8 @@ def run(minutes: float, stop: threading.Event) -> SoakResult:
             chain.freeze(process)
         account = ProcessAccount({name: pid for name, pid in chain.pids.items() if name in MEASURED})
         begin_ns = now_ns()
-        n_minute, failures = 0, []
+        n_minute = 0
+        failures: list[str] = []
         while (since := 1e-9 * (now_ns() - begin_ns)) < MINUTE_S * minutes and not stop.is_set():
             account.sample(since)
             chain.take(1.0)

@@ -46,8 +46,9 @@ class SoakSource:
         self._publisher, self.rate = publisher, rate
         self._n_lap, self._lap_s = len(trial.times), len(trial.times) / rate
         self._positions = np.ascontiguousarray(trial.positions)
-        base = {"time_base": new_session_id()} if force_rate else {}
-        session = marker_session(trial.names, rate=rate, t_start=now_ns(), meta=base)
+        base = new_session_id() if force_rate else ""
+        meta = {"time_base": base} if base else {}
+        session = marker_session(trial.names, rate=rate, t_start=now_ns(), meta=meta)
         self._session, self._layout = session, FieldLayout(session)
         self._forces: PlayedStream | None = None
         if force_rate:
@@ -57,7 +58,7 @@ class SoakSource:
             thinned = plates._replace(
                 rate=plates.rate / step, **{name: getattr(plates, name)[::step] for name in names}
             )
-            self._forces = force_channel(thinned, rate, t_start=now_ns(), **base)
+            self._forces = force_channel(thinned, rate, t_start=now_ns(), time_base=base)
             self._force_layout = FieldLayout(self._forces.session)
         self.n_sent = 0
 
@@ -70,8 +71,8 @@ class SoakSource:
     @property
     def is_heard(self) -> bool:
         """Whether somebody gets the frames of each of its streams."""
-        streams = ("markers",) if self._forces is None else ("markers", "forces")
-        return all(map(self._publisher.is_heard, streams))
+        publisher = self._publisher
+        return publisher.is_heard("markers") and (self._forces is None or publisher.is_heard("forces"))
 
     def send(self, due_ns: int) -> None:
         """Send the next frame, stamped with when it was due [ns], the samples up to it first."""

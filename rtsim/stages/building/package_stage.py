@@ -65,7 +65,11 @@ class PackageStage(Stage):
         self._ask(self.stage.reset, None)
 
     def begin(self, session: Session, anew: bool) -> None:
-        self._left_out = self._ask(lambda: bool(self.stage.begin(session, anew)), True)
+        def fails() -> bool:
+            self.stage.begin(session, anew)
+            return False
+
+        self._left_out = self._ask(fails, True)
 
     def follow(self, other: Stage) -> bool:
         return isinstance(other, PackageStage) and self._ask(lambda: self.stage.follow(other.stage), False)
@@ -99,14 +103,15 @@ class PackageStage(Stage):
 
     def quantities(self) -> list[Quantity]:
         """Its own, or none where they cannot be had, or are no arrays of float64."""
-        found = [] if self._left_out else self._ask(lambda: list(self.stage.quantities()), [])
+        nothing: list[Quantity] = []
+        found = nothing if self._left_out else self._ask(lambda: list(self.stage.quantities()), nothing)
         wrong = [quantity for quantity in found if not is_usable(quantity)]
         if wrong:
             name = getattr(wrong[0], "name", wrong[0])
             self.count(
                 FAILED, self._sentence(f"its quantity {name!r} is no array of float64; all are left out")
             )
-            found = []
+            found = nothing
         self._arrays = [array for quantity in found for _, array in quantity.fields()]
         return found
 
@@ -121,8 +126,10 @@ class PackageStage(Stage):
         return {} if self._left_out else self._ask(meta, {})
 
     def gauges(self) -> dict[str, float]:
-        gauges = self._ask(self.stage.gauges, {})
-        return self._ask(lambda: {str(name): float(value) for name, value in gauges.items()}, {})
+        nothing: dict[str, float] = {}
+        return self._ask(
+            lambda: {str(name): float(value) for name, value in self.stage.gauges().items()}, nothing
+        )
 
     def status_text(self) -> str:
         return str(self._ask(self.stage.status_text, ""))
@@ -134,7 +141,8 @@ class PackageStage(Stage):
             counters, sentences = self.stage.collect()
             return Counter({str(name): int(n) for name, n in counters.items()}), list(map(str, sentences))
 
-        self._of_package, said = self._ask(collected, (self._of_package, []))
+        nothing: list[str] = []
+        self._of_package, said = self._ask(collected, (self._of_package, nothing))
         counters, of_guard = super().collect()
         return self._of_package + counters, [*said, *of_guard]
 
