@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 
+import click
 import numpy as np
 import pytest
 
 from benchmarks.soak import run
 from benchmarks.soak.processes import ProcessAccount, memory_MB
 from benchmarks.soak.slope import slope
+from rtsim.cli.main import cli
 
 T = np.arange(600.0)
 
@@ -87,6 +89,13 @@ def test_what_is_not_there_is_not_known():
     account.sample(1.0)
     assert np.isnan(memory_MB(2**22 + 1))
     assert len(account.memory_from("gone", 0.0)[0]) == 0
+
+
+@pytest.mark.parametrize("words", [("soak", "--minutes"), ("capacity", "--seconds")])
+def test_a_length_that_is_no_number_is_refused(words):
+    """Protects against a bench that ends at once, or in a traceback: no range of numbers refuses nan."""
+    with pytest.raises(click.BadParameter, match="nan is no number"):
+        cli.main(["bench", *words, "nan"], standalone_mode=False)
 
 
 @pytest.mark.process
