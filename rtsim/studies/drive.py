@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from rtsim.errors import ConfigError
+from rtsim.errors import ConfigError, RtsimError
 from rtsim.studies.executors import StudyWorkers
 from rtsim.studies.plan import StudyPlan
 from rtsim.studies.solving import LOST, SolvedCase, StudyOrder, failed_case, solve_cases
@@ -28,8 +28,14 @@ TOGETHER, ALONE = 3, 3
 """How often a case may be out when a worker ends, with others and by itself."""
 MOST_BREAKS = 8
 """Workers that end before any case is done."""
+UNNOTICED_S = 5.0
+"""An executor that has not told of the end of a worker for so long will not tell any more [s]."""
 FIRST_FLUSH_S, LAST_FLUSH_S = 1.0, 30.0
 LOST_REASON = "its worker ended each time that it was solved (out of memory, or killed)"
+
+
+class WorkerUnnoticedError(RtsimError):
+    """A worker has ended, and its executor waits for it all the same."""
 
 
 def shard_of(n_case: int, k: int, n: int) -> range:
@@ -64,6 +70,7 @@ class StudyDrive:
         self._seconds = 0.0
         self._flush_s, self._flushed = FIRST_FLUSH_S, monotonic()
         self._submitting = self._stopped = False
+        self._ended_s = 0.0
         self.n_done = self.n_break = 0
 
     def stop(self, number: int = 0) -> None:
@@ -75,12 +82,14 @@ class StudyDrive:
     def run(self) -> bool:
         """Solve all cases; whether they all are done. What is done is on the disk, however this ends."""
         executor = self._workers.start()
+        lost: tuple[type[BaseException], ...] = (*self._workers.lost, WorkerUnnoticedError)
         try:
             while (self._waiting or self._alone or self._out) and not self._stopped:
                 try:
                     self._give_out(executor)
                     self._take_in()
-                except self._workers.lost:
+                    self._check_workers(executor)
+                except lost:
                     self._workers.stop(executor)
                     self._worker_ended()
                     executor = self._workers.start()
@@ -131,6 +140,16 @@ class StudyDrive:
         """Wait for what comes next."""
         wait(self._out, POLL_S, "FIRST_COMPLETED")
         self._take_finished()
+
+    def _check_workers(self, executor: Executor) -> None:
+        """Raise WorkerUnnoticedError where a worker has ended for a while and the executor has not told."""
+        if not self._workers.n_ended(executor):
+            self._ended_s = 0.0
+        elif not self._ended_s:
+            self._ended_s = monotonic()
+        elif monotonic() - self._ended_s > UNNOTICED_S:
+            self._ended_s = 0.0
+            raise WorkerUnnoticedError("a worker has ended")
 
     def _take_finished(self) -> None:
         for future in [future for future in self._out if future.done()]:

@@ -17,6 +17,8 @@ from rtsim.studies.solving import begin_worker
 from rtsim.studies.threads import one_thread
 
 CONNECT_S = 10.0
+JOIN_S = 10.0
+"""How long a process that was killed may take to be gone [s]."""
 
 
 class HereExecutor(Executor):
@@ -38,6 +40,7 @@ class StudyWorkers(NamedTuple):
     n : cases that are solved at a time; here : in this process
     start : a new one; stop : ends one at once, with what it is at
     lost : what a future raises whose worker has ended; name : in words
+    n_ended : how many workers of one have ended, whether it has noticed that or not
     """
 
     n: int
@@ -46,6 +49,7 @@ class StudyWorkers(NamedTuple):
     stop: Callable[[Executor], None]
     lost: tuple[type[BaseException], ...]
     name: str
+    n_ended: Callable[[Executor], int] = lambda executor: 0
 
 
 def in_this_process() -> StudyWorkers:
@@ -63,16 +67,33 @@ def in_processes(n: int) -> StudyWorkers:
         return ProcessPoolExecutor(n, multiprocessing.get_context("spawn"), begin_worker)
 
     return StudyWorkers(
-        n=n, here=False, start=start, stop=killed, lost=(BrokenExecutor,),
-        name="1 process" if n == 1 else f"{n} processes",
+        n=n, here=False, start=start, stop=killed, lost=(BrokenExecutor, BrokenPipeError),
+        name="1 process" if n == 1 else f"{n} processes", n_ended=n_ended_of,
     )  # fmt: skip
+
+
+def n_ended_of(executor: Executor) -> int:
+    """How many processes of a pool have ended.
+
+    A pool waits for ever for one that ended in the middle of a result, or before it was waited for (Python
+    3.11: `_ExecutorManagerThread.wait_result_broken_or_wakeup`).
+    """
+    processes = getattr(executor, "_processes", None) or {}
+    return sum(process.exitcode is not None for process in list(processes.values()))
 
 
 def killed(executor: Executor) -> None:
     """End a pool of processes: nobody wants what they are at."""
-    for child in multiprocessing.active_children():
+    results = getattr(executor, "_result_queue", None)
+    children = multiprocessing.active_children()
+    for child in children:
         child.kill()
+    for child in children:
+        child.join(JOIN_S)
     executor.shutdown(wait=False, cancel_futures=True)
+    if results is not None:  # half a result: who waits for its rest learns that there is none
+        with suppress(OSError, AttributeError):
+            results._writer.close()
 
 
 def by_scheduler(address: str) -> StudyWorkers:

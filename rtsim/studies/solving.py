@@ -7,10 +7,12 @@ the first case. It works on one thread, so that numbers do not follow from how m
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Sequence
@@ -35,6 +37,8 @@ OK, REFUSED, FAILED, LOST = "ok", "refused", "failed", "lost"
 """Status of a case: solved; values that a schema refuses; no results; its worker ended again and again."""
 PACKAGES = ("rtsim", "numpy", "scipy", "numba")
 LONGEST_REASON = 500
+PR_SET_PDEATHSIG = 1
+"""Of prctl(2)."""
 
 
 class StudyChangedError(ConfigError):
@@ -157,7 +161,20 @@ def begin_worker() -> None:
         signal.signal(number, signal.SIG_IGN)
     one_thread()
     _alone.append(True)
+    die_with_parent()
     threading.Thread(target=end_with_parent, name="parent", daemon=True).start()
+
+
+def die_with_parent() -> None:
+    """Have Linux end this process with the thread that started it.
+
+    A thread of its own, as below, would have to wait for
+    the kernel that runs, which holds the lock of Python.
+    """
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def end_with_parent() -> None:

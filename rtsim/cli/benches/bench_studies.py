@@ -1,19 +1,76 @@
-"""Benches of studies."""
+"""Benches of studies, and of processes that are killed."""
 
 from __future__ import annotations
 
+import secrets
+import sys
+
 import click
 
-from rtsim.cli.benches.bench_group import AS_JSON, command
+from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
+from rtsim.errors import ConfigError
+
+SEED = click.option("--seed", type=click.IntRange(0), help="Repeats the kills of a run (default: a new one).")
 
 
 @command.command("study")
 @AS_JSON
-def study(as_json: bool) -> None:
+@click.option("--kills", type=click.IntRange(0), default=0, metavar="N",
+              help="Instead, kill a worker, the command or the scheduler of N studies.")  # fmt: skip
+@SEED
+def study(as_json: bool, kills: int, seed: int | None) -> None:
     """`rtsim study`: 256 weights of ligaments over one gait cycle, on one process and on two."""
     from rtsim.bench import figures
     from rtsim.bench.runs import study
     from rtsim.studies.threads import one_thread
 
-    one_thread()
-    click.echo(figures.report("study", study.run(), as_json))
+    if not kills:
+        one_thread()
+        click.echo(figures.report("study", study.run(), as_json))
+        return
+    need_kills()
+    from benchmarks.kills import studies
+
+    found, measured = studies.run(kills, seed_of(seed))
+    for one in found:
+        if one.fault:
+            click.echo(f"study of seed {one.seed}, {one.victim} killed: {one.fault}", err=True)
+    click.echo(figures.report("study-kills", measured, as_json))
+    if any(one.fault for one in found):
+        raise SystemExit(1)
+
+
+@command.command("kills")
+@AS_JSON
+@click.option("--count", type=click.IntRange(1), default=300, show_default=True, help="Processes to kill.")
+@SEED
+def kills(as_json: bool, count: int, seed: int | None) -> None:
+    """kill -9 of recorder, player, estimator, monitor, hil and device at random: what recordings have then.
+
+    After each kill they are read by the plain reader of MCAP and by `rtsim recover`; all that is older than
+    the flush interval must be there. Ctrl-C ends early; what is known by then is printed.
+    """
+    need_kills()
+    from benchmarks.kills import run
+    from rtsim.bench import figures
+
+    found = run.run(count, seed_of(seed))
+    for sentence in (*found.faults(), *found.troubles):
+        click.echo(sentence, err=True)
+    click.echo(figures.report("kills", found.figures(), as_json))
+    if found.faults() or len(found.kills) < count:
+        raise SystemExit(1)
+
+
+def need_kills() -> None:
+    """ConfigError where processes cannot be killed and forked, or the bench is not there."""
+    need_checkout()
+    if sys.platform == "win32":
+        raise ConfigError("this bench forks and kills processes", where="rtsim bench", allowed="Linux, macOS")
+
+
+def seed_of(seed: int | None) -> int:
+    """The seed that was given, or a new one, which is printed in either case."""
+    found = secrets.randbelow(2**31) if seed is None else seed
+    click.echo(f"seed {found}", err=True)
+    return found

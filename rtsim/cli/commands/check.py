@@ -46,6 +46,7 @@ KINDS = {
     **dict.fromkeys(("generators", "joints", "fits", "base", "velocity_blends_to"), "generators"),
     **dict.fromkeys(("actuator", "safe_state"), "device"),
     **dict.fromkeys(("exchange", "limits"), "hil"),
+    **dict.fromkeys(("analyse", "simulate", "fit", "design"), "study"),
     **dict.fromkeys(
         ("bodies", "elements", "rolls", "couplers", "surfaces", "muscles", "angles", "ligaments", "springs",
          "contacts", "frictions", "loads", "simulation", "gravity_m_s2", "flexion", "both_sides_of",
@@ -176,6 +177,8 @@ def check_config(path: Path) -> list[str]:
         return [check_generators(path)]
     if kind == "device":
         return [f"device {load_toml(path, DeviceSpec).name}"]
+    if kind == "study":
+        return check_study(path)
     if kind == "hil":
         return [check_hil(load_toml(path, HilSpec), path)]
     run = load_run(path)
@@ -209,6 +212,20 @@ def check_generators(path: Path) -> str:
     else:
         pack_curves([*found.generators.values()])
     return f"generators {found.name}: {len(found.generators)} torque generators, {len(found.joints)} joints"
+
+
+def check_study(path: Path) -> list[str]:
+    """What a study is, and notes on values that a schema refuses; ConfigError for an impossible study."""
+    from rtsim.files.markers.trial import count_of
+    from rtsim.studies.checks import refused_values
+    from rtsim.studies.plan import read_plan
+
+    plan = read_plan(path)
+    names = ", ".join(one.name for one in plan.spec.parameters)
+    return [
+        f"study {plan.spec.name}: {count_of(len(plan.cases), 'case')}, a {plan.spec.design.kind} of {names}",
+        *(f"note: {note}" for note in refused_values(plan)),
+    ]
 
 
 def check_hil(spec: HilSpec, path: Path) -> str:
