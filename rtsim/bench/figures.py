@@ -60,7 +60,7 @@ def cpu_name() -> str:
     """Name of the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
     if info.exists():
-        for line in info.read_text().splitlines():
+        for line in info.read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()

@@ -49,10 +49,10 @@ def examine_installation() -> list[DoctorFinding]:
 
 
 def python_version() -> DoctorFinding:
-    good = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    good = (3, 11) <= sys.version_info[:2] <= (3, 14)
     text = f"Python {platform.python_version()} on {platform.system()}"
     return DoctorFinding(
-        good, text if good else f"{text}: rtsim needs 3.11 to 3.13; make the environment with one of them"
+        good, text if good else f"{text}: rtsim needs 3.11 to 3.14; make the environment with one of them"
     )
 
 

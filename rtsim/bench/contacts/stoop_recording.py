@@ -97,7 +97,7 @@ def moments_of(inertia: list[list[float]]) -> list[float]:
 
 def stoop_model(folder: Path) -> ModelSpec:
     """The model of the person, with markers; folder : of the recording."""
-    frames = json.loads((folder / "vuaHuman2d.json").read_text())["frames"]
+    frames = json.loads((folder / "vuaHuman2d.json").read_text(encoding="utf-8"))["frames"]
     bodies: list[dict[str, Any]] = []
     markers: list[dict[str, Any]] = []
     for frame in frames:

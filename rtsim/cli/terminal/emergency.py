@@ -59,7 +59,8 @@ class EmergencySignal(Closing):
     def __init__(self) -> None:
         self._number = getattr(signal, "SIGUSR2", None)
         self._came, self._told = os.pipe()
-        os.set_blocking(self._told, False)
+        if hasattr(os, "set_blocking"):  # Windows has it since Python 3.12, and no such signal
+            os.set_blocking(self._told, False)
         self._former = None if self._number is None else signal.signal(self._number, self._note)
 
     @property
