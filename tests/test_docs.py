@@ -172,7 +172,8 @@ def known_options() -> frozenset[str]:
         known |= options_of(command)
         for below in getattr(command, "commands", {}).values():
             known |= options_of(below)
-    for driver in (ROOT / "examples" / "drivers").glob("*.py"):
+    scripts = [*(ROOT / "examples" / "drivers").glob("*.py"), *(ROOT / ".ci").glob("*.py")]
+    for driver in scripts:
         known |= set(re.findall(r'add_argument\(\s*"(--[a-z-]+)"', driver.read_text(encoding="utf-8")))
     return frozenset(known)
 

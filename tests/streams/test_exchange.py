@@ -15,6 +15,7 @@ from streams.codec import encode
 from streams.errors import DecodeError, StreamError
 from streams.exchange import DevicePort, ExchangeIntake, ModelLink, OutputIntake
 from streams.messages import Device, Output
+from streams.receiving.checks import count_frames
 
 LOCAL = "tcp://127.0.0.1:0"
 RUN, OTHER = "0123456789abcdef", "fedcba9876543210"
@@ -84,6 +85,23 @@ def test_each_message_is_judged_once():
         "bad_version": 1,
     }  # fmt: skip
     assert intake.accept(encode(measured(0, session=OTHER)), 0) is not None
+
+
+@pytest.mark.parametrize(
+    ("parts", "counter"),
+    [
+        ([b"device", b"\xc1"], "malformed"), ([b"nothing", b""], "malformed"),
+        ([b"device", bytes(2 << 20)], "oversize"), (encode(measured(v=2)), "bad_version"),
+        (encode(output()), "malformed"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_counted_and_told_once(parts, counter):
+    """Protects the counters of a device: each reason has its own, and a sentence tells of one message."""
+    intake = ExchangeIntake(Device)
+    assert intake.accept(parts, 0) is None
+    assert {name: n for name, n in intake.counters.items() if n} == {counter: 1}
+    assert len(intake.events.sentences) == 1
+    assert count_frames(1) in intake.events.sentences[0]
 
 
 def test_messages_go_both_ways_and_the_newest_counts():

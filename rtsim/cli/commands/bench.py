@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from rtsim.cli.benches import bench_endurance, bench_fuzz, bench_kernels, bench_runs, bench_studies
+from rtsim.cli.benches import (
+    bench_endurance,
+    bench_fuzz,
+    bench_kernels,
+    bench_runs,
+    bench_studies,
+    bench_tests,
+)
 from rtsim.cli.benches.bench_group import command
 
-BENCHES = (bench_endurance, bench_fuzz, bench_kernels, bench_runs, bench_studies)
+BENCHES = (bench_endurance, bench_fuzz, bench_kernels, bench_runs, bench_studies, bench_tests)
 """Whose commands are in the group."""
 
 __all__ = ["BENCHES", "command"]

@@ -16,6 +16,7 @@ from kernels.markers.marker_cost import (
     marker_hessian,
     marker_moments,
     new_marker_work,
+    weight_of,
 )
 from tests.naive import differences, random_models
 from tests.naive.markers import cost, derivatives, model_markers
@@ -197,3 +198,9 @@ def test_dofs_without_markers_have_empty_rows() -> None:
     found = terms(Case(tree, markers, q, measured, np.ones(4)))
     np.testing.assert_array_equal(found.gradient[6:], 0.0)
     np.testing.assert_array_equal(found.hessian[6:], 0.0)
+
+
+def test_a_weight_of_its_own_is_a_factor() -> None:
+    """Protects followed markers of a model: their weights count as those of the frame do."""
+    assert weight_of(np.array([3.0, 0.5]), 1, 4.0) == 2.0
+    assert weight_of(None, 1, 4.0) == 4.0

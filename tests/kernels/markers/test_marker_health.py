@@ -170,6 +170,17 @@ def test_expected_places_include_what_was_learnt(scene: Scene) -> None:
     np.testing.assert_allclose(moved.expected(), measured @ turn.T, atol=1e-14)
 
 
+def test_markers_of_a_silent_body_keep_their_means(scene: Scene) -> None:
+    """Protects what is usual from poses that guesses made: the body's markers are good, and teach nothing."""
+    scene.silent[1] = 1
+    scene.learn(scene.model + [0.004, 0.0, 0.0])
+    of_silent = scene.markers.body == 1
+    np.testing.assert_array_equal(scene.health.n_seen, np.where(of_silent, 0, 1))
+    assert not scene.health.mean[of_silent].any()
+    assert (np.linalg.norm(scene.health.mean[~of_silent], axis=1) > 0.003).all()
+    np.testing.assert_array_equal(scene.health.good_age, 0.0)
+
+
 @pytest.mark.parametrize("dt", [0.0, DT])
 def test_hidden_markers_teach_nothing(scene: Scene, dt: float) -> None:
     """Protects what is known of a marker from NaN, on the first frame (dt = 0) as on any other."""

@@ -221,6 +221,18 @@ def test_the_spread_of_a_turn_is_an_inverse() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def test_a_segment_has_regained_a_marker_in_the_frame_that_it_is_back() -> None:
+    """Protects leaps from being missed: only then, and not while all its markers are there."""
+    made = scene()
+    assert made.segments.regained[made.body] == 0
+    made.frame(200, gone=(2,))
+    assert made.segments.regained[made.body] == 0
+    made.frame(201)
+    assert made.segments.regained[made.body] == 1
+    made.frame(202)
+    assert made.segments.regained[made.body] == 0
+
+
 class Chain(NamedTuple):
     """What of a tree tells which body hangs on which dof."""
 

@@ -15,7 +15,7 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import Controller, MarkersSpec
 from rtsim.device.arming import Arming
 from rtsim.device.command_compliance import CommandCompliance
-from rtsim.device.exchange import DeviceExchange
+from rtsim.device.exchange import DeviceExchange, never
 from rtsim.device.limits import EnergyWatch, TorqueLimit
 from streams.messages import Device
 from tests.rtsim.device.straight import LIMITS, StraightPort, plain_hil
@@ -298,3 +298,8 @@ def test_a_spring_gives_back_and_a_motor_drives() -> None:
         angle += turned
     assert spring.largest < 0.5 * 50.0 * (2e-3 / (2.0 * math.pi * 1e-3)) ** 2
     assert motor.energy == pytest.approx(20.0, rel=0.01)
+
+
+def test_a_watch_that_is_none_never_ends_torque() -> None:
+    """Protects runs without a watch: nothing is asked for by what is not there."""
+    assert never() is False

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtsim.device.tuning import MOST_SNAPSHOTS, Tuning
+from rtsim.device.tuning import LONGEST_RAMP_S, MOST_SNAPSHOTS, OVER_S, Tuning
 
 RANGES = {"stiffness": (0.0, 40.0), "neutral": (-10.0, 10.0)}
 
@@ -26,6 +26,23 @@ def test_a_change_is_a_straight_ramp() -> None:
         found.append(tuning.values["stiffness"])
     assert found == pytest.approx([30.0 - 2.0 * k for k in range(1, 11)] + [10.0] * 2)
     assert tuning.values["damping"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_refused"),
+    [
+        (0.0, False),
+        (LONGEST_RAMP_S, False),
+        (-0.001, True),
+        (LONGEST_RAMP_S + 0.001, True),
+        ("soon", True),
+    ],
+)
+def test_the_duration_of_a_change_has_bounds(seconds: object, is_refused: bool) -> None:
+    """Protects whoever sets a parameter: at once and the longest ramp are allowed, no others."""
+    told = made().refusal("set", {"stiffness": 20.0, OVER_S: seconds})
+    assert bool(told) is is_refused
+    assert ("duration" in told) is is_refused
 
 
 def test_undo_and_snapshots_bring_values_back() -> None:

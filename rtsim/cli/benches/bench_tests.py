@@ -1,0 +1,52 @@
+"""Benches of what the tests are worth, and of numbers on other machines."""
+
+from __future__ import annotations
+
+import click
+
+from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
+
+
+@command.command("mutation")
+@AS_JSON
+@click.option(
+    "--room", "rooms", multiple=True, metavar="NAME", help="Some of the rooms (repeatable; default: all)."
+)
+@click.option("--count", type=click.IntRange(1), default=20, show_default=True, help="Mutants of each room.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which are drawn.")
+@click.option(
+    "--nearby", is_flag=True, help="The tests of the room alone: quicker, and the score is a lower bound."
+)
+def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearby: bool) -> None:
+    """Mutants of the sources, drawn by a seed: which share of them the tests notice.
+
+    Each is one change of a comparison, an operator, a constant, a sign, an index or a condition, in a copy of
+    the project; the tests of the module run until one fails. Ctrl-C ends early; what is done by then is told.
+    """
+    need_checkout()
+    from benchmarks.mutation import run
+    from benchmarks.mutation.rooms import ROOMS
+    from rtsim.bench import figures
+    from rtsim.live.processes.signals import exit_code
+
+    found = run.run(rooms or tuple(ROOMS), count, seed, nearby)
+    for line in found.survivors():
+        click.echo(line, err=True)
+    click.echo(figures.report("mutation", found.figures(), as_json))
+    if found.interrupted:
+        raise SystemExit(exit_code() or 130)
+
+
+@command.command("agreement")
+@AS_JSON
+@click.option(
+    "--frames", type=click.IntRange(2), default=40, show_default=True, help="Of the synthetic walker."
+)
+@click.option("--only", default="", metavar="NAME", help="One way alone, as without_avx.")
+def agreement(as_json: bool, frames: int, only: str) -> None:
+    """The same frames again, in threads, without the compiler, without AVX: what results part by."""
+    need_checkout()
+    from benchmarks.agreement import run
+    from rtsim.bench import figures
+
+    click.echo(figures.report("agreement", run.run(frames, only), as_json))
