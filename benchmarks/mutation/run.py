@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.mutation.mutants import Mutant, find_mutants
 from benchmarks.mutation.rooms import ROOMS, MutatedRoom, files_of_tests, modules_of
-from benchmarks.mutation.summary import MutationOutcome, Verdict
+from benchmarks.mutation.summary import MutationOutcome, MutantVerdict
 from benchmarks.mutation.survivors import KnownSurvivors
 from benchmarks.mutation.tree import MutatedTree
 from rtsim.bench.figures import say
@@ -77,7 +77,9 @@ def unchanged_cpu_s(tree: MutatedTree, name: str, room: MutatedRoom) -> float:
     return found.cpu_s
 
 
-def judge(tree: MutatedTree, room: MutatedRoom, unchanged_s: float, mutant: Mutant, nearby: bool) -> Verdict:
+def judge(
+    tree: MutatedTree, room: MutatedRoom, unchanged_s: float, mutant: Mutant, nearby: bool
+) -> MutantVerdict:
     """Whether a test notices the mutant: first those of the room, then, unless `nearby`, those beyond."""
     of_room, beyond = files_of_tests(tree.root, room, mutant.module)
     with tree.changed(mutant.module, mutant.applied(source_of(tree, mutant))):
@@ -87,7 +89,7 @@ def judge(tree: MutatedTree, room: MutatedRoom, unchanged_s: float, mutant: Muta
         ):
             found = tree.run(tests, room.compiler, limit_s, WALL_TIMES * limit_s) if tests else None
             if found is not None and found.timed_out:
-                return Verdict.TIMED_OUT
+                return MutantVerdict.TIMED_OUT
             if found is not None and not found.passed:
-                return Verdict.KILLED
-    return Verdict.SURVIVED
+                return MutantVerdict.KILLED
+    return MutantVerdict.SURVIVED

@@ -14,7 +14,7 @@ TARGET = 90.0
 TWO_SIDED_95 = 1.959964
 
 
-class Verdict(enum.Enum):
+class MutantVerdict(enum.Enum):
     """What the tests said of a mutant."""
 
     KILLED = "killed"
@@ -27,7 +27,7 @@ class JudgedMutant(NamedTuple):
 
     room: str
     mutant: Mutant
-    verdict: Verdict
+    verdict: MutantVerdict
     reason: str
 
 
@@ -39,12 +39,12 @@ class MutationOutcome:
         self.judged: list[JudgedMutant] = []
         self.interrupted = False
 
-    def add(self, room: str, mutant: Mutant, verdict: Verdict, reason: str) -> None:
+    def add(self, room: str, mutant: Mutant, verdict: MutantVerdict, reason: str) -> None:
         self.judged.append(JudgedMutant(room, mutant, verdict, reason))
 
     def survivors(self) -> list[str]:
         """Those that no test noticed, in words, with the reasons that are known."""
-        found = [row for row in self.judged if row.verdict is Verdict.SURVIVED]
+        found = [row for row in self.judged if row.verdict is MutantVerdict.SURVIVED]
         return [f"survived: {row.mutant}" + (f" ({row.reason})" if row.reason else "") for row in found]
 
     def figures(self) -> list[BenchFigure]:
@@ -60,17 +60,17 @@ class MutationOutcome:
 
 def figures_of(name: str, rows: list[JudgedMutant]) -> list[BenchFigure]:
     """Figures of some mutants. What is known to be equivalent, and survived, counts neither way."""
-    counted = [row for row in rows if not (row.verdict is Verdict.SURVIVED and row.reason)]
+    counted = [row for row in rows if not (row.verdict is MutantVerdict.SURVIVED and row.reason)]
     n = Counter(row.verdict for row in counted)
-    noticed = n[Verdict.KILLED] + n[Verdict.TIMED_OUT]
+    noticed = n[MutantVerdict.KILLED] + n[MutantVerdict.TIMED_OUT]
     low, high = wilson_interval(noticed, len(counted))
     score = 100.0 * noticed / len(counted) if counted else math.nan
     return [
         BenchFigure(f"{name}.drawn", len(rows), "mutants"),
         BenchFigure(f"{name}.equivalent", len(rows) - len(counted), "mutants"),
-        BenchFigure(f"{name}.killed", n[Verdict.KILLED], "mutants"),
-        BenchFigure(f"{name}.timed_out", n[Verdict.TIMED_OUT], "mutants"),
-        BenchFigure(f"{name}.survived", n[Verdict.SURVIVED], "mutants"),
+        BenchFigure(f"{name}.killed", n[MutantVerdict.KILLED], "mutants"),
+        BenchFigure(f"{name}.timed_out", n[MutantVerdict.TIMED_OUT], "mutants"),
+        BenchFigure(f"{name}.survived", n[MutantVerdict.SURVIVED], "mutants"),
         BenchFigure(f"{name}.score", score, "%", TARGET, "higher"),
         BenchFigure(f"{name}.score.low", 100.0 * low, "%"),
         BenchFigure(f"{name}.score.high", 100.0 * high, "%"),
