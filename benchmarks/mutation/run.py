@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.mutation.mutants import Mutant, find_mutants
 from benchmarks.mutation.rooms import ROOMS, MutatedRoom, files_of_tests, modules_of
-from benchmarks.mutation.summary import MutationOutcome, MutantVerdict
+from benchmarks.mutation.summary import MutantVerdict, MutationOutcome
 from benchmarks.mutation.survivors import KnownSurvivors
 from benchmarks.mutation.tree import MutatedTree
 from rtsim.bench.figures import say

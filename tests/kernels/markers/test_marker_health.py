@@ -173,7 +173,7 @@ def test_expected_places_include_what_was_learnt(scene: Scene) -> None:
 def test_markers_of_a_silent_body_keep_their_means(scene: Scene) -> None:
     """Protects what is usual from poses that guesses made: the body's markers are good, and teach nothing."""
     scene.silent[1] = 1
-    scene.learn(scene.model + [0.004, 0.0, 0.0])
+    scene.learn(scene.model + np.array([0.004, 0.0, 0.0]))
     of_silent = scene.markers.body == 1
     np.testing.assert_array_equal(scene.health.n_seen, np.where(of_silent, 0, 1))
     assert not scene.health.mean[of_silent].any()

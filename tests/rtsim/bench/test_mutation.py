@@ -10,7 +10,7 @@ import pytest
 from benchmarks.mutation import run
 from benchmarks.mutation.mutants import OPERATORS, find_mutants
 from benchmarks.mutation.rooms import ROOMS, MutatedRoom, files_of_tests, modules_of
-from benchmarks.mutation.summary import MutationOutcome, MutantVerdict, wilson_interval
+from benchmarks.mutation.summary import MutantVerdict, MutationOutcome, wilson_interval
 from benchmarks.mutation.survivors import KnownSurvivors
 from benchmarks.mutation.tree import MutatedTree
 from rtsim.errors import ConfigError
@@ -102,7 +102,8 @@ def test_verdicts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with MutatedTree(root) as tree:
         assert run.unchanged_cpu_s(tree, "room", room) > 0.0
         for change, expected in (
-            (("/", "*"), MutantVerdict.KILLED), (("7", "8"), MutantVerdict.SURVIVED), (("+=", "-="), MutantVerdict.TIMED_OUT),
+            (("/", "*"), MutantVerdict.KILLED), (("7", "8"), MutantVerdict.SURVIVED),
+            (("+=", "-="), MutantVerdict.TIMED_OUT),
         ):  # fmt: skip
             assert run.judge(tree, room, 0.0, mutants[change], nearby=True) == expected
         assert (tree.root / "kernels" / "room.py").read_text(encoding="utf-8") == text
@@ -140,7 +141,8 @@ def test_survivors_with_a_reason_count_neither_way() -> None:
     (mutant, *_) = find_mutants("a.py", SOURCE)
     outcome = MutationOutcome(0)
     for verdict, reason in (
-        (MutantVerdict.KILLED, ""), (MutantVerdict.TIMED_OUT, ""), (MutantVerdict.SURVIVED, ""), (MutantVerdict.SURVIVED, "the same"),
+        (MutantVerdict.KILLED, ""), (MutantVerdict.TIMED_OUT, ""), (MutantVerdict.SURVIVED, ""),
+        (MutantVerdict.SURVIVED, "the same"),
         (MutantVerdict.KILLED, "thought to be the same"),
     ):  # fmt: skip
         outcome.add("room", mutant, verdict, reason)
