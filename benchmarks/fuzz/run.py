@@ -28,7 +28,7 @@ LOOK_S = 0.2
 PATIENCE = 5.0
 """So many times the processor time of an input may pass before it counts as one that hangs."""
 LEAST_PATIENCE_S = 20.0
-START_S = 300.0
+START_S = 1800.0
 """Longest until the first input is fed: kernels may have to be compiled [s]."""
 MEMORY = Path("/dev/shm")
 """Where files cost no disk, on Linux."""
@@ -89,10 +89,20 @@ def run(minutes: float, only: Sequence[str] = (), root: Path = CORPUS, seed: int
     with BenchProgress("fuzz", len(targets)) as course:
         for target in targets:
             course.begin(target.name)
-            found.append(
-                fuzzed(target, root, 60.0 * minutes * target.weight / total, seed or int(time.time()))
-            )
+            seconds = 60.0 * minutes * target.weight / total
+            try:
+                found.append(fuzzed(target, root, seconds, seed or int(time.time())))
+            except ConfigError as error:  # the figures of the others are kept
+                found.append(not_begun(target, str(error)))
     return found
+
+
+def not_begun(target: FuzzTarget, why: str) -> FuzzedTarget:
+    """A target whose process did not begin: a finding, without an input."""
+    return FuzzedTarget(
+        name=target.name, executions=0, outcomes=0, coverage=None, largest_ms=0.0, largest_mb=0.0,
+        findings=[FuzzFinding(target.name, "crash", "before the first input", why, "")],
+    )  # fmt: skip
 
 
 def fuzzed(target: FuzzTarget, root: Path, seconds: float, seed: int) -> FuzzedTarget:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from rtsim.errors import RtsimError
 from streams.errors import StreamError
 
@@ -51,7 +53,7 @@ class FuzzTarget(NamedTuple):
         return folder / f"input{self.suffix}"
 
 
-def require(sound: bool, what: str) -> None:
+def require(sound: bool | np.bool_, what: str) -> None:
     """NonsenseError saying what is wrong, unless it is sound."""
     if not sound:
         raise NonsenseError(what)
