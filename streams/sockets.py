@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import zmq
@@ -81,7 +82,8 @@ class BoundSocket:
                 self._authenticator, self.listed = secure_server(self.context, self.socket, security)
             if WATCHES and address.startswith("tcp://"):
                 self._set_guard(allowance)
-            self.socket.bind(address)
+            with _closed_to_others(address):
+                self.socket.bind(address)
         except zmq.ZMQError as fault:
             self.close(linger_ms=0)
             raise _bind_error(address, fault) from fault
@@ -115,6 +117,19 @@ class BoundSocket:
         if self._authenticator is not None:
             self._authenticator.stop()
         self.context.term()
+
+
+@contextmanager
+def _closed_to_others(address: str) -> Iterator[None]:
+    """Within, the file of an ipc:// address is made so that its user and root alone can connect."""
+    if not address.startswith("ipc://") or os.name != "posix":
+        yield
+        return
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def hasten(context: ZmqContext) -> None:

@@ -7,11 +7,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rtsim.errors import ConfigError
+from streams.recording.opening import MODE
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What begins so in a cell is calculated by spreadsheets, and may start other programs."""
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
@@ -59,7 +64,7 @@ def _is_there(path: Path) -> bool:
 def part_of(path: Path) -> Path:
     """A new empty file beside `path`, of a short name that no other has; it is written until it is whole."""
     part = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE))
     return part
 
 
@@ -91,6 +96,8 @@ def whole(path: Path) -> Iterator[Path]:
     try:
         part = part_of(path)
         yield part
+        with suppress(FileNotFoundError):  # who may read it stays as its owner has set it
+            part.chmod(stat.S_IMODE(path.stat().st_mode))
         part.replace(os.path.realpath(path))
     except OSError as error:
         raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
@@ -104,6 +111,13 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
     """Write a text, or parts of it, with plain line ends in UTF-8; ConfigError as by `whole`."""
     with whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines([text] if isinstance(text, str) else text)
+
+
+def cell_of(text: str) -> str:
+    """A text that somebody else may have written, as a cell of comma-separated values: spreadsheets show it
+    and do not calculate it.
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
 def write_bytes(path: Path, data: bytes) -> None:

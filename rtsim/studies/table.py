@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rtsim.files.output import cell_of
 from rtsim.studies.plan import StudyPlan
 from rtsim.studies.solving import SolvedCase
 from rtsim.studies.store import StudyStore, write_arrays, write_lasting
@@ -75,10 +76,16 @@ def csv_text(columns: Columns, units: Mapping[str, str]) -> str:
     """The table as csv; numbers in full, an empty cell where there is none."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([f"{name} [{units[name]}]" if name in units else name for name in columns])
+    writer.writerow([cell_of(f"{name} [{units[name]}]" if name in units else name) for name in columns])
     for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-        writer.writerow(["" if isinstance(x, float) and math.isnan(x) else x for x in row])
+        writer.writerow([_in_csv(x) for x in row])
     return text.getvalue()
+
+
+def _in_csv(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return cell_of(cell)
+    return "" if isinstance(cell, float) and math.isnan(cell) else cell
 
 
 def write_parquet(path: Path, columns: Columns, units: Mapping[str, str]) -> list[Path]:

@@ -36,6 +36,7 @@ from mcap.records import (
 
 from streams.clock import now_ns
 from streams.messages import SCHEMA_VERSION
+from streams.recording.opening import opened_anew
 from streams.recording.schemas import ENCODING, schema_of
 
 MAGIC = b"\x89MCAP0\r\n"
@@ -53,7 +54,7 @@ FOOTER_HEAD = struct.Struct("<BQQQ")
 
 def open_new(path: Path) -> FileIO:
     """A new file without a buffer; OSError where it is there already or cannot be made."""
-    return FileIO(path, "x")
+    return FileIO(path, "x", opener=opened_anew)
 
 
 class _OpenChunk:

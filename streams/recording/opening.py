@@ -1,4 +1,6 @@
-"""Files to read from: regular ones only, as pipes and devices never end or never answer."""
+"""Files to read from: regular ones only, as pipes and devices never end or never answer; and files to write,
+closed to other users.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,9 @@ from io import FileIO
 from pathlib import Path
 
 from streams.errors import StreamError
+
+MODE = 0o660
+"""Of new files, less what the umask takes: a person's data is not for other users of the machine."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -32,6 +37,11 @@ def open_regular(path: Path | str) -> FileIO:
     file.close()
     kind = next((name for test, name in _KINDS if test(mode)), "no regular file")
     raise StreamError(f"{path} is {kind}, not a file")
+
+
+def opened_anew(path: str, flags: int) -> int:
+    """What opens a file that is written, so that a new one is closed to other users; `opener` of `open`."""
+    return os.open(path, flags, MODE)
 
 
 def _open(path: str, flags: int) -> int:

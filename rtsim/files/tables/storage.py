@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 from rtsim.files.markers.timing import SELDOM
 from rtsim.files.markers.trial import count_of, name_some, unique_names
+from rtsim.files.output import cell_of
 from rtsim.files.tables.grid import parse_rows, read_lines, table_lines, with_tabs
 
 STORAGE_SUFFIXES = (".mot", ".sto")
@@ -196,7 +197,7 @@ def csv_parts(table: Table, where: str) -> Iterator[str]:
     empty cell."""
     _check_shape(where, table)
     head = StringIO(newline="")
-    csv.writer(head, lineterminator="\n").writerow(table.columns)
+    csv.writer(head, lineterminator="\n").writerow(map(cell_of, table.columns))
     return chain([head.getvalue()], _rows(table.data, ","))
 
 

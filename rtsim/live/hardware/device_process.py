@@ -23,6 +23,7 @@ from streams.clock import now_ns, sleep_until_ns
 from streams.closing import Closing
 from streams.exchange import ModelLink
 from streams.messages import Device, Output
+from streams.recording.opening import opened_anew
 
 SLICE_MS = 20
 """Longest wait without a look whether to stop [ms]."""
@@ -77,7 +78,9 @@ class SimulatedDevice(Closing):
         self.n_tick = 0
         self._pressed = self._stopped = False
         self._seq = 0
-        self._log: TextIO | None = log.open("w", buffering=1, encoding="utf-8") if log else None
+        self._log: TextIO | None = (
+            open(log, "w", buffering=1, encoding="utf-8", opener=opened_anew) if log else None  # noqa: SIM115
+        )
         self.unlogged = ""
         self._write(LOG_HEAD)
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QWidget
 
 from rtsim.errors import ConfigError
 from rtsim.files.gait.events import GaitEvent
-from rtsim.files.output import write_bytes, write_text
+from rtsim.files.output import cell_of, write_bytes, write_text
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.history import Window
 
@@ -68,8 +68,8 @@ def write_table(
             told.setdefault(at, []).append(f"{event.side} {event.label}".strip())
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["time [s]", *names, "events"])
+    table.writerow(["time [s]", *map(cell_of, names), "events"])
     for i, time in enumerate(window.time.tolist()):
         values = ["" if value != value else repr(value) for value in rows[:, i].tolist()]
-        table.writerow([repr(time + shift), *values, "; ".join(told.get(i, []))])
+        table.writerow([repr(time + shift), *values, cell_of("; ".join(told.get(i, [])))])
     write_text(path, text.getvalue())

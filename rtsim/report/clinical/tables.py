@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtsim.errors import ConfigError
-from rtsim.files.output import whole, write_text
+from rtsim.files.output import cell_of, whole, write_text
 from rtsim.methods.gait.cycles import UNITS
 from rtsim.report.clinical.curve_pages import all_trials, joint_sources
 from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, notes_of, trial_facts
@@ -135,7 +135,7 @@ def write_folder(folder: Path, tables: Sequence[ReportTable]) -> list[Path]:
     for table in tables:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(table.head)
+        writer.writerow([_in_csv(cell) for cell in table.head])
         writer.writerows([[_in_csv(cell) for cell in row] for row in table.rows])
         write_text(folder / f"{table.name}.csv", text.getvalue())
         paths.append(folder / f"{table.name}.csv")
@@ -145,7 +145,7 @@ def write_folder(folder: Path, tables: Sequence[ReportTable]) -> list[Path]:
 def _in_csv(cell: Cell) -> Any:
     if isinstance(cell, float):
         return repr(cell) if math.isfinite(cell) else ""
-    return "" if cell is None else cell
+    return cell_of(cell) if isinstance(cell, str) else "" if cell is None else cell
 
 
 def require_xlsx() -> None:
