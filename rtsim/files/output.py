@@ -117,7 +117,8 @@ def cell_of(text: str) -> str:
     """A text that somebody else may have written, as a cell of comma-separated values: spreadsheets show it
     and do not calculate it.
     """
-    return f"'{text}" if text.startswith(FORMULA) else text
+    one_line = text.replace("\r", " ")  # which the writer leaves as it is, and readers take for another row
+    return f"'{one_line}" if text.startswith(FORMULA) else one_line
 
 
 def write_bytes(path: Path, data: bytes) -> None:
