@@ -61,7 +61,7 @@ class KillsFound(NamedTuple):
             BenchFigure("unreadable", float(len(self.faults())), "1", 0.0, "lower"),
             BenchFigure("lost_messages.most", float(most), "1"),
             BenchFigure("lost_ms.most", lost_ms, "ms", FLUSH_MS, "lower"),
-            BenchFigure("behind_ms.most", behind_ms, "ms", FLUSH_MS, "lower"),
+            BenchFigure("behind_ms.most", behind_ms, "ms"),
             BenchFigure("troubles", float(len(self.troubles)), "1"),
         ]
 
