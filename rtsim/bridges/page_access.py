@@ -43,7 +43,9 @@ class PageAddress(NamedTuple):
 
 
 def place_of(text: str, where: str = "--page") -> PageAddress:
-    """HOST:PORT, PORT alone or HOST alone; [..] around an address of IPv6. ConfigError for anything else."""
+    """Interface and port of a text HOST:PORT, PORT or HOST, with [..] around an address of IPv6; ConfigError
+    for any other.
+    """
     allowed = f"HOST:PORT, as 127.0.0.1:{PORT_USUAL}, or a port alone"
     host, colon, port = text.rpartition(":")
     if text.startswith("[") and text.endswith("]"):
@@ -60,7 +62,7 @@ def place_of(text: str, where: str = "--page") -> PageAddress:
 
 
 class Access:
-    """Judges requests.
+    """Decides which requests to the page are allowed.
 
     token : what a viewer must bring, "" = nothing; for this machine alone
     """

@@ -176,7 +176,7 @@ class PageServer(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def has_asked(self, connection: socket.socket) -> None:
-        """The request of a connection is there, and is answered for as long as that takes."""
+        """Note that the request of a connection is there; answering it may take as long as it needs."""
         self._asking.pop(connection, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:

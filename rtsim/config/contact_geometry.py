@@ -27,7 +27,7 @@ def held_by_none(a: Any) -> None:
 
 
 class Geometry(NamedTuple):
-    """One geometry of contacts.
+    """One contact geometry: its surfaces, their checks and sizes.
 
     surfaces : key in the model's file -> its record; that of body A first, then that of body B
     check : (a, b, key) -> ValueError where the surfaces cannot be

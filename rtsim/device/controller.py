@@ -24,7 +24,7 @@ NOBODY_WALKS = Gait()
 
 
 class Seen(NamedTuple):
-    """What a controller sees in a tick.
+    """What a controller sees in a tick: time, angle, speed and phase of the gait.
 
     tick : of the run, -1 = asked before the start; time : of the model [s]
     angle, speed : that the device measures [rad, rad/s]; model_angle, model_speed : of the model
@@ -60,6 +60,6 @@ class Law(Protocol):
 
 
 def law_of(spec: ControllerSpec) -> Law:
-    """The law of a controller, as before the first tick; ConfigError where it cannot be used."""
+    """The law of a controller in its state before the first tick; ConfigError where it cannot be used."""
     law: Law = import_module(f"rtsim.device.controllers.{spec.kind}").make(spec)
     return law

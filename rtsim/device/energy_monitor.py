@@ -6,7 +6,7 @@ import math
 
 
 class EnergyMonitor:
-    """Energy against the power of all forces, and what sources did.
+    """Compares the energy of a model with the work of all its forces and sources.
 
     It is of a simulated limb alone, and by its model's time, not by a clock. Over a tick, in which the model
     goes on by T, its energy E of motion and of gravity changes by the work of what acts on it:

@@ -34,7 +34,7 @@ LOOK_MS = 5
 
 
 class Port(Protocol):
-    """Where outputs go and messages of the device come from; keeps : whether no other may replace it."""
+    """The connection to a device, for outputs and its messages; keeps : whether no other may replace it."""
 
     keeps: bool
 

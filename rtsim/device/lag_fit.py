@@ -32,7 +32,7 @@ PARALLEL = 1e-9
 
 
 class LagFit:
-    """Fit of angles [rad] against a reference and its speed [rad, rad/s].
+    """Fit of measured angles [rad] to a reference and its speed [rad, rad/s].
 
     Attributes
     ----------

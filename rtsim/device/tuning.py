@@ -18,7 +18,7 @@ Values = dict[str, float]
 
 
 class Tuning:
-    """Values on their way to their targets, each on a ramp of its own.
+    """Parameters during a run, each on a ramp to its target value.
 
     A command begins a ramp, from where it is now, of each parameter whose target it changes; all others go on
     as they did.

@@ -19,7 +19,7 @@ NOTHING = 1e-9
 
 
 class Delays:
-    """Ages of commands.
+    """Ages of the commands that a device has received.
 
     one_clock : its sender stamps with this side's clock; otherwise age is counted from the swiftest of late,
         whatever the sender's clock shows
@@ -69,7 +69,8 @@ class Passed:
 
 
 class Watchdog:
-    """Whether torque may act. What fell stays so until a command disarmed it and another one arms.
+    """Whether torque may act. After the safe state it may act only when one command has disarmed the device
+    and another one arms it.
 
     Parameters
     ----------
@@ -103,8 +104,9 @@ class Watchdog:
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
-        """Fall where the command is too old by now; called before new ones are looked at, so that a device
-        that was stopped finds its last command expired. Then the safe state began when it expired.
+        """Enter the safe state where the command is too old by now; called before new ones are looked at, so
+        that a device that was stopped finds its last command expired. Then the safe state began when it
+        expired.
 
         torque : that acts [N m]; angle : of the joint [rad]
         """

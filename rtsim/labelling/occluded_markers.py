@@ -73,8 +73,9 @@ class OccludedMarkers:
         self._since = np.full(n, np.inf)
 
     def begin(self, markers: Array, placed: Array) -> None:
-        """Somebody was found: markers (n_marker, 3) [m], and where their segments have them all, NaN =
-        unknown."""
+        """Begin with a person who was found: markers (n_marker, 3) [m], and where their segments have them
+        all, NaN = unknown.
+        """
         seen = np.isfinite(markers[:, 0])
         complete = np.where(seen[:, None], markers, placed)
         known = np.isfinite(complete[:, 0]) & (seen | ~(self._since < LONGEST_S))
@@ -82,7 +83,7 @@ class OccludedMarkers:
         self._since[known] = 0.0
 
     def take(self, markers: Array, foretold: PredictedMarkers, dt: float) -> None:
-        """Remember a frame (n_marker, 3) [m], dt [s] after the one before, and what was foretold for it."""
+        """Remember a frame (n_marker, 3) [m], dt [s] after the one before, and the predictions for it."""
         seen = np.isfinite(markers[:, 0])
         complete = markers.copy()
         still = ~seen[foretold.markers] & foretold.rigid

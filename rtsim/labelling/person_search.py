@@ -1,4 +1,4 @@
-"""Everybody's markers in a cloud of points: segments one after the other, outwards along the joints.
+"""Search for all markers of a person in a cloud of points: segment after segment, outwards along the joints.
 
 The best ways to see all segments so far are kept side by side (beam search), as a pelvis looks much like
 itself upside down and only the thighs that hang on it tell which it is. How much dearer the best way is
@@ -27,7 +27,9 @@ SEEN_LEAST = 0.4
 
 
 class FoundPerson(NamedTuple):
-    """points : (n_marker,) - the point of each marker, -1 = none; placements : of the segments, None = unseen
+    """The person that was found in a cloud of points.
+
+    points : (n_marker,) - the point of each marker, -1 = none; placements : of the segments, None = unseen
     cost : as of `Hypotheses`
     disputed : (n_marker,) - those that another naming sees elsewhere and is hardly dearer
     """
@@ -77,7 +79,7 @@ def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson |
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """Ways to see the person with one more segment, the k-th: by each way to see that, and without it."""
+    """The hypotheses with one more segment, the k-th: one for each way to find it, and one without it."""
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points
     more.rotations[:, k], more.origins[:, k] = seen.rotations, seen.origins
@@ -93,7 +95,7 @@ def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypothe
 def completed(
     body: MarkedBody, points: Indices, placements: tuple[SegmentPlacement | None, ...], cloud: Array
 ) -> Indices:
-    """The points of the markers, with those that skin has moved farther where nothing else is near."""
+    """The hypothesis with the markers added that skin has moved farther, where nothing else is near."""
     points = points.copy()
     left = np.setdiff1d(np.arange(len(cloud)), points[points >= 0])
     placed = [

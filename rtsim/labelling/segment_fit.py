@@ -24,7 +24,10 @@ JOINT = 0.5
 
 
 class SegmentPlaces(NamedTuple):
-    """rotations, origins : (n_segment, 3, 3) and (n_segment, 3) - where segments are [m]; NaN = not known"""
+    """Poses of all segments of a body.
+
+    rotations, origins : (n_segment, 3, 3) and (n_segment, 3) - where segments are [m]; NaN = not known
+    """
 
     rotations: Array
     origins: Array

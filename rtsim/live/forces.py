@@ -139,7 +139,9 @@ def weighs(run: RunConfig) -> bool:
 
 
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
-    """The samples from start to end [s], and one on either side; ConfigError without any."""
+    """The samples from start to end [s], with one sample before and one after; ConfigError where there are
+    none.
+    """
     first, last = np.searchsorted(forces.times, (start, end))
     rows = slice(max(0, first - 1), last + 1)
     if not len(forces.times[rows]) or start > forces.times[-1] or end < forces.times[0]:
@@ -293,8 +295,8 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """A sentence on bodies in external loads that are not named like feet, where they were made for
-    another model; None without any.
+    """A sentence where external loads name bodies that the model does not have, or that are no feet; None
+    without any.
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads

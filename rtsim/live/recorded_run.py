@@ -27,7 +27,7 @@ OF_PLATES = ("joint_moments", "coordinate_moments", "coordinate_forces", "foot_c
 
 
 class Ready(NamedTuple):
-    """A run that is ready to go.
+    """A run over a recording with its stages, ready to start.
 
     n_frame : of the source; open_source : the input that tells how many frames are done
     stages : warm; notes : that go with the results
@@ -77,7 +77,7 @@ def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Read
 
 
 def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None) -> tuple[str, list[str]]:
-    """With what nothing of the plates can be used, "" for nothing, and sentences on them."""
+    """The fault for which none of the plates can be used, "" without one, and sentences on the plates."""
     if forces is None:
         return "", []
     said, wrong = checked_before(run, trial, forces)

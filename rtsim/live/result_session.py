@@ -15,7 +15,7 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class FrameResult(NamedTuple):
-    """The result of one frame.
+    """The results of all stages for one frame, as published.
 
     told : whether it is to be published; t_solved : when the last stage was done [ns]
     failure : why the run cannot go on; empty where it can

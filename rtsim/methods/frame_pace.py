@@ -26,7 +26,8 @@ def seconds_of(frame: ReceivedFrame) -> float:
 
 
 class FramePace:
-    """Looks at the times of frames, and of frames that come live at the clock.
+    """Checks whether frames come at the rate that their session states, by their times and, live, by the
+    clock.
 
     How fast frames come is told from those that were delayed least: in each window the smallest difference of
     arrival and number over rate. It drifts where the rate is another one; bursts and jitter leave it alone.

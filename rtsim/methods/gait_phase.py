@@ -1,4 +1,4 @@
-"""Phase of the stride while it is walked: heel strikes, the time of a stride, and where in it the legs are.
+"""Phase of the stride of a walking person: heel strikes, duration of a stride, and the phase of each leg.
 
 What comes in is how far each foot is in front of the pelvis, or how far each leg is flexed at the hip:
 numbers that rise in swing and fall in stance. Nothing here looks ahead. docs/gait_phase.md has the rules,

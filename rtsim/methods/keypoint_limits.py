@@ -22,7 +22,7 @@ CHECK = MarkerCheck(
 
 
 def for_keypoints(run: RunConfig) -> RunConfig:
-    """A run with the limits of keypoints in the places of the usual ones; what a config sets stays."""
+    """A run with the limits of keypoints in place of the usual ones; what a config sets stays."""
     usual = RunConfig(name="usual")
     other = {"uncertainty": UNCERTAINTY, "markers": CHECK}
     return msgspec.structs.replace(

@@ -54,7 +54,8 @@ def inclined(axis: Array, turn: Array, spin: Array, forwards: Array) -> Array:
 
 
 class ForwardDistance:
-    """How far somebody has come along the direction that the pelvis faces, whichever that is.
+    """The distance that a person has moved along the direction that the pelvis faces, also where that
+    changes.
 
     far : [m], of a clock that goes on by steps of up to LONGEST_S
     """

@@ -97,7 +97,8 @@ class WalkingAxis:
         self._places, self._is_oblique, self._judged = [], False, False
 
     def look(self, time: float, forwards: Array, place: Array) -> str:
-        """Take in where the pelvis faces and is at a time [s]; a sentence where the walk turns out oblique.
+        """Take in where the pelvis faces and is at a time [s]; return a sentence once where the walk is
+        oblique.
 
         forwards : (3,) - of any length; place : (3,) [m]; NaN = not seen
         """

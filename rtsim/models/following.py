@@ -31,7 +31,7 @@ ANYWHERE = ((1, 2), (3, 3))
 
 
 class TargetedCoordinate(NamedTuple):
-    """A coordinate that is drawn to values over time, or to a single value."""
+    """A coordinate with a weight and a target value, constant or over time."""
 
     name: str
     weight: float
@@ -39,7 +39,7 @@ class TargetedCoordinate(NamedTuple):
     values: Array  # (n,) [rad, m]
 
     def at(self, time: float) -> float:
-        """The value at a time [s]: between two times in proportion, beyond the ends as there."""
+        """The value at a time [s]: linear between two times, constant beyond the ends."""
         return float(np.interp(time, self.times, self.values))
 
 
@@ -106,7 +106,7 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
 def drawn_by(
     task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str, told: dict[str, None]
 ) -> TargetedCoordinate:
-    """The coordinate of a task and where it is drawn to; ConfigError where the model has no such one.
+    """The target values of the coordinate of a task; ConfigError where the model has no such coordinate.
 
     told : gets what there is to say of the file that it comes from, each sentence once
     """
@@ -145,12 +145,12 @@ def with_markers(model: Model, following: TrackingTasks) -> Model:
 
 
 def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
-    """The drawn coordinates that are there with the joints of the model's method."""
+    """The coordinates with targets that exist with the joints of the model's method."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """The roles with the coordinates that are drawn to values, and the ranges of those that are clamped."""
+    """The roles with target values of coordinates, and the ranges of those that are clamped."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
@@ -169,7 +169,7 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Tra
 
 
 def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Coordinates that are clamped to their range; followers are where others put them."""
+    """Coordinates that are clamped to their range; followers of couplers excepted."""
     followers = {coupler.coordinate for coupler in spec.couplers}
     return tuple(
         c.name for body in spec.bodies for c in body.coordinates if c.clamped and c.name not in followers
@@ -177,7 +177,7 @@ def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def passed_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Clamped coordinates that are followed beyond their range all the same.
+    """Clamped coordinates that may nevertheless leave their range.
 
     Those of a joint at ground by which a body can be anywhere, in a plane or in space: where in a laboratory
     a person stands, and which way he faces, is no property of a joint, so that no wall can be meant.
@@ -192,6 +192,6 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def with_none_drawn(roles: Roles) -> Roles:
-    """The roles with tables of coordinates that are drawn or clamped, both empty."""
+    """The roles with tables of coordinates that have targets or are clamped, both empty."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

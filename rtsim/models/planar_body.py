@@ -176,7 +176,9 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """A simulation: at first as a statue on its soles, then with all generators at rest, so that it sinks."""
+    """Settings of a simulation: first rigid on its soles, then with all generators at rest, so that the body
+    sinks.
+    """
     names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]
     hold = [name for name in names if name != FREE]
     return {"duration_s": 0.5, "equilibrium": "loaded", "hold": hold, "plot": SHOWN}
@@ -222,7 +224,9 @@ def limb(
 
 
 def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> dict[str, MassShare]:
-    """Pelvis, middle and upper trunk between two heights above the hips [mm]: de Leva's slices, cut anew."""
+    """Pelvis, middle and upper trunk between two heights above the hips [mm], from de Leva's segments with
+    other boundaries.
+    """
     borders = (-math.inf, *cuts, math.inf)
     pieces: dict[str, list[MassShare]] = {name: [] for name in TRUNK}
     bottom = 0.0
@@ -240,7 +244,7 @@ def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> 
 
 
 def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> MassShare:
-    """The part of a slice of this height [mm] between two fractions of its length from its top.
+    """The part of a segment of this height [mm] between two fractions of its length from its top.
 
     Density 1 + b (2 s - 1) with b = 6 (c - 1/2) has its centre at c; its variance is 1/12 - b^2/36.
     """

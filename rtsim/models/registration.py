@@ -156,7 +156,7 @@ def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Arr
 
 
 def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) -> ModelSpec:
-    """The model with what is between a body and its parent laid elsewhere on the body."""
+    """The model with the elements between a body and its parent moved on the body."""
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Who is followed, with one face: a person, or a model that brings its own markers."""
+"""The person, or the model with its own markers, that a run follows, behind one interface."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def tracked_model(model: Model) -> TrackedModel:
 
 
 def tracked_of(model: Model, subject: Subject | None) -> TrackedModel:
-    """Who is followed with a model: the subject, where there is one, or the model itself."""
+    """The person or model that is followed: the subject, where there is one, or the model itself."""
     return tracked_person(subject) if subject is not None else tracked_model(model)

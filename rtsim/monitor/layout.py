@@ -93,7 +93,7 @@ class ImageField(NamedTuple):
 
 
 class WindowLayout(NamedTuple):
-    """Everything the window builds from one descriptor.
+    """Panels, curves and figure of the window, made from one descriptor.
 
     rate : nominal rate [Hz], NaN when the stream is irregular;
     parts : field of the figure -> shape of what is kept of it;  labels : names of their entries;

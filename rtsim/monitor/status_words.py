@@ -49,7 +49,7 @@ CHIPS = {
 
 
 class StatusWords(NamedTuple):
-    """A figure as text, and the name of the Theme colour it deserves, "" = the usual one."""
+    """The text of a status value, and the name of the Theme colour that it deserves, "" = the usual one."""
 
     text: str
     mood: str = ""

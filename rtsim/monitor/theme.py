@@ -41,7 +41,7 @@ class Theme:
         return max(1, round(self.scale * size))
 
     def curve(self, index: int) -> str:
-        """Colour of the curve with this index; they repeat when there are many."""
+        """Colour of the curve with this index; colours repeat when there are many curves."""
         return self.curves[index % len(self.curves)]
 
 

@@ -24,7 +24,7 @@ class ReproducedItem(NamedTuple):
 
 
 def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
-    """Sentences below a table and at the foot of a figure: whose data it shows, then the item's own."""
+    """Sentences below a table and at the foot of a figure: on whose data it is, then the item's own."""
     data, is_of_paper = data_of(item, result)
     return [*([] if is_of_paper else [OTHER_DATA.format(data)]), *result.notes]
 

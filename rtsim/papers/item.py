@@ -16,7 +16,7 @@ Kind = Literal["figure", "table"]
 
 
 class Publication(NamedTuple):
-    """A paper.
+    """A paper: authors, title and reference.
 
     number : by which the command line knows it, and the name of its folder ends
     cited : authors, year, journal, pages
@@ -44,7 +44,7 @@ class StatedBound(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """One number beside that of the paper.
+    """One computed number beside that of the paper, with its bound.
 
     paper : the printed number, or words where it is none, as "about 16"; None = the paper gives none
     ours : the computed number; NaN = it could not be computed, which misses every bound

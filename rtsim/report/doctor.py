@@ -30,7 +30,7 @@ HARMLESS = ("The stream ended", "A new session", "Connected to")
 
 
 class DoctorFinding(NamedTuple):
-    """One finding of the doctor.
+    """One finding of `rtsim doctor`.
 
     lacks : whether something is not there that some commands alone need
     """

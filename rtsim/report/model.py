@@ -42,7 +42,9 @@ def understood(spec: ModelSpec) -> list[str]:
 
 
 def feet_told(spec: ModelSpec) -> list[str]:
-    """Which feet force plates would be assigned to, of a model that can bring its own markers."""
+    """A sentence on which feet force plates would be assigned to, of a model that can bring its own
+    markers.
+    """
     if spec.of_subject or not spec.markers:
         return []
     model = build(spec)

@@ -39,7 +39,7 @@ def in_full(method: str | None, chosen: Sequence[str]) -> str:
 
 
 def pace(factor: float) -> str:
-    """How fast something was computed that lasted `factor` times as long, faster or slower."""
+    """In words how fast something was computed relative to real time, by the factor."""
     return f"{factor:.3g} times as fast as real time"
 
 

@@ -1,4 +1,6 @@
-"""A start that meets what a simulation holds: coordinates, then speeds, by the shortest way in the masses."""
+"""A start that satisfies the constraints of a simulation: coordinates, then speeds, changed as little as
+possible in the metric of the masses.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ class StartShift(NamedTuple):
 
 
 def meet_places(simulator: ModelState) -> StartShift | None:
-    """Move simulator.q onto what is held; coordinates that `hold` names stay. None where nothing is held.
+    """Move simulator.q onto the constraints; coordinates that `hold` names stay. None where there are no
+    constraints.
 
     ModelError where it cannot be met from there.
     """

@@ -139,7 +139,7 @@ def check_spec(
 
 
 def check_holds(spec: ModelSpec, note: Note) -> None:
-    """ConfigError where something cannot be held exactly in a simulation; notes on what does nothing."""
+    """ConfigError for impossible exact constraints of a simulation; notes on settings without effect."""
     how = next(iter(spec.methods.values()))
     for name in spec.held:
         for kind, acting in (
@@ -178,8 +178,8 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
 
 
 def check_settings(spec: ModelSpec, model: Model) -> None:
-    """ConfigError where the model's method replaces a joint that [simulation] names a coordinate of, or a
-    coupler gives the coordinate.
+    """ConfigError where [simulation] names a coordinate whose joint the model's method replaces, or that a
+    coupler determines.
     """
     given = [coupler.coordinate for coupler in spec.couplers]
     for key in ("hold", "speeds"):

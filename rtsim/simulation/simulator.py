@@ -45,7 +45,7 @@ class Simulator(ModelState):
 
     @property
     def widest(self) -> str:
-        """Name of what is held, where the gap was the largest when it was last looked at."""
+        """Name of the constraint that had the largest gap when the constraints were last checked."""
         holds, own = self.simulation.holds, self.work.holds
         if holds is None or own is None:
             return ""

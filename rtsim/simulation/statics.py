@@ -61,7 +61,7 @@ def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> 
 
 
 def acting(simulator: ModelState) -> Array:
-    """(n_v,) - the sizes of all forces on each dof [N, N m]: of each the most that it could do there.
+    """(n_v,) - sum of the largest possible effects of all forces on each dof [N, N m].
 
     A force at a point counts with its size times the speed of the point where the dof moves at unit speed.
     """

@@ -44,7 +44,7 @@ def shard_of(n_case: int, k: int, n: int) -> range:
 
 
 class StudyDrive:
-    """A shard of a study, on its way.
+    """Solves the cases of a shard of a study that are left.
 
     Parameters
     ----------

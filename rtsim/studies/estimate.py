@@ -12,8 +12,9 @@ from rtsim.studies.solving import SolvedCase, StudyOrder, solve_cases
 
 
 class StudyCost(NamedTuple):
-    """Cases in all, those of the shard, those of them that are left; seconds of one, and of those on so many
-    workers, the first start of kernels aside."""
+    """Numbers of cases: all, those of the shard, those left; and the time of one case and of those left on so
+    many workers [s], without the first start of kernels.
+    """
 
     n_case: int
     n_shard: int

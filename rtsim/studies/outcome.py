@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class CaseOutcome(Protocol):
-    """What a case came to; n_frame, n_unusable : rows of the results, and those that nobody may use."""
+    """Outcome of a case; n_frame, n_unusable : rows of the results, and those that must not be used."""
 
     n_frame: int
     n_unusable: int
@@ -75,7 +75,7 @@ class ResultColumns:
 
 
 class FigureColumns:
-    """The figures that a fit tells as JSON, each a column of one row: fits.0.rms."""
+    """The numbers that a fit prints as JSON, each a column of one row: fits.0.rms."""
 
     n_frame, n_unusable = 1, 0
 
@@ -83,7 +83,7 @@ class FigureColumns:
         self._told = told
 
     def column(self, name: str) -> Column:
-        """The figure at a dotted path; MissingColumnError where there is none or it is no number."""
+        """The number at a dotted path; MissingColumnError where there is none or it is no number."""
         at = self._told
         for word in name.split("."):
             inside: dict[str, Any] = {}

@@ -23,7 +23,7 @@ MOST_BYTES = 4_000_000
 
 
 class StudyPlan(NamedTuple):
-    """A study that can be solved.
+    """A study with its cases, ready to be solved.
 
     text, folder : of its file; task : what is solved; keys : (n_parameter,) of what each parameter sets
     cases : (n_case,) values of the parameters; digest : hash of cases, bases and files

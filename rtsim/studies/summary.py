@@ -25,7 +25,7 @@ QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 
 
 class TornadoBar(NamedTuple):
-    """What a result does along one parameter.
+    """The change of a result along one parameter, as a bar.
 
     start, stop : ends of the bar; marks : ends of its interval, () without one; words : beside its ends
     """
@@ -190,7 +190,7 @@ def morris_told(
 
 
 def left_out(n: int, n_left_out: int, what: str) -> list[str]:
-    """A line on what was not used, where anything was not."""
+    """A line on cases that were not used; empty where all were."""
     return [f"  of {n} {what}; {n_left_out} have cases without a result"] if n_left_out else []
 
 

@@ -11,7 +11,7 @@ from rtsim.studies.outcome import CaseOutcome
 
 
 class StudyTask(Protocol):
-    """What is solved in each case.
+    """What a study solves in each case: a run, a simulation or a fit.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ def slopes(points: Array, lengths: Array) -> Array:
 
 
 class GaussianProcess(NamedTuple):
-    """A fitted process.
+    """A Gaussian process that was fitted to the costs of trials.
 
     points : (m, n); lengths : (n,); noise : variance, of standardised costs; factor : (m, m), lower, of their
     covariance; weights : (m,); mean, scale : of the costs

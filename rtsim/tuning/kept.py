@@ -58,5 +58,5 @@ def read_kept(path: Path) -> KeptTuning:
 
 
 def write_kept(path: Path, kept: KeptTuning) -> None:
-    """Keep it; the file is whole at any time."""
+    """Write the tuning to its file, whole or not at all."""
     write_text(path, msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")

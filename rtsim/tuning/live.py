@@ -48,7 +48,7 @@ class LiveError(ModelError):
 
 
 class LiveRuns:
-    """Tunes a running model.
+    """Measures the cost of settings in a running model.
 
     Parameters
     ----------
@@ -86,7 +86,9 @@ class LiveRuns:
             yield self.cost(setting)
 
     def cost(self, setting: Setting | None) -> RunCost:
-        """The cost of a setting, or of zero torque (None), after a pause disarmed and arming again."""
+        """The cost of a setting, or of zero torque (None), after a pause in which the device is disarmed and
+        armed again.
+        """
         if setting is None:
             self._ask("disarm")
             found = self._measured("disarmed", {})

@@ -131,7 +131,7 @@ class Measuring:
         self.cost = self._runs.collector(session)
 
     def send(self, message: AnyMessage) -> None:
-        """Take a frame."""
+        """Add a frame of results to the cost of the run."""
         if not isinstance(message, Result) or self.loop is None or self.cost is None:
             return
         self.cost.add(message.time, message.data)

@@ -47,7 +47,7 @@ ROOT2 = math.sqrt(2.0)
 
 
 class Worth(NamedTuple):
-    """Worth of settings by the comparisons so far.
+    """The worth of settings, estimated from the comparisons so far.
 
     points : (m, n); lengths : (n,); rows : (n_pair, m) - D; weights : (n_pair,) - K D' weights is the worth
     root : (n_pair,) - of the sites' precisions; factor : (n_pair, n_pair), lower, of I + root C root

@@ -56,7 +56,8 @@ class Trials:
 
 
 def highest(promise: Callable[[Array], Array], tried: Array, rng: np.random.Generator) -> Array:
-    """(n,) - the point of the cube where a promise is highest: among many, then around the best of them.
+    """(n,) - the point of the cube where a promise is highest: the best of many points, improved by a search
+    nearby.
 
     promise : (m, n) -> (m,); tried : (m, n) - points that are looked at, too; rng : of the others
     """

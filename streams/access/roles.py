@@ -56,7 +56,7 @@ class RoleKeys(Closing):
         return ["--client-key", str(self._secret), "--server-key", str(self._server_key)]
 
     def close(self) -> None:
-        """Remove the pair."""
+        """Remove the temporary key pair."""
         self._folder.cleanup()
 
     def _for(self, roles: Collection[str]) -> Security:

@@ -61,7 +61,7 @@ class ClockMap:
         return False if self._paired else self._take(stamp_ns, local_ns)
 
     def pair(self, stamp_ns: int, local_ns: int) -> bool:
-        """Take in both clocks at one moment; from then on nothing else counts."""
+        """Learn from both clocks at one moment; from then on only such pairs of times count."""
         if not self._paired:
             self._forget()
             self._paired = True

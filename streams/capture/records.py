@@ -90,7 +90,7 @@ class ForceSamples(NamedTuple):
 
 
 class CaptureFrame(NamedTuple):
-    """One frame.
+    """One frame of a capture system, as the relay takes it.
 
     positions : (n_marker, 3) - float64, in the description's unit and axes, an array of its own; NaN =
     occluded arrived_ns : when its last byte was read, by streams.clock.now_ns

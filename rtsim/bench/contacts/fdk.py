@@ -55,7 +55,7 @@ class TaskMarkers(NamedTuple):
 
 
 def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of all tasks, with triangles and without; folder : of real cartilage, if there."""
+    """Measured numbers of all tasks, with triangles and without; folder : of real cartilage, if there."""
     motions = {task: filtered(task, seconds) for task in TASKS}
     smooth = load_model(MODEL)
     with TemporaryDirectory() as made:
@@ -68,7 +68,7 @@ def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Time the balance of one geometry of the mandible in all tasks; return its figures."""
+    """Time the balance of one geometry of the mandible in all tasks; return the measured numbers."""
     say(f"fdk: compiling {prefix or 'triangles'}")
     jaw = mandible(spec, tolerance_N=0.1)
     pressed = jaw.model.forces.contacts.meshes is not None
@@ -92,7 +92,9 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) ->
 
 
 def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
-    """Return the figures of all tasks: time and Newton steps of a frame, and the frames without a balance."""
+    """Return the measured numbers of all tasks: time and Newton steps of a frame, and the frames without a
+    balance.
+    """
     every = [ms for timing in by_task.values() for ms in timing.ms]
     busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
     steps = [n for timing in by_task.values() for n in timing.steps]
@@ -111,8 +113,8 @@ def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
 
 
 def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Figures on real cartilage: time, steps, frames without balance; both Jacobians where no triangle
-    changes.
+    """Measured numbers on real cartilage: time, steps, frames without balance; both Jacobians where no
+    triangle changes.
     """
     say("fdk: cartilage")
     jaw = mandible(spec, tolerance_N=0.1)

@@ -83,7 +83,7 @@ def repeat_derivatives(model, motion, work, with_parameters, n):
 
 
 def run() -> list[BenchFigure]:
-    """Return all figures of this bench."""
+    """Return all measured numbers of this bench."""
     step = rolled_step()
     say("foot: contacts")
     figures = contact_figures(step)
@@ -163,7 +163,7 @@ def spline(knots: Array, start: float, step: float) -> Correction:
 
 
 def contact_figures(step: RecordedStep) -> list[BenchFigure]:
-    """Figures of one contact of three, all pressed as in the middle of the step."""
+    """Return the measured times of one contact of three, all pressed as in the middle of the step."""
     model, n = step.contacts, len(step.contacts.contacts.pair)
     frames = new_corrected_work(model, 1)
     figures: list[BenchFigure] = []

@@ -64,7 +64,7 @@ class BestFit(NamedTuple):
 
 
 def run(data: Path | None = None) -> list[BenchFigure]:
-    """Figures of synthetic steps; data : folder with gait_bmc, whose steps are fitted as well."""
+    """Measured numbers of synthetic steps; data : folder with gait_bmc, whose steps are fitted as well."""
     truth = true_parameters(0)
     step, other = known_step(truth, 1), known_step(truth, 2, seconds=0.65)
     figures = []
@@ -137,7 +137,7 @@ def real_figures(data: Path) -> list[BenchFigure]:
 
 
 def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
-    """Figures of steps that are fitted together, and of others that are compared with the fit."""
+    """Measured numbers of steps that are fitted together, and of others that are compared with the fit."""
     toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
     steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
     weights, around = Weights(pressure=0.0), guess(steps[0].frame)
@@ -154,7 +154,7 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
 
 
 def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
-    """Return two figures: the errors of the normal force and of the centre of pressure."""
+    """Return two numbers: the errors of the normal force and of the centre of pressure."""
     return [
         BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
         BenchFigure(f"{key}.cop", errors.cop, "1", most[1], "lower"),

@@ -69,13 +69,13 @@ def results(
 
 
 def condyles(task: str, times: Array) -> Array:
-    """(n, 2, 3) - where the left and the right condyle were made to be in the skull [m]."""
+    """(n, 2, 3) - true places of the left and the right condyle in the skull, as the motion was made [m]."""
     R, x = jaw_in_skull(task, times)
     return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
 
 
 def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
-    """Figures of the places of the condyles in the skull, compared with the truth."""
+    """Compare the condyles' places in the skull, by each model, with the truth."""
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
     for name, own in by_model.items():
@@ -91,8 +91,8 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 
 def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
-    """Figures of the forces of points on planes, compared with those of force-dependent kinematics; a
-    magnitude below 0 means smaller.
+    """Measured numbers of the forces of points on planes, compared with those of force-dependent kinematics;
+    a magnitude below 0 means smaller.
     """
     found = []
     fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
@@ -122,7 +122,7 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
-    """Figures of the 15 runs of the paper's parameter study: standard deviation over runs and over
+    """Measured numbers of the 15 runs of the paper's parameter study: standard deviation over runs and over
     cycles; means over the cycle [mm], [N].
     """
     runs = [
@@ -206,7 +206,7 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
-    """Return the figures of one line of a table: RMSD, squared correlation, magnitude and phase."""
+    """Return the measured numbers of one line of a table: RMSD, squared correlation, magnitude and phase."""
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
         BenchFigure(f"{name}.r2", mean.r2, "1"),

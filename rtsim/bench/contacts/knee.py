@@ -64,7 +64,7 @@ PULSES = [
 
 
 def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[BenchFigure]:
-    """Figures of the default run, of other methods and steps, and of the five pulses."""
+    """Measured numbers of the default run, of other methods and steps, and of the five pulses."""
     spec = load_model("knee")
     say("knee: reference")
     found = by_scipy(Simulator(build(spec), spec.simulation))

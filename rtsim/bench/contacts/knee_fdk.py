@@ -50,7 +50,7 @@ class TimedBalances(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of the walker and of the recordings below a folder that are there."""
+    """Return the measured numbers of the walker, and of the recordings below a folder that are there."""
     usual = load_run(find_config(CONFIG, "runs"))
     found = figures_of("walker", usual, None)
     for name, published in PUBLISHED.items():
@@ -69,7 +69,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchFigure]:
-    """Return the figures of one recording, or of the walker."""
+    """Return the measured numbers of one recording, or of the walker."""
     say(f"knee-fdk: {name}")
     timed = balanced(of)
     pressed = np.linalg.norm(timed.results.fields["joint_point_forces"], axis=2).sum(axis=1)

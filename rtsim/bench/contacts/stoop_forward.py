@@ -190,7 +190,7 @@ def held_sole(free: FollowedModel, frames: slice, side: str) -> list[dict[str, A
 
 
 def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str, Any]:
-    """The point of a hand that moves least on the box while it is lifted, held to where it is there."""
+    """The constraint that keeps the point of a hand that moves least on the box while it is lifted."""
     hand = f"hand_{side}"
     b = free.model.names.bodies.index(hand)
     turned, wrist = free.rotation[LIFTING, b, :2, :2], free.position[LIFTING, b, :2] - box[LIFTING, :2]

@@ -40,7 +40,7 @@ WRISTS = "wrist"
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of stoop2; ConfigError where the recording is not there, or a command fails."""
+    """Measured numbers of stoop2; ConfigError where the recording is not there, or a command fails."""
     folder = folder or FOLDER
     if not markers_of(folder, TRIAL).is_file():
         raise ConfigError(
@@ -112,7 +112,7 @@ def l5s1(folder: Path, results: Results) -> list[BenchFigure]:
 
 
 def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(n,) - activation that the right hip's extensor needs, and the hip's flexion [rad]."""
+    """(n,), (n,) - activation that the extensor of the right hip needs [1], and flexion of the hip [rad]."""
     labels = {field.name: field.labels for field in results.session.fields}
     column = labels["generator_activations"].index("hip_flexion_r_extensor")
     hip = labels["coordinates"].index("hip_flexion_r")
@@ -120,7 +120,8 @@ def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[BenchFigure]:
-    """What the right hip's extensor needs before a fit (paper: at most 0.871, below 0 from 81.4 degrees on).
+    """The activations that the right hip's extensor needs before a fit (paper: at most 0.871, below 0 from
+    81.4 degrees on).
 
     activation : (n,) - NaN where it is not known; flexion : (n,) - of the hip [rad]
     """

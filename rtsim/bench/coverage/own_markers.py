@@ -44,7 +44,7 @@ SHARES = ((0.8, 0.5), (0.5, 0.3))
 
 
 def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the figures of this many random motions of a model's file."""
+    """Return the measured numbers of this many random motions of a model's file."""
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()

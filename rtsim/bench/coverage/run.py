@@ -60,7 +60,7 @@ def new_tally(n: int) -> CoverageCount:
 
 
 def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the figures of this many random walkers."""
+    """Return the measured numbers of this many random walkers."""
     tallies, names = count(n_walker, seed)
     return figures_of(tallies, names)
 
@@ -152,7 +152,7 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount
 
 
 def figures_of(tallies: dict[str, CoverageCount], names: list[str]) -> list[BenchFigure]:
-    """Figures of each method and case: how far the worst output is off the aim, then all outputs.
+    """Measured numbers of each method and case: how far the worst output is off the aim, then all outputs.
 
     ratio.CASE.OUTPUT is the root of the mean squared error over that of the mean squared deviation.
     """

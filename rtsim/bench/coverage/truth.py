@@ -17,7 +17,7 @@ N_ROUND = 6
 
 
 class Truth(NamedTuple):
-    """The true values of every frame.
+    """The true values of every frame of a random walker.
 
     numbers : (n_frame, n_output) - as bench/coverage/numbers has them, angles first [rad, m, 1; rad/s, ...]
     markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - of their bodies
@@ -29,7 +29,7 @@ class Truth(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Results of a method for every frame; NaN where a frame was not solved.
+    """Results and standard deviations of a method for every frame; NaN where a frame was not solved.
 
     numbers, deviations : (n_frame, n_output), as in Truth, the first n_angle of them angles
     uncertain : (n_frame,) - whether an angle is

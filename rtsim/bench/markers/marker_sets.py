@@ -66,7 +66,9 @@ class SolvedSet(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of the recordings below a folder; what is not there is told, ConfigError where none is."""
+    """Measured numbers of the recordings below a folder; what is not there is told, ConfigError
+    where none is.
+    """
     folder = folder or FOLDER
     there = {name: static for name, static in RECORDINGS.items() if (folder / name).is_file()}
     if not there:

@@ -37,7 +37,7 @@ RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11
 
 
 def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[BenchFigure]:
-    """Figures of the three methods on the synthetic walker, or on a trial and its subject.
+    """Measured numbers of the three methods on the synthetic walker, or on a trial and its subject.
 
     Whole frames run with the settings that a live run has unless its config says otherwise.
     """
@@ -124,7 +124,7 @@ def timed_deviations(
 def figures_of(
     method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
 ) -> list[BenchFigure]:
-    """Return the figures of one method for the kernel alone."""
+    """Return the measured numbers of one method for the kernel alone: times, iterations, residuals."""
     us = 1e-3 * np.array(durations)
     return [
         *time_figures("", method, us),
@@ -135,8 +135,8 @@ def figures_of(
 
 
 def live_figures(method: str, rows: LiveRows) -> list[BenchFigure]:
-    """Return the figures of one method in whole frames, from the bytes of a marker message to the bytes of a
-    result.
+    """Return the measured numbers of one method in whole frames, from the bytes of a marker message to the
+    bytes of a result.
     """
     return [
         *time_figures("live_", method, rows.stages.sum(axis=1)),

@@ -59,7 +59,7 @@ class SolvedTrial(NamedTuple):
 
 
 def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFigure]:
-    """Figures of every trial, or of the synthetic walker."""
+    """Return the measured numbers of every trial, or of the synthetic walker."""
     figures = []
     for name, moving, still in trials(paths, method):
         figures.append(BenchFigure(f"rate.{name}", moving.rate, "Hz"))

@@ -60,7 +60,8 @@ was weighed on the plates of static1."""
 
 
 def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> list[BenchFigure]:
-    """Figures of the recordings below a folder whose names match a pattern; what is not there is told.
+    """Measured numbers of the recordings below a folder whose names match a pattern; what is not there is
+    told.
 
     ConfigError where none of them is there.
 
@@ -104,14 +105,14 @@ def arguments_of(folder: Path, recording: Recording) -> list[str]:
 
 
 def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """Kinetic figures of a recording as fast as it goes; None where the command fails."""
+    """Kinetic numbers of a recording as fast as it goes; None where the command fails."""
     done = called("analyse", source, *arguments, "--json")
     figures: dict[str, Any] | None = json.loads(done)["kinetics"] if done else None
     return figures
 
 
 def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """The figures of results that were published over sockets, at the recorded pace."""
+    """Return the measured numbers of results that were published over sockets, at the recorded pace."""
     with TemporaryDirectory() as folder:
         record = Path(folder) / "live.mcap"
         anywhere = ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]
@@ -130,7 +131,7 @@ def called(*arguments: str) -> str:
 
 
 def figures_of(name: str, found: dict[str, Any]) -> list[BenchFigure]:
-    """Figures of one recording with their requirements; figures that it cannot show are left out."""
+    """Measured numbers of one recording with their requirements; figures that it cannot show are left out."""
     figures = []
     if found["under"] is not None:
         figures.append(BenchFigure(f"under.{name}", found["under"], "1", UNDER, "higher"))

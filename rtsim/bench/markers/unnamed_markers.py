@@ -64,7 +64,7 @@ class NamingCounts(NamedTuple):
 
 
 def run(folder: Path, only: str = "*") -> list[BenchFigure]:
-    """Figures of the walker and of the recordings with a static trial below a folder.
+    """Measured numbers of the walker and of the recordings with a static trial below a folder.
 
     ConfigError where none has one.
     """
@@ -94,7 +94,7 @@ def name_of(source: str, folder: Path) -> str:
 
 
 def figures_of(counts: NamingCounts, name: str) -> list[BenchFigure]:
-    """The figures of one recording."""
+    """Return the measured numbers of one recording."""
     right = 100.0 * counts.n_right / counts.n_frame
     return [
         BenchFigure(f"named_percent.{name}", right, "%", NAMED_PERCENT, "higher"),

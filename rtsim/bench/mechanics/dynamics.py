@@ -87,7 +87,7 @@ OURS = {"rnea": repeat_rnea, "aba": repeat_aba, "crba": repeat_crba, "jacobians"
 
 
 def run(n_batch: int = 400, n_repeat: int = 500) -> list[BenchFigure]:
-    """Figures of n_batch batches of n_repeat calls of each; those of two systems take turns."""
+    """Measured numbers of n_batch batches of n_repeat calls of each; those of two systems take turns."""
     system = humanoid()
     states, work = states_of(system), new_dynamics_work(system.tree)
     peer = peer_batches(system, states)

@@ -100,7 +100,7 @@ of the fast row do not, but cost less.
 def run(
     laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0
 ) -> list[BenchFigure]:
-    """Figures of all rows; n_run : timed runs of each, 0 = as many as give a steady figure."""
+    """Measured numbers of all rows; n_run : timed runs of each, 0 = as many as give a steady figure."""
     figures = []
     cases = [(experiment, law) for experiment in experiments for law in laws]
     n_part = sum(1 + len(FIXED[experiment]) + len(SPLIT[experiment, law]) for experiment, law in cases)
@@ -115,7 +115,9 @@ def run(
 
 
 def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> list[BenchFigure]:
-    """Return the error of the reference solution, and the figures of all rows of one friction law."""
+    """Return the error of the reference solution, and error, speed and cost of every way of stepping with one
+    friction law.
+    """
     course.begin(f"{experiment}, {law}: SciPy's solution")
     spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
     solution, check = reference(experiment, law, TIGHT), reference(experiment, law, CHECK)
@@ -192,7 +194,9 @@ def whole_steps(experiment: str, simulator: Simulator) -> int:
 
 
 def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
-    """Largest difference from the reference over the ends of all steps [m/s]; infinite where a step fails."""
+    """Largest difference of velocities from the reference at the ends of all steps [m/s]; infinite where a
+    step fails.
+    """
     n_step = whole_steps(experiment, simulator)
     trace = simulator.trace(n_step + 1)
     simulator.run(n_step, 1, trace, last=True)

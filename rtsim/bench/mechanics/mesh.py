@@ -98,7 +98,9 @@ class CallTimes(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of spheres, cartilage and errors; folder : with the surfaces of a knee, else generated ones."""
+    """Measured numbers of spheres, cartilage and errors; folder : with the surfaces of a knee, else generated
+    ones.
+    """
     gc.collect()
     gc.disable()
     try:
@@ -186,7 +188,7 @@ def error_figures() -> list[BenchFigure]:
 
 
 def time_figures(name: str, found: CallTimes) -> Iterator[BenchFigure]:
-    """Return the times for one pair of surfaces as figures."""
+    """Return the times for one pair of surfaces."""
     for what, us in found._asdict().items():
         yield BenchFigure(f"us.{name}.{what}", us, "us")
 

@@ -49,7 +49,7 @@ class MeshRun(NamedTuple):
 
 
 def ball_figures() -> list[BenchFigure]:
-    """mesh_ball beside the sphere on a plane, and against itself at half the step."""
+    """Compare mesh_ball with the sphere on a plane, and with itself at half the step."""
     say("mesh: mesh_ball")
     spec = load_model("mesh_ball")
     contact = load_model("impact").contacts[0]  # a sphere on a plane
@@ -83,7 +83,9 @@ def ball_figures() -> list[BenchFigure]:
 
 
 def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
-    """mesh_knee in times real time; and with a real tibia and femur, where they are there."""
+    """How many times faster than real time mesh_knee is simulated, and a knee with real surfaces where they
+    are there.
+    """
     say("mesh: mesh_knee")
     spec = load_model("mesh_knee")
     found = [run(spec) for _ in range(3)]
@@ -112,7 +114,9 @@ def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
 
 
 def with_cartilage(spec: ModelSpec, tibia: Path, femur: Path) -> ModelSpec:
-    """The knee on a femur's bone, 2 mm larger, and a tibia's cartilage; ligaments stay as they are."""
+    """The knee with the bone of a femur, 2 mm larger, and the cartilage of a tibia; ligaments stay
+    as they are.
+    """
     shared: dict[str, Any] = {"turned_deg": ACROSS, "unit": "m"}
     contact = spec.contacts[0]
     above, below = contact.keys

@@ -30,7 +30,7 @@ def all_pairs(leverage, poses, method, work, arms):
 
 
 def run(model: str | None = None, n_lap: int = N_LAP) -> list[BenchFigure]:
-    """Figures for the built-in skeleton of 54 muscles and 23 coordinates, or for a model's file."""
+    """Measured numbers for the built-in skeleton of 54 muscles and 23 coordinates, or for a model's file."""
     spec = load_model(model) if model else muscled_skeleton()
     built = build(spec)
     arms = MomentArms(built, roles_of(spec))

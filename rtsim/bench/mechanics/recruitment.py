@@ -49,7 +49,7 @@ class RecruitmentFigures(NamedTuple):
 
 
 def run(n_call: int = N_CALL) -> list[BenchFigure]:
-    """Return the figures of all problem sizes and criteria."""
+    """Return the measured numbers of all problem sizes and criteria."""
     figures = []
     gc.collect()
     gc.disable()

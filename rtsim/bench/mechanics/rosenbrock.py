@@ -71,7 +71,8 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
 
 
 def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[BenchFigure]:
-    """Figures of all methods on both problems, of the linear algebra, and of whole steps of two chains.
+    """Measured numbers of all methods on both problems, of the linear algebra, and of whole steps of two
+    chains.
 
     n_batch, n_repeat : timed batches, and steps in each; muscled : of the finger as well
     """

@@ -72,7 +72,7 @@ EASY = ExtensorCase(
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the figures of torques and of fits."""
+    """Return the measured numbers of torques and of fits of torque generators."""
     folder = folder or FOLDER
     recorded = (folder / TRIAL).is_file()
     placed = generators_of(RECORDED if recorded else MADE_UP)
@@ -120,8 +120,8 @@ def cases_beside(folder: Path) -> Path:
 
 
 def cases(folder: Path) -> list[BenchFigure]:
-    """Figures of the authors' own cases: the best minimum, and off that of their start; none of what is
-    not there, which is reported.
+    """Measured numbers of the authors' own cases: the best minimum, and off that of their start; none of what
+    is not there, which is reported.
     """
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):

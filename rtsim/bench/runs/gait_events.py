@@ -32,7 +32,7 @@ STEPS_DOWN = {
 
 
 def run(folder: Path) -> list[BenchFigure]:
-    """Figures of the walks below a folder; ConfigError where none is there."""
+    """Compare gait events of the walks below a folder; ConfigError where none is there."""
     walks = {n: r for n, r in RECORDINGS.items() if not any(fnmatch(n, still) for still in STILL)}
     there = {n: r for n, r in {**walks, **STEPS_DOWN}.items() if (folder / r.source).is_file()}
     if not there:
@@ -72,7 +72,7 @@ def analysed(folder: Path, recording: Recording) -> Results | None:
 
 
 def compared(name: str, results: Results, off: dict[str, list[float]]) -> list[BenchFigure]:
-    """Figures of one recording; off : gets markers less plates of each kind [ms]."""
+    """Compare the gait events of one recording; off : gets markers less plates of each kind [ms]."""
     plates, markers = by_plates(results), by_markers(results)
     figures = []
     for kind, found in off.items():

@@ -214,7 +214,7 @@ def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tu
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Figures of all synthetic walks, and of the recordings below a folder."""
+    """Return the measured numbers of all synthetic walks, and of the recordings below a folder."""
     figures = []
     for name, (make, shift) in WALKS.items():
         walk = make()
@@ -246,8 +246,8 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]:
-    """Return the figures of a recording: the error of the phase between heel strikes on plates, that at the
-    strikes, and the share of the frames for which a phase was reported.
+    """Return the measured numbers of a recording: the error of the phase between heel strikes on plates, that
+    at the strikes, and the share of the frames for which a phase was reported.
     """
     course, strikes = solved(folder, recording)
     between, at, n_frame = [], [], 0

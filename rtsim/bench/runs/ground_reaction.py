@@ -19,7 +19,7 @@ SHOWN = ("opencap.STS1",)
 
 
 def run(folder: Path) -> list[BenchFigure]:
-    """Figures of the recordings below a folder; ConfigError where none of them is there."""
+    """Measured numbers of the recordings below a folder; ConfigError where none of them is there."""
     there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
     if not there:
         raise ConfigError(

@@ -66,7 +66,9 @@ class BlockSums:
 def run(
     seconds: float = 60.0, config: str = "ankle", rate: float = 1000.0, urgently: bool = False
 ) -> list[BenchFigure]:
-    """Figures of `seconds` [s] with the model, and as many without, at `rate` ticks per second [Hz]."""
+    """Measured numbers of `seconds` [s] with the model, and as many without, at `rate` ticks per
+    second [Hz].
+    """
     n_block = max(1, round(seconds / BLOCK_S))
     spec = load_toml(find_config(config, "hil"), HilSpec)
     tables = to_builtins(spec)
@@ -137,7 +139,7 @@ def without_model(spec: HilSpec, port: DevicePort, urgently: bool, tally: BlockS
 
 
 def figures_of(tally: BlockSums, rate: float, grown: Grown) -> list[BenchFigure]:
-    """Return the sums of all blocks as figures."""
+    """Return the sums of all blocks as measured numbers."""
     counts = tally.counts
     missed = 100.0 * counts["missed"] / (counts["ticks"] + counts["missed"])
     echo_missed = 100.0 * counts["echo_missed"] / (counts["echo_ticks"] + counts["echo_missed"])
@@ -171,7 +173,7 @@ def kept_blocks() -> int:
 
 
 def resident_kb() -> int:
-    """Memory of this process that is resident [kB]; 0 where the system does not tell."""
+    """Resident memory of this process [kB]; 0 where the system does not state it."""
     if not sys.platform.startswith("linux"):
         return 0
     with open("/proc/self/status", encoding="ascii") as file:

@@ -46,7 +46,8 @@ def run(
     rate: float = 100.0, seconds: float = 30.0, method: str = "minimised", forces: bool = False,
     recorded: RunConfig | None = None, config: str = "",
 ) -> list[BenchFigure]:  # fmt: skip
-    """Figures of the synthetic walker at `rate` [Hz] for `seconds`; forces : with its plate, to moments.
+    """Measured numbers of the synthetic walker at `rate` [Hz] for `seconds`; forces : with its plate, to
+    moments.
 
     recorded : a run whose recording is played over and over instead, at this rate; config : where it stands
     """

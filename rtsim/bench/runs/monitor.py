@@ -32,8 +32,8 @@ SEGMENTS = ("pelvis", "thigh_r", "shank_r", "foot_r", "thigh_l", "shank_l", "foo
 
 
 def run(seconds: float) -> list[BenchFigure]:
-    """Figures of a window on a synthetic walk for this time, and of the loop with and without a window
-    [s].
+    """Measured numbers of a window on a synthetic walk for this time, and of the loop with and without a
+    window [s].
     """
     say(f"monitor: {N_FIELD * N_JOINT * N_MOVEMENT} curves at {RATE_HZ:g} Hz for {seconds:g} s")
     account = drawn(seconds)

@@ -41,7 +41,7 @@ def run(
     frame_rate: float = 100.0,
     urgently: bool = False,
 ) -> list[BenchFigure]:
-    """Figures of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
+    """Measured numbers of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
     spec = load_model(model)
     simulator = Simulator(build(spec), spec.simulation)
     lap_s = simulator.settings.duration_s
@@ -60,7 +60,7 @@ def run(
 
 
 def figures_of(loop: Loop, rate: float) -> list[BenchFigure]:
-    """Return the figures of a paced run."""
+    """Return the measured numbers of a paced run."""
     summary = summary_of(loop)
     figures = [
         BenchFigure("rate", rate, "Hz"),

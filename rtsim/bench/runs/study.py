@@ -110,7 +110,7 @@ class TimedStudy(NamedTuple):
 
 
 def run() -> list[BenchFigure]:
-    """Solve the study on one process and on two, and return the figures."""
+    """Solve the study on one process and on two, and return the measured numbers."""
     plan = plan_of(STUDY + "".join(map(PARAMETER.format, LIGAMENTS)), ".", "bench study")
     solve_case(plan, 0)  # kernels are compiled and read
     say("study: in one process")

@@ -92,8 +92,9 @@ class Ended(NamedTuple):
 def run(
     n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
 ) -> list[BenchFigure]:
-    """Run all searches with this many seeds and return their figures; n_spline_seed = 0 leaves the torque
-    spline out. n_node : nodes of the fine grid along each parameter; budget : evaluations of a search of it.
+    """Run all searches with this many seeds and return the measured numbers; n_spline_seed = 0 leaves the
+    torque spline out. n_node : nodes of the fine grid along each parameter; budget : evaluations of a search
+    of it.
     """
     spec = load_toml(find_config(CONFIG, "hil"), HilSpec)
     n_process = os.cpu_count() or 1
@@ -124,7 +125,7 @@ def run(
 
 
 def quick() -> list[BenchFigure]:
-    """Run a part of the searches and return their figures, without limits."""
+    """Run a part of the searches and return their measured numbers, without limits."""
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 

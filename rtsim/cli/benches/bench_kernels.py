@@ -18,7 +18,8 @@ from rtsim.cli.terminal.types import Config, MethodName
 @click.option("--subject", default="", help="Its subject (default: calibrated from the trial).")
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
 def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
-    """Zero, minimised and prescribed: the kernel alone, and whole frames as `rtsim live` runs them.
+    """The kernel and whole frames of the methods zero, minimised and prescribed: frames per second,
+    percentiles.
 
     Frames per second, percentiles, iterations, residual. Names that begin with live_ are of whole frames,
     from the bytes of a message to those of a result, with markers at fault left out.
@@ -118,7 +119,9 @@ def mesh(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.option("--seconds", type=float, default=12.0, show_default=True, help="Length of each task.")
 def jaw(as_json: bool, seconds: float) -> None:
-    """Both models of the mandible's joint on the same synthetic motions: where condyles lie, what presses."""
+    """Both models of the mandible's joint on the same synthetic motions: places of the condyles,
+    joint forces.
+    """
     from rtsim.bench import figures
     from rtsim.bench.contacts import jaw
 

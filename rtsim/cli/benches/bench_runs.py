@@ -363,7 +363,8 @@ def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,
 ) -> None:  # fmt: skip
-    """The walker and the recordings under FOLDER, damaged: wrong angles, and whether the status tells.
+    """The walker and the recordings under FOLDER, damaged: errors of angles, and whether the status warns of
+    them.
 
     Ctrl-C ends early; what is done by then is told.
     """

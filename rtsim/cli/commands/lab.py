@@ -107,7 +107,7 @@ def new(
 
 
 def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> Paper | None:
-    """The paper for the picture; None where none is wanted, or where by default none can be drawn."""
+    """The paper of the picture of a map; None where none is wanted, or where by default none can be drawn."""
     if no_plot and plot is not None:
         raise ConfigError(
             "a picture is asked for, and none is wanted", where="--plot, --no-plot", remedy="leave one out"

@@ -149,7 +149,7 @@ def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
 
 
 def given_at(places: tuple[str, ...]) -> dict[str, float]:
-    """Return the angles with their values [deg, mm] that the user gives on the command line."""
+    """Return the angles that the user keeps at a value on the command line [deg, mm]."""
     given: dict[str, float] = {}
     for place in places:
         name, equals, text = place.partition("=")

@@ -170,7 +170,7 @@ def command(
 
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
-    """The steps of each trial; what was found or left out is reported. said : as for walked_steps"""
+    """The steps of each trial; assumptions and what was left out are reported. said : as for walked_steps"""
     from rtsim.methods.foot.walked_steps import walked_steps
 
     walks = []

@@ -271,7 +271,9 @@ def fitted(
 
 
 def report(outcome: FitOutcome, as_json: bool) -> None:
-    """Print the tables, or all of it as JSON, and before it what contradicts itself."""
+    """Print the fits and bounds as tables or as JSON, after warnings about doubtful and
+    contradictory ones.
+    """
     from rtsim.report import torque_generators
 
     fits, of_bounds = outcome.fits, outcome.of_bounds

@@ -102,7 +102,7 @@ def _figure_of(first: Path, k: int) -> Path:
 
 
 def draw_steps(paper: Paper, steps: Sequence[FittedStep], parameters: NDArray[np.float64]) -> None:
-    """A figure of each step: the first into the file that was asked for, the next beside it with -2, -3."""
+    """Draw a figure of each step: the first into the file of the option, the next beside it with -2, -3."""
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
     from rtsim.report.foot_drawn import drawn
 

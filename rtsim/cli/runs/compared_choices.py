@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
-    """How far the results of all choices of the compared name agree; reported choice by choice."""
+    """How far the results of all choices of the compared name agree; every choice is reported as it
+    is solved.
+    """
     from rtsim.cli.commands.analyse import INTERRUPTED, N_TOLD, check_usable, solve
 
     assert run.compare is not None

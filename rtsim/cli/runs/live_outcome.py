@@ -27,8 +27,8 @@ def check_recorded(record: Path | None) -> None:
 
 
 def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
-    """An error that no frame of a run can be used, with its flags and the sentences on them; None = some can,
-    or none came, which is reported while the run goes on.
+    """The error for a run without any usable frame, with its flags and their sentences; None where some frame
+    is usable, or none came, which is reported while the run goes on.
 
     summary : of `StreamSummary`
     """

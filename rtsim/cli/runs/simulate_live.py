@@ -109,7 +109,7 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
 
 
 def paced_by(options: Mapping[str, Any]) -> PacedRun:
-    """The run that the options of a command ask for; impossible options are reported before anything is
+    """The paced run that the options describe; impossible options are reported before anything is
     compiled.
     """
     addresses = placed(

@@ -89,7 +89,7 @@ def followed(
     within_s: float,
     stop: threading.Event,
 ) -> StandingSoFar:
-    """The outcome of the frames: enough of them, or not in time, or the stream is over."""
+    """The outcome of the frames of a static trial: enough of them, or not in time, or the stream is over."""
     begun = time.monotonic()
     look_due = tell_due = begun
     so_far, told = StandingSoFar(), ""

@@ -102,7 +102,7 @@ Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
 
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
-    """Measure costs in simulations, with repeats averaged."""
+    """Return a function that measures the cost of settings in simulations, as the mean of repeats."""
     group = "coupled-simulation" if parts_of(spec)[0].couplers else "simulation"
     compile_first(LastingConsole(stderr=True), (group,))
     n_repeat = tuning_of(spec).repeats
@@ -120,7 +120,7 @@ def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.E
 
 
 def alive(live: LiveRuns) -> Measured:
-    """Measure costs in the running model."""
+    """Return a function that measures the cost of settings in the running model."""
 
     def measure(settings: Sequence[Setting | None], noise: int) -> Iterator[RunCost]:
         return (live.cost(setting) for setting in settings)

@@ -1,4 +1,4 @@
-"""A bar over the frames of a recording, in a terminal alone."""
+"""A progress bar over the frames of a recording, only in a terminal."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ KEY = "adds_to"
 
 
 class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is added to another model.
+    """Schema of what a model file adds to another model.
 
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments

@@ -15,7 +15,7 @@ SUFFIXES = {"right": "_r", "left": "_l"}
 
 
 class BothSides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A model of the right side, doubled.
+    """Schema of a model of both sides that is made from one of the right side.
 
     both_sides_of : a shipped model or a file
     middle : its bodies on the plane of symmetry, which are there once

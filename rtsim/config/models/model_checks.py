@@ -156,7 +156,9 @@ def check_ranges(spec: ModelTables) -> None:
 
 
 def in_segment(axis: Axis) -> tuple[float, ...]:
-    """An axis as a vector where u, v, w are orthogonal; in a person they never come near each other."""
+    """An axis as a vector in coordinates in which u, v, w are orthogonal; in a person they never come near
+    each other.
+    """
     if isinstance(axis, str):
         return tuple(float(axis == name) for name in "uvw")
     return axis

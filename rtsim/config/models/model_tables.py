@@ -17,8 +17,8 @@ from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive,
 
 
 class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A constraint between two segments: scalar, three of them where two points coincide, two where a point
-    stays on a line.
+    """A constraint between two segments: one scalar equation, three where two points coincide, two where a
+    point stays on a line.
 
     distance: a rod between two points; plane: point a at a distance before the plane through b;
     point_on_line: point a on the line through b.

@@ -40,8 +40,8 @@ class LowMarkers:
         self.times, self._positions = trial.times, trial.positions
 
     def away(self, times: Array, points: Array) -> Array:
-        """(k,) - how far points (k, 3) [m] at times (k,) [s] are from the nearest low marker, along the
-        floor; NaN where none is seen then.
+        """(k,) - horizontal distance of points (k, 3) [m] at times (k,) [s] from the nearest low marker; NaN
+        where no marker is seen.
         """
         after = np.clip(np.searchsorted(self.times, times), 1, len(self.times) - 1)
         rows = after - (times - self.times[after - 1] < self.times[after] - times)
@@ -55,8 +55,9 @@ class LowMarkers:
 def unit_by_markers(
     times: Array, points: Array, heavy: NDArray[np.bool_], trial: MarkerTrial, factor: float
 ) -> tuple[str, float, float]:
-    """The unit of length that puts where forces act near the feet while `factor` does not; "" = none, or that
-    one does. And how far the points are from the nearest low marker with `factor`, and with that unit [m].
+    """The unit of length with which the points where forces act lie near the feet, while with `factor` they
+    do not; "" = no unit does, or `factor` does. And how far the points are from the nearest low marker with
+    `factor`, and with that unit [m].
 
     times : (n,) [s]; points : (n, n_plate, 3) - in ground axes and the file's unit
     heavy : (n, n_plate) - where a force acts; factor : metres per unit, as read

@@ -27,7 +27,9 @@ def plain_name(name: str) -> str:
 
 
 def plain_names(names: Sequence[str]) -> list[str]:
-    """plain_name of each: of thousands at once, as strangers send them, in one pass over their bytes."""
+    """Apply plain_name to many names at once, in one pass over their bytes, as strangers may send
+    thousands.
+    """
     if not names:
         return []
     lines = "\n".join(name.replace("\n", "") for name in names).lower()

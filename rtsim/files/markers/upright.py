@@ -1,5 +1,5 @@
-"""Which axis points up, where the file states one: its word is one piece of evidence among several, as it may
-be the axis of a view.
+"""Which axis of a file points up: the axis that the file states is one piece of evidence among several, as it
+may be that of a view.
 
 Programs write the axis that points up on their screen, or none, and another one of theirs into the file. What
 else tells: pelvis and trunk lie above the feet, markers lie above the force plates, whose surfaces are level,
@@ -28,7 +28,9 @@ LOWEST = 1.0
 
 
 class Upright(NamedTuple):
-    """axis : taken as up, a key of rtsim.files.markers.axes.ROTATIONS; notes : sentences on it
+    """The axis of a file that was taken as up.
+
+    axis : taken as up, a key of rtsim.files.markers.axes.ROTATIONS; notes : sentences on it
 
     doubted : the axis along which the person is upright, where that is another one; "" = it is not
     """

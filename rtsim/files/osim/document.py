@@ -31,7 +31,7 @@ UPDATE = "open the model in OpenSim 4 and save it again"
 
 
 class Aloud(str):
-    """A note that is reported in runs, too: results may differ from what the model's author meant."""
+    """A note that runs report, too, as results may differ from what the author of the model meant."""
 
 
 @dataclass

@@ -14,7 +14,9 @@ Factors = tuple[float, float, float]
 
 
 class Measurement(NamedTuple):
-    """Distances between markers, in a person over in the model, that scale axes of bodies."""
+    """The scale factors of some axes of bodies: distances between markers on a person divided by those in the
+    model.
+    """
 
     name: str
     pairs: tuple[tuple[str, str], ...]

@@ -149,7 +149,7 @@ def is_motion(spec: FieldSpec) -> bool:
 
 
 def is_kinetic(spec: FieldSpec) -> bool:
-    """Whether a field is of what moves the joints: net moments, forces along coordinates, powers."""
+    """Whether a field is a cause of motion: net moments, forces along coordinates, powers."""
     return spec.role == "value" and spec.name in KINETIC
 
 

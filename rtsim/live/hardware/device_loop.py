@@ -377,7 +377,7 @@ def device_loop(
     meta: dict[str, Any],
     urgently: bool,
 ) -> Loop:
-    """A loop whose end the device hears first, whatever ends it; exchange : those of its stages."""
+    """A loop that disarms the device first whenever it ends; exchange : the stages of the exchange."""
     torque, command = exchange
     output = DeviceOutput(publisher, command)
     loop = Loop(source, stages, output, meta, urgently)

@@ -286,7 +286,7 @@ def wearable_loop(
 
 
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
-    """Send zero torque again and again while no markers come, with latched faults and requests handled.
+    """Send zero torque repeatedly while no markers come; faults that latched and requests are handled.
 
     text : that they are silent, in words; empty where they are not yet. Ramps do not go on by it.
     """

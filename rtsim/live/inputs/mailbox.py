@@ -8,7 +8,7 @@ from streams.messages import Command
 
 
 class Mailbox:
-    """The newest command of each kind that a loop has received since it last looked.
+    """The newest command of each kind since the loop last took the commands.
 
     A newer command replaces an older one of its kind, whose effect it would have undone: however many come,
     the loop has no more to do than there are kinds.

@@ -61,7 +61,9 @@ class PairedInput(StreamInput):
         security: Security | None = None,
         duration_s: float = 0.0,
     ) -> PairedInput:
-        """addresses : of the markers and of the forces, which may be the same"""
+        """Make the input of two streams from their addresses: of the markers and of the forces,
+        maybe the same.
+        """
         markers, forces = addresses
         return cls(
             lambda: Subscriber(markers, ("markers",), backlog, security),

@@ -36,7 +36,7 @@ class ResidentMemory:
 
 
 class MemoryGrowth:
-    """Looks at memory now and then.
+    """Watches the memory of this process for growth, as of a stage that keeps too much.
 
     read : resident memory [MB]
     """

@@ -53,8 +53,8 @@ Request = TypeVar("Request", EstimatorRequest, PlayerRequest)
 
 
 def encoded(request: EstimatorRequest | PlayerRequest) -> bytes:
-    """The message of a request: one line of JSON in ASCII, in which every number keeps its last digit and a
-    name of a file all its bytes, also where they are no text.
+    """The message of a request: one line of JSON in ASCII, which keeps numbers to the last digit and names of
+    files to the byte.
     """
     return json.dumps(msgspec.to_builtins(request)).encode("ascii")
 

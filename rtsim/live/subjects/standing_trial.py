@@ -59,7 +59,7 @@ class StandingSoFar(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """For the user, who looks at a screen while a person stands."""
+        """Return the progress of a static trial in words, for a person who stands before a screen."""
         if self.fault is not None:
             return self.fault.what
         if not self.n_wanted:

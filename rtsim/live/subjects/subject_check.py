@@ -64,8 +64,8 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
 
 
 def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
-    """Notes of the calibration, and on legs that hardly go with the stature; ConfigError for impossible
-    ones.
+    """Sentences on the calibration of the person, and on legs that do not fit the stature; ConfigError for
+    impossible ones.
     """
     if person is None:
         return []
@@ -96,7 +96,7 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """The sentences on a fit; the fault is raised, unless `anyway`."""
+    """The sentences on how a trial fits; its fault is raised as an error, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)
     if not anyway:

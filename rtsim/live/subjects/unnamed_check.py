@@ -1,4 +1,4 @@
-"""Were the markers without names those of the person who was sought? Known when the frames are over."""
+"""Whether the markers without names were those of the person who was sought; known after the last frame."""
 
 from __future__ import annotations
 

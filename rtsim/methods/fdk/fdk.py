@@ -225,7 +225,7 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
 
 
 def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
-    """Names of the elements that the method holds and that push and pull."""
+    """Names of the elements that are constraints of the method and that push and pull."""
     names, one_way = model.names.elements, model.reactions.held(roles).element
     pushing = {names[e] for e in one_way} - {*spec.dofs}
     return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)

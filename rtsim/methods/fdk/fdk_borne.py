@@ -1,4 +1,4 @@
-"""Bodies whose joint loads muscles and held elements have to bear, where a run does not name them."""
+"""Bodies whose joint loads muscles and constraints have to bear, where a run does not name them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rtsim.models.packing.path_forces import moved_by
 
 
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
-    """Bodies at whose joints anything of the model works: muscles, held elements, forces, or reserves.
+    """Bodies at whose joints muscles, constraints, forces or reserves of the model do work.
 
     The first body's own joint holds what is left; a trunk that no muscle reaches stays to its joint as well.
     """

@@ -1,4 +1,5 @@
-"""Coordinates, joint angles and lengths as FDK degrees of freedom: one more element each, which is held.
+"""Coordinates, joint angles and lengths as FDK degrees of freedom: each becomes one more element, which is a
+constraint.
 
 A translation is the distance of a point from a plane: the joint's point of the body, from the plane through
 its neutral place across the translation's axis, fixed in the body's parent. A rotation is the angle of a
@@ -35,7 +36,8 @@ Among = tuple[int | None, bool, Array, Array, Array]
 
 
 def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
-    """The model and roles with a held element for each coordinate, angle or path among the names, called so.
+    """The model and its roles with one more constraint for each coordinate, angle or path among the names, of
+    the same name.
 
     Elements come first where one is called so, then coordinates, joint angles, muscles, ligaments, springs.
     Targets are those of the neutral pose; of paths fdk_paths.from_neutral has them. ConfigError for
@@ -63,7 +65,7 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
 
 
 def neutral_target(model: Model, e: int) -> float:
-    """Target with which element e holds in the neutral pose [m, rad]; 0 of the length of a path."""
+    """Target of the constraint by element e in the neutral pose [m, rad]; 0 for the length of a path."""
     kind = model.elements.kind[e]
     if kind == PATH_LENGTH:
         return 0.0

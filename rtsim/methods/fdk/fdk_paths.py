@@ -1,4 +1,5 @@
-"""Lengths of muscles, ligaments and springs as FDK degrees of freedom: one more element each, which is held.
+"""Lengths of muscles, ligaments and springs as FDK degrees of freedom: each becomes one more element, which
+is a constraint.
 
 A straight one is the distance of its ends; one through more points, over surfaces or whose points move is the
 length of its path (kernels/path/lengths). Both are measured from the length in the neutral pose.
@@ -26,7 +27,7 @@ def names_of_paths(model: Model) -> tuple[str, ...]:
 
 
 def row_of_path(model: Model, name: str) -> ElementRow:
-    """The element that holds the length of a muscle, ligament or spring."""
+    """The element that constrains the length of a muscle, ligament or spring."""
     names = model.names
     if name in names.muscles:
         stations = paths_of(model.stations, np.array([names.muscles.index(name)]))
@@ -88,7 +89,7 @@ def from_neutral(model: Model, roles: Roles) -> Roles:
 
 
 def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> None:
-    """ConfigError where the search would begin with a length of no more than nothing."""
+    """ConfigError where the search would begin with a path of zero length."""
     for name, start in start_mm.items():
         e = model.names.elements.index(name)
         length = 1e3 * float(roles.target[e])

@@ -1,4 +1,4 @@
-"""Whether an FDK degree of freedom is one that other held elements fix already.
+"""Whether an FDK degree of freedom is already determined by other constraints.
 
 Rows say how an element changes as the bodies move beside each other: as joints between them let them, or,
 where one of these turns freely, in every way. One that is a sum of others at the neutral pose and beside it
@@ -37,7 +37,7 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
-    """ConfigError where elements that the method holds fix one of the FDK degrees of freedom together."""
+    """ConfigError where constraints of the method together determine one of the FDK degrees of freedom."""
     names, elements = model.names.elements, model.elements
     every = np.flatnonzero(roles.mode == HARD).tolist()
     hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
@@ -93,8 +93,8 @@ def unmoved(name: str) -> ConfigError:
 
 
 def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
-    """ConfigError for a body that is not there, and where an element is held between bodies of which one is
-    borne and its reaction would reach joints that are not.
+    """ConfigError for an unknown body, and for a constraint between a borne body and others whose reaction
+    would load joints that are not borne.
     """
     names, elements, tree = model.names, model.elements, model.tree
     if not borne:

@@ -1,4 +1,4 @@
-"""Where the joints of a balanced model lie, and what presses in them."""
+"""Displacements of the joints of a balanced model, and the contact forces in them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Of(NamedTuple):
 
 
 class JointForces:
-    """Displacements and forces of named joints at the answer of each frame.
+    """Displacements and forces of named joints in the equilibrium of each frame.
 
     displacement : (n_joint, 3) - of the point from where it is in the neutral pose [m]
     force : (n_joint, 3) - on the point's body: of contacts where forces decide, else of reactions [N]
@@ -78,7 +78,7 @@ class JointForces:
         return x
 
     def apart(self) -> tuple[str, ...]:
-        """Contacts of the joints that nothing presses in, where the solver was last."""
+        """Names of the joints' contacts that carry no force in the state that the solver has reached."""
         of = self._of
         depth = of.work.forces.contacts.state[:, PATCH]
         own = {c for joint in self._joints for c, _ in joint.contacts}
@@ -119,7 +119,9 @@ class JointForces:
 
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
-    """ConfigError for a joint that names what is not in the model, or takes no plane held both ways."""
+    """ConfigError for a joint with names that the model does not have, or with a plane that is no constraint
+    in both directions.
+    """
     names = model.names
     kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))
     planes = [n for n in held if kind[n] == SPHERE_ON_PLANE]

@@ -95,7 +95,7 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """The same foot, raised until it bears the load that is given, however little that is."""
+    """The same foot, raised until its contact force is the given load, however small that is."""
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 

@@ -202,7 +202,9 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """(N_OWN, n_own) - the knots by the unknowns of a step: themselves, and a height that lifts all alike."""
+    """(N_OWN, n_own) - derivatives of the knots of a step by its unknowns: the knots themselves, and one
+    height for all.
+    """
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
     return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])

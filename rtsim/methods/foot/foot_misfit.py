@@ -47,7 +47,7 @@ class Weights(NamedTuple):
 
     @property
     def rubs(self) -> bool:
-        """Whether friction has any part in it."""
+        """Whether friction has a weight."""
         return self.friction > 0.0 or self.spin > 0.0
 
 
@@ -126,7 +126,7 @@ class StepMisfit:
 
     @property
     def with_pressure(self) -> bool:
-        """Whether pressure has any part in it."""
+        """Whether pressure has a weight."""
         return self.trial.pressure is not None and self.weights.pressure > 0.0
 
     def values(self, knots: Array) -> Array:

@@ -47,7 +47,7 @@ class FootAndToes(NamedTuple):
 
 
 class StepMotion:
-    """The motion of one step by the knots of its splines.
+    """The foot motion of one step by the knots of its splines.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""The complete steps of a recorded walk, made ready for the contact of a foot; what stands against them."""
+"""The complete steps of a recorded walk, made ready for the contact of a foot; the steps that cannot be used,
+with reasons.
+"""
 
 from __future__ import annotations
 

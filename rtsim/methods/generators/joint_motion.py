@@ -200,7 +200,7 @@ def gathered(
 def judged(
     path: Path, names: Sequence[str], times: Array, angle: Array, speed: Array, moment: Array
 ) -> list[str]:
-    """Sentences on units that may be meant; ConfigError for those that no person's joint can have.
+    """Sentences on units that the numbers suggest; ConfigError for values that no person's joint can have.
 
     names : of the joints; times : (n,) [s]
     angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]

@@ -66,7 +66,9 @@ def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 def weakened(
     placed: Sequence[PlacedGenerator], factors: Mapping[str, float], factor: float = 1.0
 ) -> list[PlacedGenerator]:
-    """Generators in parts of their strength; factors : of single ones, by their name or their coordinate."""
+    """Generators with their strength multiplied by factors : of single ones, by their name or their
+    coordinate.
+    """
     found = []
     for one in placed:
         own = factors.get(one.name, factors.get(one.joint.coordinate, factor))

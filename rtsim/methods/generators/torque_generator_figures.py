@@ -71,7 +71,9 @@ def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion
 
 
 def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Torque over the angle: what it bears at most, still and lengthening, its passive torque, the motion."""
+    """The torque over the angle: greatest torque, still and lengthening, passive torque, and that of the
+    motion.
+    """
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
     strength = fit.placed.spec.strength_Nm * float(x[4])
@@ -98,7 +100,9 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Active torque over the speed (eq. 13), in parts of tau_o, and what the generator can give."""
+    """Active torque over the speed (eq. 13), relative to tau_o: that of the motion, and the greatest of the
+    generator.
+    """
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)
     active = fit.demand / strength - parts[:, 2] * parts[:, 3]

@@ -108,7 +108,7 @@ class FittedGenerator:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Settings of fits.
+    """Settings of the fits of torque generators.
 
     cap : activation that is reached at most (a_max); caps : of single generators, as from EMG, by name, one
         number or one for each frame; floors : likewise activations that they have at least (0)

@@ -1,4 +1,6 @@
-"""Local minima of the fit of a torque generator: starts, where each leads, and which rows hold the best."""
+"""Local minima of the fit of a torque generator: starts, where each leads, and which inequalities limit the
+best.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,8 @@ def search(
     demands: Demands, options: FitOptions, work: GeneratorFitWork, several: bool,
     stopped: Callable[[], bool], more: Sequence[Array] = (),
 ) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:  # fmt: skip
-    """Minima that starts lead to, the best first; which the default start led to; what holds the best.
+    """Minima that starts lead to, the best first; the one of the default start; the inequalities that limit
+    the best.
 
     more : starts (5,) after the usual ones
     """
@@ -127,7 +130,9 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Frames and words of the rows that hold the last fit, the heaviest first; words : of their kinds."""
+    """Frames and words of the inequalities that limit the last fit, the heaviest first; words : of
+    their kinds.
+    """
     multiplier = work.quadratic.multiplier[: len(work.value)]
     rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]
     return tuple((j // N_KIND, words[j % N_KIND]) for j in rows)

@@ -141,7 +141,7 @@ class MethodDeviations:
 
     @property
     def noise_covariance(self) -> Array:
-        """(n_v, n_v) - the part of it that is white noise of the markers."""
+        """(n_v, n_v) - the part of the pose's covariance that is white noise of the markers."""
         return self.state.pose.covariance[NOISE]
 
     @property
@@ -289,7 +289,9 @@ def mean_place(share: Array, point: Array) -> WeightedPoints:
 
 
 def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
-    """Bodies inside the tree with six ways to move of which hard elements leave one at most."""
+    """Bodies inside the tree with a joint of six degrees of freedom of which constraints leave one
+    at most.
+    """
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []

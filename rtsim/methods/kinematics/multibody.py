@@ -199,8 +199,8 @@ class MultibodyEstimator:
 
     @property
     def pressed(self) -> Array:
-        """(n_v,) - slope of the objective along every dof in the last frame [m^2/rad, m]: what presses one
-        against a bound, near zero elsewhere.
+        """(n_v,) - slope of the objective along every dof in the last frame [m^2/rad, m]: far from zero only
+        for a dof at a bound.
         """
         return self._now.work.solver.lagrangian
 

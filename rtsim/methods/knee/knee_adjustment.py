@@ -59,7 +59,7 @@ class Adjusted(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """Where parameters are drawn to, as changes of the start, and how far they may be from there.
+    """Target values of parameters, as changes of the start, and how far they may be from these.
 
     middle, spread : (35,) [mm]; spread is infinite for what is free
     """
@@ -114,7 +114,8 @@ def rounds(
     x: Array,
     ties: Ties | None,
 ) -> tuple[Array, float]:
-    """Changes x (35,) [mm] within the bounds, and the deviation of the motion [m]; ties : None = without.
+    """Adjust the parameters in rounds: changes x (35,) [mm] within the bounds, and the deviation of the
+    motion [m]; ties : None = without.
 
     From round to round the weights of the constraints follow the geometry, and ties are as strong as the
     misfit of the round before justifies.
@@ -158,7 +159,7 @@ def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> T
 
 
 def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
-    """The poses of the mechanism nearest to these; where there is none near, the pose itself."""
+    """The poses of the mechanism nearest to these; for a pose without one nearby, the pose itself."""
     nearest = nearest_poses(geometry, poses, N_NEAREST)
     off = np.hstack([nearest.angles - poses.angles, nearest.places - poses.places]) * SCALE
     is_near = np.linalg.norm(off, axis=1) < NEAR

@@ -86,7 +86,8 @@ def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> 
 
 
 def weighed(slopes: Array) -> Array:
-    """(n, 5, 5) - by whose inverse constraints become distances from the motion of the mechanism.
+    """(n, 5, 5) - matrices by whose inverse constraint errors become distances from the motion of the
+    mechanism.
 
     slopes : (n, 5, 6) - of the constraints
 

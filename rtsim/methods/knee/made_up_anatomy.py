@@ -1,4 +1,4 @@
-"""A knee whose surfaces and attachment areas are made of a geometry, to try the identification on."""
+"""A synthetic knee whose surfaces and attachment areas follow from a geometry, to test the identification."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ FEWEST_OF_SPHERE, FEWEST_OF_PLANE = 4, 3
 
 
 class FittedSphere(NamedTuple):
-    """centre : (3,), radius and root mean square distance of the points from it [m]."""
+    """A sphere fitted to points. centre : (3,), radius and root mean square distance of the points
+    from it [m].
+    """
 
     centre: Array
     radius: float
@@ -26,7 +28,10 @@ class FittedSphere(NamedTuple):
 
 
 class FittedPlane(NamedTuple):
-    """point : (3,) - middle of the points [m]; normal : (3,) - unit; misfit : root mean square [m]."""
+    """A plane fitted to points.
+
+    point : (3,) - middle of the points [m]; normal : (3,) - unit; misfit : root mean square [m].
+    """
 
     point: Array
     normal: Array

@@ -52,7 +52,9 @@ than so many weights."""
 
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
-    """Muscles with their side, ends of a moment's band; None without one. stature : [m], 0 = unknown"""
+    """Muscles with their side, and the range of published peaks of their moment; None where there is none.
+    stature : [m], 0 = unknown
+    """
     band = next((b for b in BANDS if angle.startswith(b.angle)), None)
     if band is None:
         return None
@@ -62,7 +64,9 @@ def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
 
 
 def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
-    """How one who walks goes, and the speed over the ground or the belt [m/s], NaN where it is not known."""
+    """How a walking person goes, and the speed over the ground or the belt [m/s], NaN where it is
+    not known.
+    """
     loads = results.fields["foot_loads"]
     known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
     both = float((loads[known].min(axis=1) > THRESHOLD).mean()) if known.any() else 1.0

@@ -38,7 +38,7 @@ FLAGS = {
 
 
 def kinetic_figures(results: Results) -> dict[str, Any] | None:
-    """Figures of the plates, and with a mass of moments and residual; None for results without plates."""
+    """Numbers on the plates, and with a mass on moments and residual; None for results without plates."""
     if "plate_status" not in results.fields:
         return None
     figures: dict[str, Any] = plate_figures(results)
@@ -164,7 +164,7 @@ def single_support(results: Results, mass: float) -> float:
 
 
 def cut_steps(results: Results) -> list[str]:
-    """Feet that bear something as the recording begins or ends, by the plates: their steps are not whole."""
+    """Feet that are loaded as the recording begins or ends, by the plates: their steps are incomplete."""
     loads, said = results.fields["foot_loads"], []
     for k, side in enumerate(SIDES):
         row = np.nan_to_num(loads[:, k])

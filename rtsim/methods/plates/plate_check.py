@@ -65,7 +65,7 @@ PRESSED = 200.0
 
 
 class PlateFinding(NamedTuple):
-    """Something that is wrong, or worth knowing.
+    """Something that is wrong with force plates, or worth knowing.
 
     name : weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned, mirrored, exchanged,
         displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle

@@ -65,7 +65,7 @@ class Momentum(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A possible single mistake of plates or mass.
+    """A single mistake in the plates or the mass that would explain the residual.
 
     left : part of the residual that is left without it; name, sentence : what it is
     """

@@ -58,7 +58,8 @@ class JawRegistration(NamedTuple):
 
 
 def frame_of(scan: JawScan, where: str) -> RigidMotion:
-    """Into X forwards, Y up, Z to the right, from midway between the condyles, out of the scan in metres.
+    """The rigid motion from the scan in metres to the frame with X forwards, Y up, Z to the right, midway
+    between the condyles.
 
     Raises ConfigError where landmarks are missing or others than these, give no plane, or have condyles at
     one place or right and left exchanged.
@@ -93,7 +94,8 @@ def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
 def registered(
     scan: JawScan, frame: RigidMotion, trial: MarkerTrial, names: tuple[str, ...], where: str
 ) -> JawRegistration:
-    """Places of the model's markers `names`, by the scan's markers laid onto those measured, frame by frame.
+    """Places of the model's markers `names`, frame by frame, after the scan's markers were fitted to the
+    measured ones.
 
     Raises ConfigError where markers are missing, or those of the scan are as good as on a line or far from
     those of the trial.

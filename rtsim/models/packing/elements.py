@@ -69,7 +69,9 @@ def row_of_ligament(ligament: Ligament) -> ScalarElement:
 
 
 def rows_of_element(element: Element) -> list[ScalarElement]:
-    """One, three where two points coincide, which lie in three planes of body B, or two through a line."""
+    """The scalar constraints of an element: one; three where two points coincide, in three planes of body B;
+    or two planes through a line.
+    """
     name, where, length = element.name, f"elements.{element.name}", Length(element.target_mm)
     a, b = element.a, element.b
     if element.kind == "point":

@@ -1,4 +1,4 @@
-"""Elements that a simulation holds exactly, in the tables of kernels/rosenbrock/holds."""
+"""Elements that are exact constraints of a simulation, in the tables of kernels/rosenbrock/holds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from rtsim.subjects.subject import Subject
 
 
 def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) -> Model:
-    """The model with what its simulation holds; ConfigError where something of it cannot be held."""
+    """The model with the constraints of its simulation; ConfigError where one of them cannot be a
+    constraint.
+    """
     if subject is not None:
         spec = for_person(spec, subject)
     if not spec.held:

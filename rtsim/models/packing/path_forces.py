@@ -1,4 +1,6 @@
-"""Muscles that pull in a simulation: their paths, the dofs that move these, their excitations over time."""
+"""Muscles with a force in a simulation: their paths, the dofs that move these, their excitations
+over time.
+"""
 
 from __future__ import annotations
 

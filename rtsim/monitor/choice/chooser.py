@@ -30,7 +30,7 @@ ENTRY = Qt.ItemDataRole.UserRole
 
 
 class PanelChooser(QDialog):
-    """Stays open beside the window; `changed` comes with every change of the choice."""
+    """A dialogue that chooses tasks, panels and curves; it stays open, and `changed` reports every change."""
 
     changed = Signal()
 

@@ -18,7 +18,7 @@ PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "
 
 @dataclass
 class PanelChoice:
-    """A task, and what was chosen by hand beside it.
+    """The chosen task, and the panels and curves chosen by hand besides it.
 
     panels : key of a panel -> whether it is shown, for those that a hand has changed
     curves : keys of the curves that are not shown; pictures : of PICTURES, those that are not shown

@@ -48,7 +48,7 @@ SNAPSHOTS = ("A", "B")
 
 
 class Slider(QSlider):
-    """One parameter: it shows the value that acts, and wishes for another when it is let go."""
+    """One parameter: it shows the value that acts, and requests another when the handle is released."""
 
     wished = Signal(str, float)
 
@@ -89,7 +89,8 @@ class Slider(QSlider):
 
 
 class DevicePanel(QFrame):
-    """Hidden where the stream has no device. It takes no keyboard focus, so that no key arms by accident.
+    """Panel of a run with a device: state, arming, parameters. It is hidden where the stream has no device,
+    and takes no keyboard focus, so that no key arms by accident.
 
     emergency, commanded, wished : pressed; a command with its arguments; a parameter with its value
     """

@@ -30,7 +30,10 @@ class Parameter(NamedTuple):
 
 
 class DeviceLayout(NamedTuple):
-    """coordinate : on which the device acts; tick_ms : of the exchange; sizes : entries of DEVICE_FIELDS."""
+    """The device of a session, as its panel shows it.
+
+    coordinate : on which the device acts; tick_ms : of the exchange; sizes : entries of DEVICE_FIELDS.
+    """
 
     coordinate: str
     tick_ms: float

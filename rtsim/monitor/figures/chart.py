@@ -84,7 +84,7 @@ def names_width(panel: FigurePanel) -> float:
 
 
 def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
-    """Height below which the names or the plot have no room [px]."""
+    """Height below which names or plot do not fit [px]."""
     n_name = len(panel.curves) if panel.sides is None else 0
     names = LEADING * QFontMetricsF(font_of(size)).height() * n_name
     return max(TOP + 40.0 + (BOTTOM_TITLED if titled else BOTTOM), TOP + names + BOTTOM)
@@ -370,7 +370,8 @@ def runs(known: NDArray[np.bool_]) -> list[slice]:
 
 
 def apart(heights: Sequence[float], distance: float, top: float, bottom: float) -> list[float]:
-    """Rising heights moved as little as needed to be a distance apart, within top and bottom [px].
+    """Rising heights, moved as little as possible so that neighbours are a distance apart, within top and
+    bottom [px].
 
     Neighbours that are too near become a block around their mean; blocks that touch become one.
     """

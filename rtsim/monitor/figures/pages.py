@@ -28,7 +28,7 @@ class PanelRow(NamedTuple):
 
 
 class FigurePage(NamedTuple):
-    """A page of a figure.
+    """A page of a figure, with its panels.
 
     rows : from top to bottom; heights : of the rows [px]; notes : lines at its foot
     key : lines of entries; names : room for names of curves beside the plots [px]

@@ -28,7 +28,7 @@ MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  
 
 
 class DrawnFrame(NamedTuple):
-    """A frame in pixels.
+    """The stick figure of a frame, in pixels.
 
     data : fields of the layout's parts; stick : (n, 2) pairs of joint centres
     width, height : of the view [px]

@@ -61,7 +61,7 @@ def paint_names(painter: QPainter, scene: DrawnFrame, labels: Sequence[str]) -> 
 
 
 def places_of(scene: DrawnFrame) -> Array:
-    """(n, 2) - of what a name should not hide: markers, and places along segments [px]."""
+    """(n, 2) - places that a name should not cover: markers, and points along segments [px]."""
     centres = scene.data["joint_centres"]
     part = np.linspace(0.0, 1.0, N_ALONG)[:, None, None]
     first, last = (centres[scene.stick[:, k]] for k in (0, 1))
@@ -74,7 +74,7 @@ def places_of(scene: DrawnFrame) -> Array:
 def freest(
     at: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], places: Array, picture: Box
 ) -> Box:
-    """Where a name hides least within the picture; where several do, to the right and up.
+    """The place where a name covers least within the picture; of several, the one to the right and up.
 
     at : of the joint [px]; size : width of the name and height of its letters [px]
     taken : other names; places : (n, 2) - of what is drawn [px]
@@ -102,7 +102,9 @@ def freest(
 
 
 def moved_into(picture: Box, box: Box) -> Box:
-    """A name moved by as little as has it in the picture; one that is wider begins at its left."""
+    """A name moved as little as possible so that it is within the picture; a wider one begins at
+    its left edge.
+    """
     right = max(picture.left - box.left, min(0.0, picture.right - box.right))
     down = max(picture.top - box.top, min(0.0, picture.bottom - box.bottom))
     return Box(box.left + right, box.top + down, box.right + right, box.bottom + down)

@@ -67,7 +67,9 @@ def indices_of(place: str) -> tuple[int, int]:
 
 
 def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
-    """The four metrics of a row; the deviation over cycles of the first stands in its name."""
+    """Rows with the four metrics of one row of the table; the name of the first one has its deviation over
+    cycles.
+    """
     words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))
     units = (unit, "1", "1", "1")

@@ -99,7 +99,9 @@ def held_steps() -> dict[str, tuple[Errors, float]]:
 
 
 def error_row(name: str, printed: float, ours: float, source: str, is_left_out: bool = False) -> Comparison:
-    """An RMS error in percent of table 5.3's scale, which the thesis' own bounds from above."""
+    """Return a row with an RMS error in percent of the scale of table 5.3, bounded from above by that of the
+    thesis.
+    """
     bound = None if is_left_out else StatedBound(f"{source}: no more than there", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""
     return Comparison(name, "%", printed, PERCENT * ours, bound, reason=reason)

@@ -203,7 +203,7 @@ def figure_4_6(given: ItemInput) -> ItemResult:
 
 
 class FrictionRun(NamedTuple):
-    """An experiment with a law.
+    """A friction experiment simulated with one friction law.
 
     times : (n,) [s]; v : (n, n_v) [m/s], [rad/s]; friction, normal : (n,) [N]; factor : times real time
     """

@@ -27,7 +27,7 @@ TENSION_N = 250.0
 
 
 class ComparedArms(NamedTuple):
-    """Moment arms about one angle.
+    """Moment arms about one angle by all methods.
 
     angle : name; values : (n,) - of the angle [rad]; muscles : names; lengths : (n, n_muscle) [m]
     arms : method -> (n, n_muscle) [m]

@@ -22,8 +22,9 @@ def percent(n: int) -> Array:
 def mean_panel(
     title: str, unit: str, curves: Mapping[str, Sequence[Array] | Array], x_title: str
 ) -> FigurePanel:
-    """Curves by name, each of several persons (n_frame,), as means with a standard deviation, which one
-    person has not."""
+    """Curves by name, each of several persons (n_frame,), as means, with a standard deviation where there are
+    several persons.
+    """
     stacked = {name: np.array(list(of_persons)) for name, of_persons in curves.items()}
     several = next(iter(stacked.values())).shape[0] > 1
     return FigurePanel(

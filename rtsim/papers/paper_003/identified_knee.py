@@ -28,7 +28,7 @@ OF_SHIPPED = "motion and points that the shipped geometry of table 1 made"
 
 
 def identified(noise: float, seed: int) -> list[tuple[str, str, float]]:
-    """Name, unit and error of each row of an identification; noise : of places and points [m]."""
+    """The errors of an identification, row by row with name and unit; noise : of places and points [m]."""
     true = knee_geometry_of(load_model(MODEL))
     motion = moved_along(true, np.radians(FLEXION_DEG))
     rng = np.random.default_rng(seed)

@@ -40,7 +40,7 @@ KINEMATIC, LENGTHS = NAMES[:6], NAMES[6:]
 
 
 class WeightRuns(NamedTuple):
-    """Runs with many weights.
+    """Runs of a gait cycle with many weights of the ligaments.
 
     weights : (n_run, 4) - of ACL, PCL, MCL, LCL [1/m^2]
     values : of each person (n_run, n_frame, 10) - in the order of NAMES and the units of UNITS
@@ -77,7 +77,7 @@ def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRun
 
 
 def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
-    """(10,) - between runs, the largest over the frames that all of them solve, the mean over the persons."""
+    """(10,) - largest range between runs over the frames that all of them solve, mean over the persons."""
     return np.array([np.nanmax(v[chosen].max(axis=0) - v[chosen].min(axis=0), axis=0) for v in values]).mean(
         axis=0
     )

@@ -1,4 +1,4 @@
-"""Figure B.7 and tables B.3, B.4: the least strength of legs that a walk tells.
+"""Figure B.7 and tables B.3, B.4: the least strength of legs that follows from a walk.
 
 The paper's child walks in crouch gait; the trial is that of Sreenivasa et al. (2017). Here the built-in
 walker walks over its synthetic plate; of a person `rtsim fit torque-generators --bounds` tells the same.

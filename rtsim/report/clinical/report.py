@@ -23,7 +23,7 @@ from rtsim.report.clinical.session import (
 
 
 class GaitReport(NamedTuple):
-    """Content of a report.
+    """Content of a gait report.
 
     person : name or code; date : of the session, in words; version : of this program
     now, before : the session, and an earlier one that is drawn beside it

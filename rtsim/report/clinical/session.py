@@ -88,7 +88,7 @@ class ReportCurve(NamedTuple):
 
 
 class CurveSource(NamedTuple):
-    """Source of a curve.
+    """Where the curve of an angle, moment or power comes from in the results.
 
     name, title, unit, up, down : as of ReportCurve; field, label : of the results, without side
     scale : of a trial, what its values are multiplied with; 0 = not known

@@ -30,7 +30,7 @@ OneStage = TypeVar("OneStage", bound=Stage)
 
 @dataclass
 class StageContext:
-    """Everything that a stage is built from.
+    """What a stage is built from: run, model, person, forces, mass and the stages before it.
 
     subject : None where the model brings its own markers; before : the stages that come before it, by name
     forces : what force plates say, where the run has some

@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class PackageStage(Stage):
-    """A stage of another package, guarded.
+    """A stage of another package, whose errors do not end the run.
 
     It does not rehearse: what a package does besides computing is not known.
 

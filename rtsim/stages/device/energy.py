@@ -28,7 +28,9 @@ LABELS = ("model", *SOURCES, "drift")
 
 
 class EnergyAccount(Stage):
-    """Watches that the model's energy is what forces made of it; where it is not, torque ends and latches."""
+    """Compares the energy of the model with the work of all forces; where they differ, torque ends and a
+    fault latches.
+    """
 
     def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
         super().__init__()

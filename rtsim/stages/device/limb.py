@@ -15,7 +15,7 @@ STANDING = StageOutcome(Status.STALE)
 
 
 class LimbStep(ForwardStep):
-    """The step of a tick, or none while the limb is paused; its frames are then flagged stale.
+    """Makes the step of a tick, or none while the limb is paused; its frames are then flagged stale.
 
     The commands are those of the exchange, which disarms the device first: this stage has none of its own.
     """

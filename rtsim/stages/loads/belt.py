@@ -18,7 +18,7 @@ TILT = 0.1
 
 
 class Belt:
-    """How the surface moves on which feet stand.
+    """The velocity of the surface on which feet stand, as of a treadmill's belt.
 
     Attributes
     ----------

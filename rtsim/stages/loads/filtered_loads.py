@@ -1,4 +1,4 @@
-"""Loads of plates on each bearer, filtered like the motion, so that both are of one instant."""
+"""Loads of plates on each bearer, filtered like the motion, so that both refer to the same time."""
 
 from __future__ import annotations
 

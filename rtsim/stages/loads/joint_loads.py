@@ -50,7 +50,7 @@ class JointLoads(Stage):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Return sentences for the start of a run."""
+        """Return sentences on the loads for the start of a run."""
         return ()
 
     def warm(self) -> None:

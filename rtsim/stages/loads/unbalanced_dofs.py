@@ -14,7 +14,7 @@ TOLD = 0.01
 
 
 def unbalanced_dofs(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
-    """The freedoms that lack most, and by how much [N m where it turns, N].
+    """The degrees of freedom whose load is not borne most, and by how much [N m for rotations, N].
 
     names : of the freedoms; lack : (n,) - what is not borne; turns : whether moments work along it
     """

@@ -52,7 +52,7 @@ by less than this part of that: labels that came in disorder."""
 
 
 class Identity:
-    """Watches the markers of one stream.
+    """Watches whether the markers of one stream stay on the same person.
 
     Parameters
     ----------

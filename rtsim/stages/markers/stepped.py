@@ -18,7 +18,7 @@ SAID = (
 
 
 class SteppedSegments:
-    """Watches the markers of one stream, whatever the method.
+    """Watches the markers of one stream for segments that jump as a whole, whatever the method.
 
     Attributes
     ----------

@@ -126,11 +126,11 @@ class JointStatus:
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
     def joints_across(self, ends: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], ...]:
-        """For each pair of bodies the joint between them, of which one carries the other."""
+        """For each pair of bodies, one of which carries the other, the joint between them."""
         return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
 
     def joints_below(self) -> tuple[tuple[str, ...], ...]:
-        """For each joint those from it to the ends of its limb: what moves there, it bears."""
+        """For each joint the joints from it to the ends of its limb, whose segments it carries."""
         below = [
             tuple(name for name, d in zip(self.names, self._distal, strict=True) if b in self._above(int(d)))
             for b in self._distal.tolist()

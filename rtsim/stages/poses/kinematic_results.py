@@ -251,8 +251,8 @@ class KinematicResults:
 
 
 def found_by(estimator: MultibodyEstimator) -> FrameValues:
-    """Arrays with the results of the method in use: angles, where the model names them, their deviations,
-    where these are requested, and faults of markers.
+    """The results of the method in use as arrays: angles, where the model names them, their deviations, where
+    these are requested, and faults of markers.
     """
     model, health, none = estimator.model, estimator.health, np.zeros(0)
     named, deviations = bool(model.names.joint_angles), estimator.deviations

@@ -26,7 +26,7 @@ N_NAMED = 4
 
 
 class PoseSteps:
-    """Watches which markers take part, and by how much joints turn where these are others."""
+    """Watches for jumps of the pose where markers are left out or used again."""
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
         self._estimator = estimator

@@ -181,7 +181,7 @@ def find_landmarks(
 
 
 def lone_leg(positions: Positions) -> LoneLeg:
-    """The markers that locate the hip of a leg without a pelvis."""
+    """The markers of a leg without a pelvis by which its hip is located."""
     return LoneLeg(
         epicondyle_lateral=positions["epicondyle_lateral"],
         epicondyle_medial=positions.get("epicondyle_medial"),

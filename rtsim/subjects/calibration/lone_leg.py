@@ -36,7 +36,7 @@ ROOT_IS_THIGH = "the thigh is the root, and there is nothing of the hip in the r
 
 
 class LoneLeg(NamedTuple):
-    """Markers of a leg that reads like a right one, each (n, 3) [m]."""
+    """Markers of a leg, mirrored like a right one, each (n, 3) [m]."""
 
     epicondyle_lateral: Array
     epicondyle_medial: Array | None

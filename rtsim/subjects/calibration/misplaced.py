@@ -1,4 +1,5 @@
-"""Is a marker of the calibration beside its landmark? Judged by the other leg, proportions, and the trial.
+"""Whether a marker of the calibration is beside its landmark, judged by the other leg, proportions, and the
+trial.
 
 Distances between the landmarks of a leg hardly depend on posture. For each landmark the shift d of its marker
 that explains best what the distances r are off is found by generalized least squares, r = g(d) + errors:
@@ -82,7 +83,7 @@ STEPS = 8
 
 
 class Leg(NamedTuple):
-    """Landmarks of a leg that reads like a right one.
+    """Landmarks of a leg, mirrored like a right one.
 
     points : role -> (n, 3) [m], NaN-free, `hip` where the pelvis is marked; names : role -> marker
     """

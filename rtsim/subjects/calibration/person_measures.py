@@ -28,7 +28,9 @@ OWN = ".toml"
 
 
 class AskedMeasures(NamedTuple):
-    """path : of a file with measures of a person, "" = none; given : numbers that override those in the
+    """Measures of a person that the user gives.
+
+    path : of a file with measures of a person, "" = none; given : numbers that override those in the
     file
     """
 

@@ -1,4 +1,4 @@
-"""Is a calibrated leg that of a person? Errors where it cannot be, notes where it is odd."""
+"""Whether a calibrated leg can be that of a person: errors where it cannot, notes where it is odd."""
 
 from __future__ import annotations
 
@@ -140,8 +140,9 @@ def seen_median(values: Array) -> float:
 
 
 def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
-    """Sentences on segments whose tracked markers (3,) [m] do not fix their rotation by themselves; worse of
-    a thigh that no pelvis carries."""
+    """Sentences on segments whose tracked markers (3,) [m] do not determine their rotation; a stronger one
+    for a thigh without a pelvis.
+    """
     notes = []
     for segment, points in markers.items():
         n = len(points)

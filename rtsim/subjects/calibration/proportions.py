@@ -1,4 +1,4 @@
-"""Are the sizes of a person in proportion? Segments to each other, to the stature, and left to right.
+"""Whether the sizes of a person are in proportion: segments to each other, to the stature, and left to right.
 
 Joint to joint the thigh is 0.245 and the shank 0.246 of the stature (Drillis and Contini 1966, as in Winter
 2009, Biomechanics and Motor Control of Human Movement, fig. 4.1; from memory).
@@ -35,7 +35,7 @@ REMEDY = "check the labels, the lab's marker map and where the markers are"
 
 
 def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
-    """Sentences on segments out of proportion; ConfigError where no person is such. lengths : [m]"""
+    """Sentences on segments out of proportion; ConfigError for impossible ratios. lengths : [m]"""
     notes = []
     for (a, b), (usual, possible) in RATIOS.items():
         ratio = lengths[a] / lengths[b]
@@ -61,7 +61,7 @@ def stored_stature(stored: Mapping[str, float]) -> float:
 
 
 def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> list[str]:
-    """A sentence on legs that hardly go with the stature; ConfigError where no person is such. All [m]"""
+    """A sentence on legs that do not fit the stature; ConfigError for impossible ones. All [m]"""
     leg = lengths["thigh"] + lengths["shank"]
     usual, possible = LEG_TO_STATURE
     said = f"thigh and shank are {1e3 * leg:.0f} mm long together, {leg / stature:.2f} of the stature of "
@@ -77,7 +77,9 @@ def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> l
 
 
 def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str) -> list[str]:
-    """Sentences on segments of one leg that are longer than of the other; ConfigError beyond any. [m]"""
+    """Sentences on segments of one leg that are longer than those of the other; ConfigError for impossible
+    differences. [m]
+    """
     notes = []
     for name, (unusual, impossible) in PAIRED.items():
         if name not in right:
@@ -98,7 +100,9 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
 
 
 def check_skew(known: Positions, where: str) -> list[str]:
-    """A sentence on a pelvis that is longer on one side; ConfigError beyond any. known : by role [m]"""
+    """A sentence on a pelvis that is longer on one side; ConfigError for an impossible difference. known : by
+    role [m]
+    """
     if not {"asis", "asis_opposite"} <= known.keys():
         return []
     back = ("psis", "psis_opposite") if {"psis", "psis_opposite"} <= known.keys() else ("sacrum", "sacrum")

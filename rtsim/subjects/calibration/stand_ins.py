@@ -57,7 +57,10 @@ DIAMETER = "MarkerDiameter"
 
 
 class StandIns(NamedTuple):
-    """roles : role -> (n, 3) [m], of those that were not there; notes : sentences on them"""
+    """Landmarks that stand in for missing markers of a leg.
+
+    roles : role -> (n, 3) [m], of those that were not there; notes : sentences on them
+    """
 
     roles: dict[str, Array]
     notes: tuple[str, ...]

@@ -1,5 +1,5 @@
-"""Could a calibration's pose be that of a person, and does a still one stand? Errors where it cannot be,
-notes where it is unusual.
+"""Whether a calibration's pose is that of a person, and whether a person at rest stands: errors where that is
+impossible, notes where it is unusual.
 
 Joint angles come from the natural coordinates, by the joint coordinate systems of the shipped model of a leg,
 as medians over the frames; what no joint reaches (`ranges_deg` of that model) is an error in any pose. What
@@ -128,7 +128,9 @@ def tilt_of(pelvis: Array) -> Array:
 
 
 def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TILT) -> list[str]:
-    """Sentences on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError beyond any."""
+    """Sentences on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError for impossible
+    ones.
+    """
     if "pelvis" not in Q:
         return []
     sideways = Q["pelvis"][:, 3]

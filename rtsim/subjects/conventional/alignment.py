@@ -24,7 +24,7 @@ MOST_MISFIT = 0.15
 
 
 class AlignedJoint(NamedTuple):
-    """A joint of a static trial.
+    """A knee or ankle of a static trial: centre, lateral marker and rotation offset.
 
     centre : (n, 3) - of the joint [m]
     lateral : (n, 3) - marker on its outer side, or the place of one that is not on [m]

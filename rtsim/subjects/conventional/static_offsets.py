@@ -58,8 +58,11 @@ class Source(NamedTuple):
 
 
 class AlignedLeg(NamedTuple):
-    """x : role -> (n, 3) [m], with a lateral epicondyle that a device replaced; measures : with rotation
-    offsets and widths; notes : sentences"""
+    """A leg of a static trial after its knee alignment device was evaluated.
+
+    x : role -> (n, 3) [m], with a lateral epicondyle that a device replaced; measures : with rotation
+    offsets and widths; notes : sentences
+    """
 
     x: dict[str, Array]
     measures: ConventionalMeasures
@@ -67,7 +70,10 @@ class AlignedLeg(NamedTuple):
 
 
 class StandingFoot(NamedTuple):
-    """offsets : None = not known; stands : in the trial itself, as a record has it; notes : sentences"""
+    """The foot offsets of a static trial.
+
+    offsets : None = not known; stands : in the trial itself, as a record has it; notes : sentences
+    """
 
     offsets: FootOffsets | None
     stands: str

@@ -86,7 +86,9 @@ class LegLine(NamedTuple):
 
 
 class StandingPose(NamedTuple):
-    """heading : [deg] about Y, of the way that the person faces; middle : of the body, to the right [m]
+    """How a person stands in a static trial.
+
+    heading : [deg] about Y, of the way that the person faces; middle : of the body, to the right [m]
     stature : [m]; score : what it explains; doubt : of the best pose that faces another way, or is of another
         size
     """
@@ -155,7 +157,7 @@ def shifted(
 
 
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
-    """Return the pose that explains the positions of the markers best."""
+    """The pose of the standing person that best explains the markers."""
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:
         pose = StandingPose(heading, middle, stature)

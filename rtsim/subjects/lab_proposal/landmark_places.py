@@ -19,7 +19,7 @@ ANKLE_AHEAD = 0.04
 
 
 class LandmarkPlace(NamedTuple):
-    """Place of a landmark.
+    """Usual place of a landmark on a standing person.
 
     frame : leg (from the line of a leg), foot (from the heel's marker, along the foot), pelvis (from the
         hips, and the middle of the body)

@@ -50,11 +50,11 @@ def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
 
 
 def tracking_lines(side: str, tracking: Tracking) -> list[str]:
-    """Lines with the markers that are followed."""
+    """Lines of TOML with the markers that are followed."""
     names = [entry(segment, list(getattr(tracking, segment))) for segment in tracking.__struct_fields__]
     return ["", f"[{side}.tracking]", *names]
 
 
 def comment(text: str) -> str:
-    """A text that may stand in a comment: names in it may have any characters."""
+    """A text for a comment in TOML: names in it may have any characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -31,7 +31,9 @@ BEGINNINGS = {"r": "right", "l": "left"}
 
 
 class NameReading(NamedTuple):
-    """roles : that the name may mean; side : right, left or ""
+    """What the name of a marker means.
+
+    roles : that the name may mean; side : right, left or ""
     segment : of the leg on which a marker of that name is followed, TRUNK, SHOULDER,
         FOLLOWED_SHOULDER, ELSEWHERE, COMPUTED_POINT, or ""
     """

@@ -1,4 +1,4 @@
-"""The marker map that a static trial proposes: the whole way from the trial to the map."""
+"""The marker map that is proposed from a static trial: all steps from the trial to the map."""
 
 from __future__ import annotations
 

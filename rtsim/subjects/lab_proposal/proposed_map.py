@@ -48,7 +48,9 @@ NEEDED = {
 
 
 class ProposedMap(NamedTuple):
-    """lab : the map, None where a leg cannot be made; lacking : side -> roles that must be there and are not
+    """The marker map that is proposed for a static trial.
+
+    lab : the map, None where a leg cannot be made; lacking : side -> roles that must be there and are not
     without : sentences on roles that are not there, and what happens
     one_leg : the side of the only leg that is there, "" = both
     """
@@ -165,7 +167,7 @@ def trunk_of(names: Sequence[str], readings: Sequence[NameReading]) -> dict[str,
 
 
 def refusal(proposed: ProposedMap, where: str) -> ConfigError:
-    """The error of a map that cannot be made: what each leg lacks, and what that means."""
+    """The error for a map that cannot be made: what each leg lacks, and the consequences."""
     said = [
         f"{side}: {name_some([f'{role} ({NEEDED[role]})' for role in roles])}"
         for side, roles in proposed.lacking.items()

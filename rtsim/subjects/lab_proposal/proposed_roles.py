@@ -65,7 +65,9 @@ class MarkerRole(NamedTuple):
 
 
 class ProposedRoles(NamedTuple):
-    """roles : of the markers that have one; exchanged : whether labels of right stand on the left
+    """The roles that are proposed for the markers of a static trial.
+
+    roles : of the markers that have one; exchanged : whether labels of right stand on the left
     told : sentences on other markers and on the whole
     """
 
@@ -128,8 +130,9 @@ def doubted(role: MarkerRole, why: str) -> MarkerRole:
 
 
 def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
-    """The roles without those that are unsure and of which nothing would follow: a sacrum beside both PSIS, a
-    toe beside both metatarsals."""
+    """The roles without those that are unsure and without effect on the leg: a sacrum beside both PSIS, a toe
+    beside both metatarsals.
+    """
     known = {(role.role, role.side) for role in roles}
     backs = {("psis", "right"), ("psis", "left")} <= known
     return [

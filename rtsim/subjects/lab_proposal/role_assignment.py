@@ -30,7 +30,7 @@ ON_FOOT, ON_PELVIS = 0.07, 0.5
 
 
 class PlacedMarker(NamedTuple):
-    """A marker with its place.
+    """A marker with the landmark at whose place it lies.
 
     slot : role and side; cost : the square of the distance from the landmark's usual place in spreads
     margin : what the best other answer costs more; other : what the marker would be then, rival : who this
@@ -84,7 +84,7 @@ def mirrored(x: Array) -> dict[int, int]:
 
 
 def assign(costs: Array) -> dict[int, PlacedMarker]:
-    """Marker -> what it is, of costs (n_slot, n_marker) up to the gate."""
+    """Marker -> landmark that it is assigned to, by costs (n_slot, n_marker) up to a largest cost."""
     gain = np.where(costs <= GATE, GATE - costs, 0.0)
     best = solved(gain)
     backs = [slot for slot, (role, _) in enumerate(SLOTS) if role == "psis"]

@@ -38,7 +38,9 @@ MOST_FRAMES = 2000
 
 
 class StandingMarkers(NamedTuple):
-    """names : of the markers that are there, without a person's name before them
+    """The markers of a person who stands.
+
+    names : of the markers that are there, without a person's name before them
     points : (n_marker, 3) - in ground, Y up [m]; notes : sentences on what was left out, and from when it is
     """
 
@@ -88,7 +90,9 @@ def check_count(n: int, where: str) -> None:
 
 
 def check_unit(positions: Array, where: str) -> None:
-    """ConfigError where the markers (n, n_marker, 3) of a frame are as far apart as no person's."""
+    """ConfigError where the distances between the markers (n, n_marker, 3) of a frame are impossible for a
+    person.
+    """
     with np.errstate(invalid="ignore"):
         known: NDArray[np.bool_] = np.asarray(np.isfinite(positions).all(axis=2))
         best = positions[int(known.sum(axis=1).argmax())]
@@ -160,7 +164,7 @@ def one_person(points: Array, names: list[str], where: str) -> tuple[NDArray[np.
 
 
 def check_height(points: Array, where: str) -> None:
-    """ConfigError where the points (n, 3) have not the height of a person, or lie."""
+    """ConfigError where the height of the points (n, 3) is not that of a standing person."""
     across, height, along = (float(x) for x in np.ptp(points, axis=0))
     longest = max(across, along)
     low, high = HEIGHTS

@@ -1,4 +1,5 @@
-"""Does a trial belong to the subject that it is solved with? Another person, exchanged labels, moved markers.
+"""Whether a trial belongs to the subject that it is solved with: another person, exchanged labels, moved
+markers.
 
 Judged by distances that movement leaves alone (`distances`), as medians over the frames, so that neither soft
 tissue nor single bad frames count. Limits: within one session such medians stay within about 1 cm of the

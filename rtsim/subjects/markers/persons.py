@@ -30,7 +30,10 @@ Share = Callable[[Sequence[str]], float]
 
 
 class Choice(NamedTuple):
-    """person : whose markers are used, "" = there is no choice to make; told : sentences on that"""
+    """The person whose markers are used.
+
+    person : whose markers are used, "" = there is no choice to make; told : sentences on that
+    """
 
     person: str
     told: tuple[str, ...] = ()

@@ -99,7 +99,7 @@ class LslConnection:
         return {}
 
     def sentences(self) -> list[str]:
-        """What is to be reported since the last call."""
+        """Return sentences for the user since the last call."""
         told, self._sentences = self._sentences, []
         return told
 

@@ -55,7 +55,7 @@ class NatNetPlateSamples(NamedTuple):
 
 
 class NatNetFrame(NamedTuple):
-    """One frame. All arrays are views of the packet.
+    """One frame of markers and force plates of NatNet. All arrays are views of the packet.
 
     number : of the frame, which a server may hold or repeat
     sets : name of each marker set as sent -> (n, 3) positions [m]

@@ -58,7 +58,7 @@ class QtmPlateSamples(NamedTuple):
 
 
 class DataPacket(NamedTuple):
-    """A data packet.
+    """A data packet of QTM.
 
     stamp_us, number : since the measurement began [us]; frame number, which is not to be trusted
     markers : (n, 3) - [mm], in the order of the labels, NaN = missing; None = not in the packet

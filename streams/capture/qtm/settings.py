@@ -22,7 +22,9 @@ LONGEST = 1 << 20
 
 
 class QtmSettings(NamedTuple):
-    """description : of the markers and plates; plates : numbers by which the data name them, in their order
+    """Settings of QTM that describe its data.
+
+    description : of the markers and plates; plates : numbers by which the data name them, in their order
 
     metres : metres per unit of the plates' lengths
     """

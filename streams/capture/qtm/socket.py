@@ -17,7 +17,7 @@ SHORTEST_S = 1e-4
 
 
 class QtmSocket:
-    """A connection; CaptureError where it cannot be made or is over.
+    """A connection to QTM; CaptureError where it cannot be made or is over.
 
     Attributes
     ----------

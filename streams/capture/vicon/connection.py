@@ -112,7 +112,7 @@ class ViconConnection:
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:
-        """What is to be reported since the last call."""
+        """Return sentences for the user since the last call."""
         told = list(self._sentences)
         self._sentences.clear()
         return told

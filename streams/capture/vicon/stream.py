@@ -66,7 +66,7 @@ class ViconStatics(NamedTuple):
 
 
 class ViconFrame(NamedTuple):
-    """One frame; arrays are views of the block.
+    """One frame of Vicon's DataStream; arrays are views of the block.
 
     number : of the frame; -1 = not told
     labelled, unlabelled : (n,) of LABELLED and UNLABELLED; None = the frame has none of that kind
@@ -82,7 +82,7 @@ class ViconFrame(NamedTuple):
 
 
 class ViconStream:
-    """Turns blocks into frames.
+    """Turns blocks of Vicon's DataStream into frames.
 
     statics : what is known; n_change : how often it changed
     offered : kinds that the server can send, once it has said so; None = not yet
