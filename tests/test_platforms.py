@@ -74,6 +74,7 @@ LOOKED_BEFORE = {
     "streams/access/ownership.py": 'os.name != "posix"',
     "streams/access/users.py": "TELLS",
     "rtsim/bench/runs/monitor.py": "sys.platform",
+    "rtsim/studies/solving.py": 'sys.platform != "linux"',
 }
 """Modules that ask by another name whether the system has it, and how."""
 PLAYED = """
