@@ -27,6 +27,7 @@ from streams.messages import (
     End,
     FieldSpec,
     Forces,
+    Journal,
     Markers,
     Output,
     PlainMap,
@@ -80,9 +81,10 @@ MESSAGE_TYPES: dict[bytes, type[AnyMessage]] = {
     b"output": Output,
     b"device": Device,
     b"end": End,
+    b"journal": Journal,
 }
 """Topic -> what its messages are."""
-PLAIN_FIELDS = frozenset({"meta", "args"})
+PLAIN_FIELDS = frozenset({"meta", "args", "values"})
 """Tables of messages that hold plain values of any names."""
 _DECODERS = {topic: _decoder(kind) for topic, kind in MESSAGE_TYPES.items()}
 TOPICS = tuple(_DECODERS)
@@ -98,6 +100,8 @@ def encode(message: AnyMessage) -> list[bytes]:
         check_session(message)
     elif isinstance(message, Command):
         _check_plain(message.args, "args")
+    elif isinstance(message, Journal):
+        _check_plain(message.values, "values")
     elif isinstance(message, (Output, Device)):
         check_channels(message)
     try:

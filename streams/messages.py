@@ -268,7 +268,23 @@ class Device(Message, frozen=True, kw_only=True):
     fault: Annotated[str, Meta(max_length=128)] = ""
 
 
-AnyMessage = Session | Markers | Forces | Result | Telemetry | Command | Output | Device | End
+class Journal(Message, frozen=True, kw_only=True):
+    """An entry of a run's journal: something that the loop took in, in the order in which it did.
+
+    session : of the journal; seq : from 0, without gaps; t : the estimator's clock [ns]
+    entry : what it is; values, data : what belongs to it, by names
+    """
+
+    type: Literal["journal"] = "journal"
+    session: SessionId
+    seq: Count
+    t: Count
+    entry: Annotated[str, Meta(max_length=32)]
+    values: PlainMap = {}
+    data: dict[str, bytes] = {}
+
+
+AnyMessage = Session | Markers | Forces | Result | Telemetry | Command | Output | Device | End | Journal
 AnyFrame = Markers | Forces | Result
 
 

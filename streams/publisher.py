@@ -77,9 +77,9 @@ class Publisher(Closing):
         n_listening = [self._n_listening(stream.encode()) for stream in self._open]
         return min(self._n_listening(b"session"), max(n_listening, default=self._n_listening(b"session")))
 
-    def is_heard(self, stream: StreamName) -> bool:
-        """Whether somebody gets the frames of a stream, as of the last `service`."""
-        return self._n_listening(stream.encode()) > 0
+    def is_heard(self, topic: str) -> bool:
+        """Whether somebody gets the messages of a topic, as of the last `service`."""
+        return self._n_listening(topic.encode()) > 0
 
     @property
     def events(self) -> deque[str]:

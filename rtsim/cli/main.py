@@ -27,7 +27,7 @@ COMMANDS = {
     "paper": "Compute figures and tables of a paper anew, its numbers beside ours.",
     "norms": "Make norms of gait from trials of your own, or read them from .gcd and csv.",
     "connect": "Relay a capture system (Qualisys, ...) as live streams; list what answers.",
-    "replay": "Play a recording, or the synthetic walker, as a live marker stream.",
+    "replay": "Play a recording or the walker as a live stream, or compute a recorded run again (--exact).",
     "record": "Record a stream to an MCAP file that survives a crash.",
     "recover": "Make a whole recording, with an index, of one that was cut or damaged.",
     "export": "Write a recording as .trc, .mot, .sto or .csv.",

@@ -16,7 +16,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import whole
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
-from streams.messages import AnyMessage, Command, Device, End, FieldSpec, Session, Telemetry
+from streams.messages import AnyMessage, Command, Device, End, FieldSpec, Journal, Session, Telemetry
 from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder
 
@@ -151,6 +151,9 @@ def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
                         message = decode([topic, payload])
                     except DecodeError:
                         n_bad += 1
+                        continue
+                    if isinstance(message, Journal):  # files, paths and raw frames of a person
+                        anonymiser.n_text["entries of the journal"] += 1
                         continue
                     topic, payload = encode(anonymiser.of(message))
                     recorder.write(topic, payload, t_ns)

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from kernels.compiler.jit import n_compiled
+from rtsim.live.exact.journal import RunJournal
 from rtsim.live.inputs.inputs import Input
 from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
@@ -66,6 +67,7 @@ class Loop:
     failure : why the run could not go on, in words; empty where nothing failed
     granted : whether the run came before all other work of the processor
     orders : the commands that it takes
+    journal : where it notes what it takes in, where somebody keeps that
     """
 
     def __init__(
@@ -87,6 +89,7 @@ class Loop:
             self.orders |= stage.orders
         self.meta = {**(meta or {}), "commands": [*self.orders, "status", "stop"]}
         self.course: ResultSession | None = None
+        self.journal: RunJournal | None = None
         self._mailbox = Mailbox()
         self._of_stages = Sentences(MOST_OF_STAGES)
         self._memory = MemoryGrowth()
@@ -115,6 +118,8 @@ class Loop:
             finally:
                 self.counters["compiled"] = n_compiled() - before
                 self._report(final=True)
+                if self.journal is not None:
+                    self.journal.ended(self.reason or INTERRUPTED)
                 self.output.end(self.reason or INTERRUPTED)
         return self.reason
 
@@ -146,6 +151,8 @@ class Loop:
         self._period_ns = self.source.period_ns(session)
         self._seq = 0
         self.output.announce(self.course.fields.session)
+        if self.journal is not None:
+            self.journal.announced(self.course.fields.session)
 
     def _serve(self) -> None:
         report_ns = now_ns() + TELEMETRY_NS
@@ -184,9 +191,13 @@ class Loop:
             self.stop(result.failure)
         elif self._period_ns and result.t_solved - frame.t_received > self._period_ns:
             self._late = True
-        if result.told and not result.failure:
+        is_published = result.told and not result.failure
+        if is_published:
             self._publish(course, frame, result)
         # last of all: who waits for the frame need not wait for what is noted of it
+        if self.journal is not None:
+            n_awaited = sum(stage.n_awaited for stage in self.stages)
+            self.journal.took(frame, self._last if is_published else None, n_awaited)
         self.times.add_solved(frame.t_capture, frame.t_received, result.t_solved)
 
     def _publish(self, course: ResultSession, frame: ReceivedFrame, result: FrameResult) -> None:
@@ -211,9 +222,12 @@ class Loop:
         self._last_ns = now_ns()
         session = self.course.fields.session.session
         if session == last.session:
-            self.output.send(replace(last, seq=self._seq, t_published=self._last_ns, status=status))
+            repeated = replace(last, seq=self._seq, t_published=self._last_ns, status=status)
+            self.output.send(repeated)
             self._seq += 1
             self.counters["stale"] += 1
+            if self.journal is not None:
+                self.journal.repeated(repeated)
 
     def _obey(self) -> None:
         """Do what was commanded since the last frame."""
@@ -221,6 +235,8 @@ class Loop:
             if command.name == "stop":
                 self.stop()
                 continue
+            if self.journal is not None:
+                self.journal.commanded(command)
             order = self.orders[command.name]
             if order.apply(command.args) and self.course is not None:
                 self.begin(self.course.session, anew=False)

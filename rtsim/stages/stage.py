@@ -65,9 +65,14 @@ class Stage:
     orders : command -> what becomes of it
     counters : faults by name, since the start of the run
     sentences : what is to be reported with the next telemetry; n_frame : frames so far, for `count`
+    n_awaited : answers that it has taken from a thread of its own, which come when they are ready; an exact
+        replay takes each at the frame at which the run took it
+    awaited : of such a replay, how many the run had taken by the frame at hand; None in a run
     """
 
     rehearses = False
+    n_awaited = 0
+    awaited: Callable[[], int] | None = None
 
     def __init__(self) -> None:
         self.orders: dict[str, StageCommand] = {}

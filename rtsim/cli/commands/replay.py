@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 import numpy as np
+from click.core import ParameterSource
 
 from rtsim.cli.terminal.format_names import naming_formats
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import tell, told_unusable
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
-from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, file_options
+from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, check_of_use, file_options
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
 from rtsim.cli.terminal.states import request_of_parent, say
@@ -58,6 +60,17 @@ if TYPE_CHECKING:
 @click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
 @PERSON_OPTION
 @click.option("--unnamed", is_flag=True, help="Play trajectories of a C3D file that have no name, too.")
+@click.option(
+    "--exact",
+    is_flag=True,
+    help="Instead: compute the recorded run SOURCE again, and compare the results byte by byte.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0.0, 1.0),
+    help="With --exact: part of a quantity's peak that may differ (default: 1e-9, of another build alone).",
+)
+@click.option("--json", "as_json", is_flag=True, help="With --exact: what came of it, as JSON.")
 @REQUEST_OPTION
 @file_options
 @bind_options
@@ -66,9 +79,18 @@ def command(
     start_s: float, end_s: float | None, duration_s: float, wait_s: float, forces: str | None,
     tare: tuple[float, float] | None, states: bool, request: bool,
     key: str | None, clients: str | None, units: str | None, up: str | None,
-    side: Literal["right", "both"] | None, person: str | None, unnamed: bool,
+    side: Literal["right", "both"] | None, person: str | None, unnamed: bool, exact: bool,
+    tolerance: float | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Play SOURCE (walker, jaw:TASK, MARKER_FILES) as a live stream at its rate, with force plates."""
+    """Play SOURCE (walker, jaw:TASK, MARKER_FILES) as a live stream at its rate, with force plates.
+
+    With --exact, SOURCE is a recording of `rtsim live --record`: its run is computed again from what it had.
+    Exit code 0: equal; 1: different; 2: it cannot be told.
+    """
+    check_of_use("--tolerance", exact or tolerance is None, "a run that is computed again", "add --exact")
+    check_of_use("--json", exact or not as_json, "a run that is computed again", "add --exact")
+    if exact:
+        raise SystemExit(exactly(source, tolerance, as_json))
     security = bind_security(key, clients)
     if request:
         play_request(player_request(request_of_parent()), security, states)
@@ -88,6 +110,22 @@ def command(
         wait_s=wait_s,
     )  # fmt: skip
     play_request(played, security, states)
+
+
+EXACT = ("source", "exact", "tolerance", "as_json")
+"""Parameters that an exact replay takes."""
+
+
+def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
+    """Compute a recorded run again; returns the exit code."""
+    from rtsim.cli.runs.exact_replay import replay_exactly
+
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        fits = not given or parameter.name in EXACT
+        check_of_use(parameter.opts[0], fits, "playing; an exact replay takes what the recording has")
+    return told_unusable(lambda: replay_exactly(Path(source), tolerance, as_json))
 
 
 def trial_of(request: PlayerRequest) -> MarkerTrial:

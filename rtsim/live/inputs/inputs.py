@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol, Self
 
 from rtsim.live.compiled.cache_warming import CacheWarming
+from rtsim.live.exact.journal import RunJournal
 from rtsim.live.inputs.sources import STREAM_OVER
 from rtsim.live.inputs.turns import SHARE, Turns
 from rtsim.live.ticks import Ticks
@@ -86,6 +87,7 @@ class StreamInput:
     rehearsal : gone through while it waits for a frame, where there is one
     wait_s : longest wait for a frame before it returns without one [s]
     alone : only frames of the session that leads are handed over, as where torque on a person follows them
+    journal : where it notes what it takes in beside frames, where somebody keeps that
     """
 
     wait_s, alone = WAIT_S, False
@@ -98,6 +100,7 @@ class StreamInput:
         self._put_off: ReceivedFrame | None = None
         self._end_ns = 0
         self.rehearsal: CacheWarming | None = None
+        self.journal: RunJournal | None = None
         self._held: ReceivedFrame | None = None  # the newest, valid until the next one is asked for
         self.orders: dict[str, StageCommand] = {}
         self.holds = False

@@ -49,6 +49,7 @@ class PairedInput(StreamInput):
         self._plates, self._n_plates_away = Turns(self._turns.allowance, now_ns), 0
         self._lacking_ns = 0  # since when frames have lacked forces; 0 = they do not
         self._longest_ns = 0
+        self._turned_to: Session | None = None
         self.hurries: Callable[[], bool] = never
 
     @classmethod
@@ -83,6 +84,9 @@ class PairedInput(StreamInput):
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         frame = super().wait(apply)
         if frame is not None:
+            if self.journal is not None and frame.session is not self._turned_to:
+                self.journal.turned(frame.session)
+            self._turned_to = frame.session
             self._feed.turn_to(frame.session)
         if self._feed.paired:  # before, samples would not know their clock: they wait in the subscriber
             for _ in range(BACKLOG):  # a frame does not wait for a sender that never pauses
@@ -136,6 +140,8 @@ class PairedInput(StreamInput):
             return
         self._lacking_ns = 0
         begins = self._feed.session is not None and message.session != self._feed.session
+        if self.journal is not None:
+            self.journal.admitted(message)
         self._feed.admit(message)
         self._plates.begin_waiting()
         if begins:

@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import to_builtins
+from msgspec.structs import replace
+
 from kernels.compiler.cache import cache_fault
 from rtsim.config.runs.run_schema import RunConfig
 from rtsim.device.rights import RunRights
@@ -14,12 +17,15 @@ from rtsim.live.compiled.cache_warming import FASTEST, FASTEST_WITH_FORCES, Cach
 from rtsim.live.compiled.group_table import groups_of
 from rtsim.live.compiled.groups import compile_groups
 from rtsim.live.compiled.warm_up import neutral, warm_up
+from rtsim.live.exact.build import build_facts
+from rtsim.live.exact.journal import TOPIC, RunJournal
+from rtsim.live.exact.run_files import noting_files, parts_of
 from rtsim.live.forces import KnownMass, known_mass, weighs
 from rtsim.live.inputs.inputs import StreamInput
 from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.sources import subject_if_any
 from rtsim.live.loop import Loop
-from rtsim.live.processes.requests import EstimatorRequest
+from rtsim.live.processes.requests import EstimatorRequest, encoded
 from rtsim.live.subjects.subject_check import notes_of_person
 from rtsim.live.subjects.unnamed_check import check_named, unnamed_of
 from rtsim.methods.kinematics.choice import methods_of
@@ -89,20 +95,16 @@ def serve(
     without names were not.
     """
     run, markers, anyway = request.run, request.markers, request.anyway
+    named = run.source if is_capture(run.source) else markers  # as users know it
     say({"state": "preparing"})
     groups = groups_of(run)
     compile_groups(groups, lambda p: say({"state": "compiling", "n_done": p.n_done, "n_kernel": p.n_kernel}))
     if cache_fault():
         say({"state": "preparing", "note": cache_fault()})
     feed = ForceFeed() if run.forces else None
-    stages = prepare(run, feed)
-    named = run.source if is_capture(run.source) else markers  # as users know it
-    acquaintance = acquaintance_of(stages, named) if is_stream(run.source) else None
-    unnamed = unnamed_of(stages)
-    if unnamed is not None:
-        unnamed.keep_pace()
-    if acquaintance is not None:
-        stages.append(acquaintance)
+    with noting_files() as files:
+        stages, acquaintance = stages_of(request, feed)
+    files.note_texts(to_builtins(run))
     with Publisher(run.ports.results, security) as publisher:
         if feed is not None:
             where, wait_ms = (markers, run.forces), run.plates.wait_ms
@@ -112,11 +114,15 @@ def serve(
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
         source.rehearsal = CacheWarming(stages, FASTEST if feed is None else FASTEST_WITH_FORCES)
-        loop = Loop(source, stages, publisher, meta_of(run, request.notes or notes_of(stages, run), markers))
+        request = replace(request, notes=request.notes or tuple(notes_of(stages, run)))
+        loop = Loop(source, stages, publisher, meta_of(run, request.notes, markers))
         with ControlServer(run.ports.control, loop.command, loop.commands, security, RunRights()) as control:
             loop.control_events, loop.control_counters = control.events, control.journal.counters
             say({"state": "ready", "results": publisher.address, "control": control.address})
             await_subscribers(publisher, request.n_subscriber, request.wait_s)
+            if publisher.is_heard(TOPIC):
+                loop.journal = source.journal = RunJournal(publisher.send)
+                loop.journal.opened(encoded(request), build_facts(), parts_of(files))
             reason = loop.run()
     say({"state": "over", "reason": reason})
     if not anyway:
@@ -127,6 +133,21 @@ def serve(
             remedy=f"give {REMEDIES[acquaintance.tracked.is_person]}, correct the labels at the sender, "
             "or add --anyway",
         )  # fmt: skip
+
+
+def stages_of(
+    request: EstimatorRequest, feed: ForceFeed | None
+) -> tuple[list[Stage], LiveSubjectCheck | None]:
+    """The stages of a live run, warm, and the last of them where it judges whose stream it is."""
+    run = request.run
+    stages = prepare(run, feed)
+    unnamed = unnamed_of(stages)
+    if unnamed is not None:
+        unnamed.keep_pace()
+    if not is_stream(run.source):
+        return stages, None
+    acquaintance = acquaintance_of(stages, run.source if is_capture(run.source) else request.markers)
+    return [*stages, acquaintance], acquaintance
 
 
 def acquaintance_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:

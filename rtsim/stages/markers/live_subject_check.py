@@ -61,12 +61,13 @@ DOUBT = StageOutcome(Status.SUSPECT)
 class _Judgement:
     """What a thread found; the fit is None where too few markers were there.
 
-    straight : whether the legs were, in what it looked at
+    straight : whether the legs were, in what it looked at; thread : that looks
     """
 
     straight: bool
     fit: SubjectFit | None = None
     over: bool = False
+    thread: threading.Thread | None = None
 
 
 class _Frames:
@@ -147,7 +148,8 @@ class LiveSubjectCheck(Stage):
 
     def _follow(self, now: int) -> None:
         if self._judged is not None:
-            if self._judged.over:
+            if self._is_due(self._judged):
+                self.n_awaited += 1
                 self._conclude(self._judged)
                 self._judged = None
             return
@@ -163,6 +165,16 @@ class LiveSubjectCheck(Stage):
             self._judge(self._straight, straight=True)
         elif waited >= PATIENCE * self._wait and self._bent.n >= FEWEST_FRAMES:
             self._judge(self._bent, straight=False)
+
+    def _is_due(self, judged: _Judgement) -> bool:
+        """Whether a judgement is there; in a replay, whether it was at this frame of the run."""
+        if self.awaited is None:
+            return judged.over
+        if self.n_awaited >= self.awaited():
+            return False
+        assert judged.thread is not None
+        judged.thread.join()
+        return True
 
     def _is_straight(self) -> bool:
         """Whether no hip and no knee is bent by much in the frame at hand."""
@@ -187,7 +199,8 @@ class LiveSubjectCheck(Stage):
             judged.fit = fit
             judged.over = True
 
-        threading.Thread(target=look, name="acquaintance", daemon=True).start()
+        judged.thread = threading.Thread(target=look, name="acquaintance", daemon=True)
+        judged.thread.start()
 
     def _rest(self) -> None:
         """Begin a new wait."""

@@ -1,0 +1,47 @@
+"""Differences of two runs in lines of plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rtsim.files.comparison.differences import QuantityDifferences, StatusDifferences
+from streams.messages import Status
+
+MOST_LINES = 20
+"""Quantities that are told, those that differ by the largest part of their peak first."""
+
+
+def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: str) -> list[str]:
+    """A line for each quantity that differs; one, other : what the two runs are called"""
+    differing = [found for found in quantities if found.n_differ]
+    differing.sort(key=lambda found: (-found.n_lacking, -found.largest / (found.peak or 1.0)))
+    lines = []
+    for found in differing[:MOST_LINES]:
+        unit = "" if found.spec.unit in ("1", "") else f" {found.spec.unit}"
+        words = f"  {found.spec.name}: {found.n_differ} of {found.n_value} values differ"
+        if found.first is not None:
+            place = found.first
+            at = f", first in frame {place.frame} of session {place.session} at {place.time:.6g} s"
+            words += f"{at} ({place.label})" if place.label else at
+        if found.most is not None:
+            words += f"; largest {found.largest:.3g}{unit}"
+            words += f" ({found.most.label}, {found.most.time:.6g} s)" if found.most.label else ""
+            words += f", RMS {found.rms:.3g}{unit}, peak {found.peak:.3g}{unit}"
+        if found.n_lacking:
+            words += f"; {found.n_lacking} are in one of them alone"
+        lines.append(words)
+    if len(differing) > MOST_LINES:
+        lines.append(f"  and {len(differing) - MOST_LINES} more quantities")
+    return [f"Quantities that differ between {one} and {other}:", *lines] if lines else []
+
+
+def status_line(status: StatusDifferences, one: str, other: str) -> list[str]:
+    """A line where statuses differ."""
+    if status.first is None:
+        return []
+    session, frame, time, mine, theirs = status.first
+    words = f"{Status(mine).names()} in {one}, {Status(theirs).names()} in {other}"
+    return [
+        f"The status of {status.n_differ} of {status.n_frame} frames differs, first in frame {frame} of "
+        f"session {session} at {time:.6g} s: {words}."
+    ]

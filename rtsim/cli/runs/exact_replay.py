@@ -1,0 +1,106 @@
+"""`rtsim replay --exact`: a recorded run computed again, and a few lines on whether it is the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rtsim.cli.runs.difference_lines import quantity_lines, status_line
+from rtsim.cli.terminal.lines import tell
+from rtsim.files.markers.trial import count_of
+
+if TYPE_CHECKING:
+    from rtsim.config.runs.run_schema import RunConfig
+    from rtsim.live.exact.reading import RecordedRun
+    from rtsim.live.exact.replay import ReplayOutcome
+
+MOST_TOLD = 8
+"""Entries of descriptors, and facts of the build, that are told."""
+
+
+def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
+    """Compute the run of a recording again and tell what came of it; returns the exit code."""
+    from rtsim.live.exact.reading import read_run
+    from rtsim.live.exact.replay import ROUNDING
+
+    recorded = read_run(path)
+    for note in recorded.notes:
+        tell(note)
+    outcome = computed(recorded, ROUNDING if tolerance is None else tolerance)
+    if as_json:
+        click.echo(json.dumps(outcome.row()))
+    else:
+        for line in lines_of(outcome):
+            click.echo(line)
+    return outcome.code
+
+
+def computed(recorded: RecordedRun, tolerance: float) -> ReplayOutcome:
+    """The outcome of a replay, with a bar in a terminal; kernels are compiled where they are not."""
+    from rtsim.cli.terminal.compiling import compile_first
+    from rtsim.cli.terminal.console import LastingConsole
+    from rtsim.cli.terminal.frame_progress import progress_of
+    from rtsim.live.compiled.group_table import groups_of
+    from rtsim.live.exact.replay import replayed
+
+    console = LastingConsole(stderr=True)
+
+    def before(run: RunConfig) -> None:
+        compile_first(console, groups_of(run))
+
+    with progress_of(console, recorded.n_frame) as progress:
+        return replayed(recorded, tolerance, before, progress)
+
+
+def lines_of(outcome: ReplayOutcome) -> list[str]:
+    """What came of a replay, in plain words."""
+    results, recorded = outcome.results, outcome.recorded
+    found = [
+        f"{recorded.path}: {results.n_equal} of {count_of(results.n_result, 'result')} and "
+        f"{results.n_session_equal} of {count_of(results.n_session, 'descriptor')} are equal byte for byte."
+    ]
+    taken = [
+        count_of(outcome.n_frame, "frame"),
+        *([f"{recorded.n_skipped} more were skipped"] if recorded.n_skipped else []),
+        count_of(recorded.n_command, "command"),
+        f"{count_of(recorded.n_session, 'session')} of markers and forces",
+    ]
+    found.append(f"The run took in {', '.join(taken)}.")
+    if outcome.build:
+        told = _listed(outcome.build)
+        found.append(
+            f"This build or machine is not the one that recorded it: {told}; so results are compared within "
+            f"{outcome.tolerance:g} of each quantity's peak, too."
+        )
+    if recorded.cut:
+        beyond = f", and {count_of(results.n_beyond, 'result')} after it are not" if results.n_beyond else ""
+        found.append(f"The recording is not whole: {recorded.cut}; what comes before is compared{beyond}.")
+    if results.n_unrecorded:
+        found.append(f"{count_of(results.n_unrecorded, 'result')} of the run are not in the recording.")
+    if results.n_missing:
+        found.append(f"{count_of(results.n_missing, 'result')} of the recording did not come again.")
+    if results.altered:
+        found.append(f"The descriptors differ: {_listed(results.altered)}.")
+    found += status_line(results.status, "the recording", "the replay")
+    found += quantity_lines(results.quantities.values(), "the recording", "the replay")
+    found.append(verdict(outcome))
+    return found
+
+
+def verdict(outcome: ReplayOutcome) -> str:
+    """The last line."""
+    if not outcome.results.n_result:
+        return "Nothing could be compared."
+    if outcome.is_equal:
+        return "The replay is exact."
+    if outcome.code == 0:
+        return "The replay is equal but for rounding."
+    return "The replay is another one."
+
+
+def _listed(words: tuple[str, ...] | list[str]) -> str:
+    more = f" and {len(words) - MOST_TOLD} more" if len(words) > MOST_TOLD else ""
+    return ", ".join(words[:MOST_TOLD]) + more

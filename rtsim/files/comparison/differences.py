@@ -1,0 +1,155 @@
+"""Differences of one quantity between two runs, gathered over frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from streams.messages import FieldSpec
+
+FloatArray = NDArray[np.float64]
+
+
+class DifferencePlace(NamedTuple):
+    """Where a quantity differs.
+
+    session : number of the session in its stream, from 1; frame : its number in the session; time : [s]
+    label : of the entry, "" = the quantity has one alone; one, other : the two values
+    """
+
+    session: int
+    frame: int
+    time: float
+    label: str
+    one: float
+    other: float
+
+
+class QuantityDifferences:
+    """What two runs have of one quantity, beside each other.
+
+    Attributes
+    ----------
+    spec : the quantity as the first run describes it
+    n_value : values that were compared; n_differ : of these, those that differ, and not only in which NaN
+    n_lacking : values that one of the runs has and the other has not (NaN)
+    largest : difference of two values, both there; peak : largest size of a value of the first run
+    first, most : where it differs first, and where by most; None = nowhere
+    """
+
+    def __init__(self, spec: FieldSpec) -> None:
+        self.spec = spec
+        self.n_value = self.n_differ = self.n_lacking = 0
+        self.largest = self.peak = self._square = 0.0
+        self.first: DifferencePlace | None = None
+        self.most: DifferencePlace | None = None
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the differences over the values that both runs have."""
+        return float(np.sqrt(self._square / max(1, self.n_value - self.n_lacking)))
+
+    def add(
+        self, session: int, numbers: Sequence[int], times: Sequence[float], one: FloatArray, other: FloatArray
+    ) -> None:
+        """Add frames of both runs, one (n, ...) and other (n, ...); numbers, times : (n,) of the frames"""
+        rows = one.reshape(len(one), -1), other.reshape(len(other), -1)
+        known = np.isfinite(rows[0]), np.isfinite(rows[1])
+        self.n_value += rows[0].size
+        if known[0].any():
+            self.peak = max(self.peak, float(np.abs(rows[0][known[0]]).max()))
+        same = (rows[0] == rows[1]) & (np.signbit(rows[0]) == np.signbit(rows[1]))
+        differ = ~(same | (np.isnan(rows[0]) & np.isnan(rows[1])))
+        if not differ.any():
+            return
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.where(known[0] & known[1], np.abs(rows[0] - rows[1]), 0.0)
+        self.n_differ += int(differ.sum())
+        self.n_lacking += int((differ & ~(known[0] & known[1])).sum())
+        self._square += float((size**2).sum())
+        k, column = (int(x) for x in np.argwhere(differ)[0])
+
+        def place(k: int, column: int) -> DifferencePlace:
+            one, other = (float(row[k, column]) for row in rows)
+            return DifferencePlace(
+                session=session, frame=int(numbers[k]), time=float(times[k]),
+                label=label_of(self.spec, column), one=one, other=other,
+            )  # fmt: skip
+
+        self.first = self.first or place(k, column)
+        if float(size.max()) > self.largest:
+            self.largest = float(size.max())
+            self.most = place(*(int(x) for x in np.unravel_index(int(size.argmax()), size.shape)))
+
+    def within(self, relative: float, absolute: float) -> bool:
+        """Whether no value is missing in one run, and none differs by more than the part of the peak or the
+        amount.
+        """
+        return self.n_lacking == 0 and self.largest <= max(relative * self.peak, absolute)
+
+    def row(self) -> dict[str, Any]:
+        """The figures, for programs."""
+        return {
+            "quantity": self.spec.name,
+            "unit": self.spec.unit,
+            "values": self.n_value,
+            "differ": self.n_differ,
+            "in_one_run_alone": self.n_lacking,
+            "largest": self.largest,
+            "rms": self.rms,
+            "peak": self.peak,
+            "first": self.first._asdict() if self.first else None,
+            "most": self.most._asdict() if self.most else None,
+        }
+
+
+def label_of(spec: FieldSpec, column: int) -> str:
+    """What an entry of a quantity, counted through its axes, is called."""
+    if not spec.shape:
+        return ""
+    index = np.unravel_index(column, tuple(spec.shape))
+    names = [spec.labels[index[0]] if spec.labels else str(index[0])]
+    if len(index) > 1:
+        names.append(spec.parts[index[1]] if spec.parts else str(index[1]))
+    return " ".join([*names, *(str(k) for k in index[2:])])
+
+
+class StatusDifferences:
+    """Status bits of two runs, beside each other.
+
+    Attributes
+    ----------
+    n_frame, n_differ : frames that were compared, and those of them whose bits differ
+    first : session, frame, time [s] and both bits of the first of them
+    """
+
+    def __init__(self) -> None:
+        self.n_frame = self.n_differ = 0
+        self.first: tuple[int, int, float, int, int] | None = None
+
+    def add(
+        self,
+        session: int,
+        numbers: Sequence[int],
+        times: Sequence[float],
+        one: Sequence[int],
+        other: Sequence[int],
+    ) -> None:
+        """Add frames of both runs."""
+        self.n_frame += len(numbers)
+        for number, time, mine, theirs in zip(numbers, times, one, other, strict=True):
+            if mine != theirs:
+                self.n_differ += 1
+                self.first = self.first or (session, int(number), float(time), int(mine), int(theirs))
+
+    def row(self) -> dict[str, Any]:
+        """The figures, for programs."""
+        names = ("session", "frame", "time", "one", "other")
+        return {
+            "frames": self.n_frame,
+            "differ": self.n_differ,
+            "first": dict(zip(names, self.first, strict=True)) if self.first else None,
+        }

@@ -1,0 +1,1 @@
+"""The journal of a run, by which the run is computed again exactly."""

@@ -1,0 +1,119 @@
+"""The journal of a run: all that its loop took in, in the order in which it did, for an exact replay.
+
+What a live run computes follows from its settings and files, from the build, and from what its loop took in:
+which frames, as some are dropped where they come late; which samples of forces before which frame; which
+commands before which frame; the clock readings that stages use; and when the answer of a thread beside the
+loop was there. The journal has these as messages among the results (docs/protocol.md#journal), so that a
+recording of the results holds them. The entry of a frame is sent after its result, which does not wait.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from rtsim.live.exact.run_files import FilePart
+from streams.clock import now_ns
+from streams.codec import WIRE_FLOAT, encode
+from streams.errors import StreamError
+from streams.messages import AnyMessage, Command, Journal, Result, Session, Status, new_session_id
+from streams.receiving.ring import ReceivedFrame
+
+TOPIC, LOST = "journal", "lost"
+FORMAT = 1
+"""Of the entries; another one is not replayed."""
+MOST_SESSIONS = 64
+"""Sessions of which it is known that their descriptor was sent; one beyond is described again."""
+OF_FRAME = ("seq", "t_capture", "t_arrived", "t_received", "time", "leads")
+"""Attributes of a received frame that an entry has."""
+
+
+class RunJournal:
+    """Writes the journal of one run.
+
+    Parameters
+    ----------
+    send : publishes a message; StreamError where it is too large
+    """
+
+    def __init__(self, send: Callable[[AnyMessage], None]) -> None:
+        self._send, self._id, self._seq = send, new_session_id(), 0
+        self._numbers: OrderedDict[int, tuple[int, Session]] = OrderedDict()
+        self._n_session = 0
+
+    def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
+        """Begin: what was asked for (JSON), by which build, and the files that were read for it."""
+        self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
+        for part in parts:
+            values = {"sha256": part.sha256, "n_byte": part.n_byte, "part": part.part, "n_part": part.n_part}
+            self._write("file", values, {"path": part.path, "folder": part.folder, "content": part.content})
+
+    def commanded(self, command: Command) -> None:
+        """A command takes effect."""
+        self._write("command", {}, {"message": encode(command)[1]})
+
+    def turned(self, markers: Session) -> None:
+        """Forces belong to this session of markers from now on."""
+        self._write("turn", {"number": self._number(markers)}, {})
+
+    def admitted(self, message: ReceivedFrame) -> None:
+        """A message of forces is taken in."""
+        self._write("forces", *self._of(message))
+
+    def announced(self, session: Session) -> None:
+        """A session of results begins."""
+        self._write("results", {"session": session.session, "t_start": session.t_start}, {})
+
+    def took(self, frame: ReceivedFrame, result: Result | None, n_awaited: int) -> None:
+        """A frame has gone through the stages.
+
+        result : that was published, None = none; n_awaited : answers of threads that stages have taken so far
+        """
+        values, data = self._of(frame)
+        values["n_awaited"] = n_awaited
+        if result is not None:
+            late = bool(result.status & Status.LATE)
+            values |= {"late": late, "t_solved": result.t_solved, "t_published": result.t_published}
+        self._write("frame", values, data)
+
+    def repeated(self, result: Result) -> None:
+        """The last result was published again, as no frame came."""
+        self._write("repeat", {"t_published": result.t_published}, {})
+
+    def ended(self, reason: str) -> None:
+        """The run is over."""
+        self._write("end", {"reason": reason}, {})
+
+    def _of(self, frame: ReceivedFrame) -> tuple[dict[str, Any], dict[str, bytes]]:
+        values = {"number": self._number(frame.session), **{name: getattr(frame, name) for name in OF_FRAME}}
+        return values, {"values": np.asarray(frame.flat, WIRE_FLOAT).tobytes()}
+
+    def _number(self, session: Session) -> int:
+        """The number of a descriptor, which is sent before it is used for the first time.
+
+        By identity: two that are equal may be two sessions to whoever takes frames of both.
+        """
+        known = self._numbers.get(id(session))
+        if known is None:
+            known = self._numbers[id(session)] = (self._n_session, session)
+            self._n_session += 1
+            self._write("session", {"number": known[0]}, {"message": encode(session)[1]})
+            if len(self._numbers) > MOST_SESSIONS:
+                self._numbers.popitem(last=False)
+        else:
+            self._numbers.move_to_end(id(session))
+        return known[0]
+
+    def _write(self, entry: str, values: dict[str, Any], data: dict[str, bytes]) -> None:
+        message = Journal(session=self._id, seq=self._seq, t=now_ns(), entry=entry, values=values, data=data)
+        try:
+            self._send(message)
+        except (
+            StreamError
+        ):  # as a stranger's descriptor that filled a message before there was more around it
+            self._send(replace(message, entry=LOST, values={"entry": entry}, data={}))
+        self._seq += 1

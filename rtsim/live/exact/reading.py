@@ -1,0 +1,256 @@
+"""The journal of a run read back from a recording: what it was, and its entries in their order.
+
+A recording may be cut, damaged or a stranger's, so each entry is checked before it is used; whatever cannot
+be replayed ends in one sentence that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rtsim.errors import ConfigError
+from rtsim.live.exact.journal import FORMAT, LOST
+from rtsim.live.exact.run_files import KEPT_MOST, MOST_FILES, FilePart
+from rtsim.live.processes.requests import EstimatorRequest, estimator_request
+from streams.codec import decode
+from streams.errors import DecodeError, StreamError
+from streams.messages import Command, Device, Journal, Output, Result, Session
+from streams.recording.recorded import RecordedMessages, read_messages
+
+NO_JOURNAL = "it holds no journal of a run, so that the run cannot be computed again exactly"
+
+
+class RecordedSession(NamedTuple):
+    """A session of results that began; id, and its clock at that time [ns]."""
+
+    session: str
+    t_start: int
+
+
+class RecordedRun(NamedTuple):
+    """A run as its journal has it.
+
+    path : of the recording; request : what was asked for; build : of then; files : by parts, in order
+    session : id of the journal; results : the sessions of results, in the order in which they began
+    n_entry : whole entries from the first on; n_frame, n_command, n_session : of these, sessions of markers
+        and of forces; n_skipped : frames that the loop did not get
+    cut : why it is not whole, a sentence; "" where it is; notes : further sentences
+    """
+
+    path: Path
+    request: EstimatorRequest
+    build: dict[str, str]
+    files: tuple[FilePart, ...]
+    session: str
+    results: tuple[RecordedSession, ...]
+    n_entry: int
+    n_frame: int
+    n_command: int
+    n_session: int
+    n_skipped: int
+    cut: str
+    notes: tuple[str, ...]
+
+
+def opened(path: Path) -> RecordedMessages:
+    """The messages of a recording; ConfigError where it cannot be read."""
+    try:
+        return read_messages(path)
+    except FileNotFoundError:
+        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
+    except (OSError, StreamError) as error:
+        raise ConfigError(f"the recording cannot be read ({error})", where=str(path)) from None
+
+
+def decoded_messages(messages: RecordedMessages) -> Iterator[tuple[Any, bytes]]:
+    """The messages that can be decoded, with their bytes; ConfigError for compressed chunks."""
+    try:
+        for _, topic, payload in messages:
+            try:
+                yield decode([topic, payload]), payload
+            except DecodeError:
+                continue
+    except (OSError, StreamError) as error:
+        raise ConfigError(f"the recording cannot be read ({error})", where=str(messages.path)) from None
+
+
+class _Reading:
+    """The first pass over a recording: counts and gathers."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.session, self.n_entry, self.cut = "", 0, ""
+        self.files: list[FilePart] = []
+        self.results: list[RecordedSession] = []
+        self.n = {"frame": 0, "command": 0, "session": 0}
+        self.n_skipped, self.n_byte, self.is_over = 0, 0, False
+        self.others: set[str] = set()
+        self.kinds: set[type] = set()
+        self._last: dict[int, int] = {}
+        self.first: Journal | None = None
+
+    def take(self, message: Any) -> None:
+        self.kinds.add(type(message))
+        if not isinstance(message, Journal):
+            return
+        if not self.session:
+            self.session = message.session
+        if message.session != self.session:
+            self.others.add(message.session)
+        elif not self.cut:
+            self._take_entry(message)
+
+    def _take_entry(self, entry: Journal) -> None:
+        if entry.seq != self.n_entry:
+            n = entry.seq - self.n_entry
+            self.cut = f"{n} entries of its journal are missing after entry {self.n_entry - 1}"
+            if self.n_entry == 0:
+                self.cut = "the beginning of its journal is missing, as the recorder came after the run began"
+            return
+        if entry.entry == LOST:
+            self.cut = f"entry {entry.seq} of its journal was too large to be kept"
+            return
+        self.n_entry += 1
+        try:
+            self._count(entry)
+        except (KeyError, TypeError, ValueError, msgspec.MsgspecError):
+            self.n_entry -= 1
+            self.cut = f"entry {entry.seq} of its journal ({entry.entry[:16]}) cannot be understood"
+
+    def _count(self, entry: Journal) -> None:
+        values = entry.values
+        if entry.seq == 0:
+            self.first = entry
+        elif entry.entry == "file" and len(self.files) < MOST_FILES + 2 * KEPT_MOST // (1 << 19):
+            self.n_byte += len(entry.data["content"])
+            if self.n_byte <= KEPT_MOST:
+                self.files.append(_part_of(entry))
+        elif entry.entry == "results":
+            self.results.append(RecordedSession(str(values["session"]), int(values["t_start"])))
+        elif entry.entry == "end":
+            self.is_over = True
+        if entry.entry in self.n:
+            self.n[entry.entry] += 1
+        if entry.entry == "frame":
+            number, seq = int(values["number"]), int(values["seq"])
+            self.n_skipped += max(0, seq - self._last.get(number, seq - 1) - 1)
+            self._last[number] = seq
+
+
+def read_run(path: Path) -> RecordedRun:
+    """The run in a recording, as its journal has it; ConfigError where there is none to be replayed."""
+    messages, reading = opened(path), _Reading(path)
+    for message, _ in decoded_messages(messages):
+        reading.take(message)
+    if reading.first is None:
+        raise ConfigError(reading.cut or NO_JOURNAL, where=str(path), remedy=remedy_for(reading.kinds))
+    first = reading.first
+    if first.entry != "run" or first.values.get("format") != FORMAT:
+        raise ConfigError(
+            f"its journal is of format {first.values.get('format')}", where=str(path), allowed=str(FORMAT),
+            remedy="replay it by the version of rtsim that recorded it",
+        )  # fmt: skip
+    try:
+        request = estimator_request(first.data["request"])
+        build = msgspec.convert(first.values["build"], dict[str, str])
+    except (KeyError, ConfigError, msgspec.ValidationError) as fault:
+        raise ConfigError(
+            f"this version does not know what the run was asked for ({fault})", where=str(path),
+            remedy="replay it by the version of rtsim that recorded it",
+        ) from None  # fmt: skip
+    cut = reading.cut
+    if not cut and not reading.is_over:
+        cut = "the end of its run is missing"
+    notes = [messages.note] if messages.note else []
+    if reading.others:
+        notes.append(f"{path} holds {len(reading.others) + 1} runs; the first is replayed")
+    return RecordedRun(
+        path=path, request=request, build=build, files=tuple(reading.files), session=reading.session,
+        results=tuple(reading.results), n_entry=reading.n_entry, n_frame=reading.n["frame"],
+        n_command=reading.n["command"], n_session=reading.n["session"], n_skipped=reading.n_skipped,
+        cut=cut, notes=tuple(notes),
+    )  # fmt: skip
+
+
+def remedy_for(kinds: set[type]) -> str:
+    """What can be done instead with a recording that holds such messages and no journal."""
+    if kinds & {Output, Device}:
+        return "run a recorded run with a device again by `rtsim hil CONFIG --again RECORDING`"
+    if Result in kinds:
+        return (
+            "record a run by `rtsim live --record`, which keeps one; `rtsim analyse` solves the markers of "
+            "this one anew, and `rtsim diff` compares two"
+        )
+    if kinds & {Session}:
+        return "play its markers by `rtsim replay`, or solve them by `rtsim analyse`"
+    return "give a recording of a run, made by `rtsim live --record`"
+
+
+def entries_of(run: RecordedRun) -> Iterator[Journal]:
+    """The entries of a run's journal after the first, in their order."""
+    n = 0
+    for message, _ in decoded_messages(opened(run.path)):
+        if isinstance(message, Journal) and message.session == run.session:
+            if n == run.n_entry:
+                return
+            n += 1
+            if n > 1:
+                yield message
+
+
+def _part_of(entry: Journal) -> FilePart:
+    """The part of a file in an entry."""
+    values, data = entry.values, entry.data
+    return FilePart(
+        path=data["path"], folder=data["folder"], content=data["content"], sha256=str(values["sha256"]),
+        n_byte=int(values["n_byte"]), part=int(values["part"]), n_part=int(values["n_part"]),
+    )  # fmt: skip
+
+
+class RecordedAnswer(NamedTuple):
+    """A descriptor or a result of the run, and its bytes."""
+
+    message: Session | Result
+    payload: bytes
+
+
+def answers_of(run: RecordedRun) -> Iterator[RecordedAnswer]:
+    """The descriptors of a run's results, each once, and the results, as they were recorded."""
+    ids, known = {result.session for result in run.results}, set()
+    for message, payload in decoded_messages(opened(run.path)):
+        if isinstance(message, Session) and message.session in ids and message.session not in known:
+            known.add(message.session)
+            yield RecordedAnswer(message, payload)
+        elif isinstance(message, Result) and message.session in ids:
+            yield RecordedAnswer(message, payload)
+
+
+def command_of(entry: Journal) -> Command:
+    """The command in an entry; ConfigError where there is none."""
+    return _embedded(entry, b"command", Command)
+
+
+def session_of(entry: Journal) -> Session:
+    """The descriptor in an entry; ConfigError where there is none."""
+    return _embedded(entry, b"session", Session)
+
+
+def _embedded(entry: Journal, topic: bytes, kind: type) -> Any:
+    try:
+        message = decode([topic, entry.data["message"]])
+    except (KeyError, DecodeError) as fault:
+        raise bad_entry(entry, fault) from None
+    assert isinstance(message, kind)
+    return message
+
+
+def bad_entry(entry: Journal, fault: object) -> ConfigError:
+    """What is told of an entry that cannot be used."""
+    return ConfigError(
+        f"entry {entry.seq} of the journal ({entry.entry}) cannot be used ({fault})",
+        remedy="take another copy of the recording",
+    )

@@ -1,0 +1,116 @@
+"""A recorded run computed again from its journal, and what came of it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from rtsim.config.runs.run_schema import RunConfig
+from rtsim.live.exact.build import build_facts, differences_of_builds
+from rtsim.live.exact.reading import RecordedRun
+from rtsim.live.exact.replayed_loop import JournalInput, ReplayedLoop
+from rtsim.live.exact.replayed_results import ReplayedResults
+from rtsim.live.exact.restored_files import restored_run
+from rtsim.live.processes.serve import meta_of, stages_of
+from rtsim.methods.plates.force_feed import ForceFeed
+
+ROUNDING = 1e-9
+"""Part of a quantity's peak within which builds and machines may differ: rounding errors, and what a solver
+that ends at its tolerance makes of them (6e-11 was seen where kernels were compiled otherwise)."""
+
+
+class ReplayOutcome(NamedTuple):
+    """What came of a replay.
+
+    recorded : the run; results : both beside each other; build : in which facts this build is another one
+    n_frame : that were computed; tolerance : part of the peak that was allowed
+    """
+
+    recorded: RecordedRun
+    results: ReplayedResults
+    build: tuple[str, ...]
+    n_frame: int
+    tolerance: float
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether all results and descriptors that both have are equal byte by byte, and none is missing."""
+        results = self.results
+        return (
+            results.n_equal == results.n_result
+            and results.n_session_equal == results.n_session
+            and not results.n_missing
+        )
+
+    @property
+    def is_close(self) -> bool:
+        """Whether all are equal but for rounding."""
+        results = self.results
+        near = all(found.within(self.tolerance, 0.0) for found in results.quantities.values())
+        return near and not results.status.n_differ and not results.n_missing
+
+    @property
+    def code(self) -> int:
+        """0 = equal, or on another build equal but for rounding; 1 = different; 2 = too little to tell."""
+        if not self.results.n_result:
+            return 2
+        return int(not (self.is_equal or ((self.build or self.tolerance != ROUNDING) and self.is_close)))
+
+    def row(self) -> dict[str, Any]:
+        """The figures, for programs."""
+        results, recorded = self.results, self.recorded
+        return {
+            "recording": str(recorded.path),
+            "equal_byte_for_byte": self.is_equal,
+            "equal_but_for_rounding": self.is_close,
+            "results": results.n_result,
+            "results_equal": results.n_equal,
+            "descriptors": results.n_session,
+            "descriptors_equal": results.n_session_equal,
+            "results_not_recorded": results.n_unrecorded,
+            "results_missing": results.n_missing,
+            "results_beyond_the_journal": results.n_beyond,
+            "frames": self.n_frame,
+            "frames_skipped_in_the_run": recorded.n_skipped,
+            "commands": recorded.n_command,
+            "sessions": recorded.n_session,
+            "cut": recorded.cut,
+            "same_build": not self.build,
+            "build": list(self.build),
+            "altered": results.altered,
+            "status": results.status.row(),
+            "quantities": [found.row() for found in results.quantities.values() if found.n_differ],
+            "tolerance": self.tolerance,
+            "code": self.code,
+        }
+
+
+def replayed(
+    recorded: RecordedRun,
+    tolerance: float = ROUNDING,
+    before: Callable[[RunConfig], None] = lambda run: None,
+    progress: Callable[[int], None] = lambda n_done: None,
+) -> ReplayOutcome:
+    """Compute a recorded run again.
+
+    before : called with the run before its stages are made, as to compile its kernels
+    progress : told how many frames are done
+
+    ConfigError where the run cannot be made again, or its journal is none that a run wrote.
+    """
+    with tempfile.TemporaryDirectory(prefix="rtsim-replay-") as folder:
+        run = restored_run(recorded, Path(folder))
+        before(run)
+        request = recorded.request
+        feed = ForceFeed() if run.forces else None
+        stages, _ = stages_of(replace(request, run=run), feed)
+        source = JournalInput(recorded, feed, progress)
+        output = ReplayedResults(recorded, source)
+        meta = meta_of(request.run, request.notes, request.markers)
+        ReplayedLoop(source, stages, output, meta).run()
+    build = differences_of_builds(recorded.build, build_facts())
+    return ReplayOutcome(recorded, output, tuple(build), source.n_done, tolerance)

@@ -1,0 +1,150 @@
+"""The loop of a run over its journal: the same code takes in the same things in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rtsim.live.exact.journal import OF_FRAME
+from rtsim.live.exact.reading import RecordedRun, bad_entry, command_of, entries_of, session_of
+from rtsim.live.inputs.inputs import ApplyCommands
+from rtsim.live.inputs.recorded import FINISHED
+from rtsim.live.loop import Loop, ResultSink
+from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.stage import Stage, StageCommand
+from streams.codec import WIRE_FLOAT, FieldLayout
+from streams.errors import StreamError
+from streams.messages import Command, Journal, Session
+from streams.receiving.ring import ReceivedFrame
+
+PROGRESS_EVERY = 50
+
+
+class JournalInput:
+    """What a run took in, entry by entry.
+
+    Parameters
+    ----------
+    recorded : the run; feed : that its forces go to, where it has some
+    progress : told how many frames are done
+
+    Attributes
+    ----------
+    frame_entry : values of the entry of the frame, or of the repetition, that was handed over last
+    command : hands a command to the loop
+    """
+
+    holds = False
+
+    def __init__(
+        self,
+        recorded: RecordedRun,
+        feed: ForceFeed | None,
+        progress: Callable[[int], None] = lambda n_done: None,
+    ) -> None:
+        self._entries, self._feed, self._progress = entries_of(recorded), feed, progress
+        self._frames: dict[int, ReceivedFrame] = {}
+        self.frame_entry: Mapping[str, Any] = {}
+        self.orders: Mapping[str, StageCommand] = {}
+        self.over, self.n_done = "", 0
+        self.command: Callable[[Command], None] = lambda command: None
+
+    def __enter__(self) -> JournalInput:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
+
+    def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
+        """The next frame; None where the last result was repeated then, and at the end."""
+        for entry in self._entries:
+            try:
+                found = self._take(entry)
+            except (KeyError, TypeError, ValueError, StreamError) as fault:
+                raise bad_entry(entry, fault) from None
+            if entry.entry == "command":
+                apply()
+            if found is not None or entry.entry == "repeat":
+                return found
+        self.over = FINISHED
+        return None
+
+    def _take(self, entry: Journal) -> ReceivedFrame | None:
+        """Do what an entry says; returns the frame of one that has one."""
+        match entry.entry:
+            case "command":
+                self.command(command_of(entry))
+            case "session":
+                session = session_of(entry)
+                self._frames[entry.values["number"]] = ReceivedFrame(session, FieldLayout(session))
+            case "turn" if self._feed is not None:
+                self._feed.turn_to(self._frames[entry.values["number"]].session)
+            case "forces" if self._feed is not None:
+                self._feed.admit(self._filled(entry))
+            case "frame":
+                self.frame_entry = entry.values
+                self.n_done += 1
+                if self.n_done % PROGRESS_EVERY == 0:
+                    self._progress(self.n_done)
+                return self._filled(entry)
+            case "repeat":
+                self.frame_entry = entry.values
+        return None
+
+    def _filled(self, entry: Journal) -> ReceivedFrame:
+        """The frame of an entry."""
+        frame = self._frames[entry.values["number"]]
+        for name in OF_FRAME:
+            setattr(frame, name, entry.values[name])
+        frame.flat[:] = np.frombuffer(entry.data["values"], WIRE_FLOAT)
+        return frame
+
+    def period_ns(self, session: Session) -> int:
+        """As long as it takes: which results were late stands in the journal."""
+        return 0
+
+    def counters(self) -> Mapping[str, int]:
+        return {"received": self.n_done}
+
+    def gauges(self) -> Mapping[str, float]:
+        return {}
+
+    def sentences(self) -> list[str]:
+        return []
+
+    def rest(self) -> None:
+        """Nothing has to be done once a second."""
+
+
+class ReplayedLoop(Loop):
+    """A loop over a journal."""
+
+    source: JournalInput
+
+    def __init__(
+        self, source: JournalInput, stages: Sequence[Stage], output: ResultSink, meta: Mapping[str, Any]
+    ) -> None:
+        super().__init__(source, stages, output, meta)
+        source.command = self._put
+        for stage in stages:
+            stage.awaited = self._n_awaited
+
+    def _serve(self) -> None:
+        while not (self.reason or self.source.over):
+            frame = self.source.wait(self._obey)
+            if frame is not None:
+                self._late = bool(self.source.frame_entry.get("late", False))
+                self._turn(frame)
+            elif self._last is not None and not self.source.over:
+                self._publish_stale(self._last)
+        self.reason = self.reason or self.source.over
+
+    def _put(self, command: Command) -> None:
+        if command.name not in self.orders:
+            raise ValueError(f"{command.name[:32]!r} is no command of this run")
+        self._mailbox.put(command.name, command)
+
+    def _n_awaited(self) -> int:
+        return int(self.source.frame_entry.get("n_awaited", 0))

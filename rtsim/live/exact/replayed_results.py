@@ -1,0 +1,186 @@
+"""The results of a replay beside those of the run, byte by byte."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from rtsim.errors import ConfigError
+from rtsim.files.comparison.differences import QuantityDifferences, StatusDifferences
+from rtsim.live.exact.reading import RecordedAnswer, RecordedRun, answers_of
+from rtsim.live.exact.replayed_loop import JournalInput
+from streams.codec import FieldLayout, encode
+from streams.messages import AnyMessage, FieldSpec, Result, Session
+
+OF_MESSAGE = (FieldSpec("iterations", (), "1"), FieldSpec("residual", (), "1"))
+"""Numbers of a result beside its fields."""
+
+
+class ReplayedResults:
+    """An output that compares what it is given with what was recorded.
+
+    Three readings of the clock, by which nothing is computed, and the random id of a session are taken from
+    the run: when a result was solved and published, and when a session began. All other bytes are computed.
+
+    Attributes
+    ----------
+    n_result, n_equal : results that were compared, and those of them that are equal byte by byte
+    n_session, n_session_equal : the same of descriptors
+    n_unrecorded : results that the recorder did not get; n_missing : recorded ones that did not come again
+    n_beyond : recorded ones after the place where a journal is cut
+    quantities : by name, of results that are not equal; status : of all
+    altered : what differs in descriptors, in words
+    """
+
+    def __init__(self, recorded: RecordedRun, source: JournalInput) -> None:
+        self.events: deque[str] = deque()
+        self._recorded, self._source = recorded, source
+        self._answers: Iterator[RecordedAnswer] = answers_of(recorded)
+        self._waiting: deque[RecordedAnswer] = deque()
+        self._layouts: dict[str, tuple[int, FieldLayout | None]] = {}
+        self._session, self._n_announced, self._t_solved = "", 0, 0
+        self.n_result = self.n_equal = self.n_session = self.n_session_equal = 0
+        self.n_unrecorded = self.n_missing = self.n_beyond = 0
+        self.quantities: dict[str, QuantityDifferences] = {}
+        self.status = StatusDifferences()
+        self.altered: list[str] = []
+
+    def announce(self, session: Session) -> None:
+        """A session of results begins; the run had one there, too, or the two have parted."""
+        if self._n_announced >= len(self._recorded.results):
+            raise ConfigError(
+                f"the replay begins session {self._n_announced + 1} of results, and the run had "
+                f"{len(self._recorded.results)}", where=str(self._recorded.path),
+                remedy="replay it by the build that recorded it",
+            )  # fmt: skip
+        then = self._recorded.results[self._n_announced]
+        self._n_announced += 1
+        self._session = then.session
+        mine = replace(session, session=then.session, t_start=then.t_start)
+        theirs = self._next(Session)
+        self.n_session += 1
+        if theirs is None:
+            self.altered.append(f"the descriptor of session {self._n_announced} is not in the recording")
+            self._layouts[then.session] = (self._n_announced, FieldLayout(mine))
+            return
+        assert isinstance(theirs.message, Session)
+        self._layouts[then.session] = (self._n_announced, _common(mine, theirs.message))
+        if encode(mine)[1] == theirs.payload:
+            self.n_session_equal += 1
+        else:
+            self.altered += [
+                f"session {self._n_announced}: {words}" for words in _changes(theirs.message, mine)
+            ]
+
+    def send(self, message: AnyMessage) -> None:
+        """Compare a result; what a run tells of itself is of its time and is not compared."""
+        if not isinstance(message, Result):
+            return
+        stamps = self._source.frame_entry
+        try:
+            mine = replace(
+                message,
+                session=self._session,
+                t_solved=int(stamps.get("t_solved", self._t_solved)),  # a repetition has that of the result
+                t_published=int(stamps["t_published"]),
+            )
+        except (KeyError, ValueError):
+            raise ConfigError(
+                f"the replay has a result for frame {message.seq}, and the run had none",
+                where=str(self._recorded.path), remedy="replay it by the build that recorded it",
+            ) from None  # fmt: skip
+        self._t_solved = mine.t_solved
+        theirs = self._next_result(mine)
+        if theirs is None:
+            self.n_unrecorded += 1
+            return
+        self.n_result += 1
+        if encode(mine)[1] == theirs.payload:
+            self.n_equal += 1
+            self.status.n_frame += 1
+        else:
+            self._compare(mine, theirs.message)
+
+    def service(self) -> None:
+        """Nobody is connected."""
+
+    def end(self, reason: str) -> None:
+        """Count what the recording has beyond the replay."""
+        n = sum(isinstance(answer.message, Result) for answer in (*self._waiting, *self._answers))
+        if self._recorded.cut:
+            self.n_beyond = n
+        else:
+            self.n_missing += n
+
+    def _next(self, kind: type) -> RecordedAnswer | None:
+        """The next recorded descriptor, which comes before the results of its session."""
+        while (answer := next(self._answers, None)) is not None:
+            if isinstance(answer.message, kind) and answer.message.session == self._session:
+                return answer
+            self._waiting.append(answer)
+        return None
+
+    def _next_result(self, mine: Result) -> RecordedAnswer | None:
+        """The recorded result of the same number; None where the recorder did not get it."""
+        while True:
+            if not self._waiting:
+                answer = next(self._answers, None)
+                if answer is None:
+                    return None
+                self._waiting.append(answer)
+            theirs = self._waiting[0].message
+            if isinstance(theirs, Session) or (theirs.session, theirs.seq) == (mine.session, mine.seq):
+                found = self._waiting.popleft()
+                if isinstance(theirs, Result):
+                    return found
+            elif theirs.session == mine.session and theirs.seq < mine.seq:
+                self._waiting.popleft()
+                self.n_missing += 1
+            else:
+                return None
+
+    def _compare(self, mine: Result, theirs: Any) -> None:
+        """Gather where a result differs."""
+        number, layout = self._layouts[mine.session]
+        self.status.add(number, [mine.seq], [mine.time], [theirs.status], [mine.status])
+        for spec in OF_MESSAGE:
+            one, other = (np.array([getattr(result, spec.name)], float) for result in (theirs, mine))
+            self._add(spec, number, mine, one, other)
+        if layout is None:
+            return
+        for spec in layout.specs.values():
+            one, other = (
+                np.frombuffer(result.data[spec.name], "<f8").reshape(1, *spec.shape)
+                for result in (theirs, mine)
+            )
+            self._add(spec, number, mine, one, other)
+
+    def _add(self, spec: FieldSpec, number: int, mine: Result, one: Any, other: Any) -> None:
+        found = self.quantities.setdefault(spec.name, QuantityDifferences(spec))
+        found.add(number, [mine.seq], [mine.time], one, other)
+
+
+def _common(mine: Session, theirs: Session) -> FieldLayout | None:
+    """The fields that both descriptors have alike."""
+    alike = [spec for spec in mine.fields if spec in theirs.fields]
+    return FieldLayout(replace(mine, fields=tuple(alike))) if alike else None
+
+
+def _changes(then: Session, now: Session) -> list[str]:
+    """In what two descriptors differ, in words."""
+    found = []
+    for name in ("rate", "stream"):
+        if getattr(then, name) != getattr(now, name):
+            found.append(f"{name} {getattr(now, name)} instead of {getattr(then, name)}")
+    names = {spec.name: spec for spec in then.fields}, {spec.name: spec for spec in now.fields}
+    for name in {**names[0], **names[1]}:
+        if names[0].get(name) != names[1].get(name):
+            found.append(f"the field {name} is described otherwise")
+    for key in {**then.meta, **now.meta}:
+        if then.meta.get(key) != now.meta.get(key):
+            found.append(f"`{key}` is {now.meta.get(key)!r:.120} instead of {then.meta.get(key)!r:.120}")
+    return found or ["its bytes differ"]

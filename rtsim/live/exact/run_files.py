@@ -1,0 +1,135 @@
+"""The files that a run is made from: found while it is prepared, and kept in its journal."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import rtsim
+from kernels.compiler.cache import cache_root
+from rtsim.config.paths import configs_root
+from streams.codec import MAX_PAYLOAD
+
+PART_BYTES = MAX_PAYLOAD // 2
+KEPT_MOST = 32 << 20
+"""Of the content of files, all together, so much is kept; of the others their checksums [bytes]."""
+MOST_FILES = 256
+"""More are not noted: a run of this many files is none that somebody made."""
+WRITING = os.O_WRONLY | os.O_RDWR
+
+
+class FilePart(NamedTuple):
+    """A part of a file that was read.
+
+    path : as bytes, absolute; folder : of the process at that time, as bytes
+    sha256, n_byte : of the whole file; part, n_part : which part of how many this is, 0 of 0 where the
+        content is not kept
+    """
+
+    path: bytes
+    folder: bytes
+    sha256: str
+    n_byte: int
+    part: int = 0
+    n_part: int = 0
+    content: bytes = b""
+
+
+class FilesRead:
+    """Notes which files this process opens to read them, but for those of the installation.
+
+    What a model includes, a lab that was found by its markers, a mesh: nothing else knows them all.
+    """
+
+    def __init__(self) -> None:
+        self.paths: dict[str, None] = {}
+        package = Path(rtsim.__file__).resolve().parent
+        roots = [
+            package,
+            package.parent / "kernels",
+            package.parent / "streams",
+            configs_root(),
+            cache_root(),
+        ]
+        roots += [Path(path) for path in (*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix)]
+        self._not = tuple(f"{folder}{os.sep}" for folder in {*map(str, roots), "/proc", "/sys", "/dev"})
+
+    def note(self, path: object, flags: object) -> None:
+        """A file is opened; never raises."""
+        if isinstance(flags, int) and flags & WRITING:
+            return
+        if isinstance(path, (str, bytes)) and len(self.paths) < MOST_FILES:
+            with suppress(ValueError, OSError):
+                absolute = os.path.realpath(os.fsdecode(path))
+                if not absolute.startswith(self._not):
+                    self.paths[absolute] = None
+
+    def note_texts(self, value: Any) -> None:
+        """Those texts in plain values that are names of files: a C3D is read by a process of its own."""
+        if isinstance(value, Mapping):
+            for item in value.values():
+                self.note_texts(item)
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                self.note_texts(item)
+        elif isinstance(value, str) and value and os.path.isfile(value):
+            self.note(value, os.O_RDONLY)
+
+
+_noting: list[FilesRead] = []
+_is_hooked: list[bool] = []
+
+
+@contextmanager
+def noting_files() -> Iterator[FilesRead]:
+    """Within, files that are opened are noted."""
+    if not _is_hooked:
+        _is_hooked.append(True)
+        sys.addaudithook(_hear)  # which stays for good, and looks at an empty list afterwards
+    files = FilesRead()
+    _noting.append(files)
+    try:
+        yield files
+    finally:
+        _noting.remove(files)
+
+
+def _hear(event: str, args: tuple[object, ...]) -> None:
+    if _noting and event == "open" and len(args) > 2:
+        _noting[-1].note(args[0], args[2])
+
+
+def parts_of(files: FilesRead) -> Iterator[FilePart]:
+    """The files in parts, small ones first; what is gone since, or no file, is left out."""
+    sized = []
+    for path in files.paths:
+        with suppress(OSError):
+            if os.path.isfile(path):
+                sized.append((os.path.getsize(path), path))
+    left, folder = KEPT_MOST, os.fsencode(Path.cwd())
+    for n_byte, path in sorted(sized):
+        try:
+            content = Path(path).read_bytes() if n_byte <= left else b""
+            digest = hashlib.sha256(content).hexdigest() if content or not n_byte else sha256_of(Path(path))
+        except OSError:
+            continue
+        left -= len(content)
+        blank = FilePart(os.fsencode(path), folder, digest, n_byte)
+        n_part = -(-len(content) // PART_BYTES)
+        if not n_part:
+            yield blank
+        for k in range(n_part):
+            piece = content[k * PART_BYTES : (k + 1) * PART_BYTES]
+            yield blank._replace(part=k, n_part=n_part, content=piece)
+
+
+def sha256_of(path: Path) -> str:
+    """The checksum of a file of any size; OSError where it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
