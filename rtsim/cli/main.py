@@ -28,6 +28,7 @@ COMMANDS = {
     "norms": "Make norms of gait from trials of your own, or read them from .gcd and csv.",
     "connect": "Relay a capture system (Qualisys, ...) as live streams; list what answers.",
     "replay": "Play a recording or the walker as a live stream, or compute a recorded run again (--exact).",
+    "diff": "Say where, and by how much, two recordings or two tables of results differ.",
     "record": "Record a stream to an MCAP file that survives a crash.",
     "recover": "Make a whole recording, with an index, of one that was cut or damaged.",
     "export": "Write a recording as .trc, .mot, .sto or .csv.",

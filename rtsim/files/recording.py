@@ -169,6 +169,43 @@ def read_results(path: str | Path) -> Results:
     return Results(course.session, fields, times, status, (*content.notes, *notes, *said, *told))
 
 
+class RecordedFrames(NamedTuple):
+    """The frames of one session, of any stream.
+
+    session : the descriptor; numbers (n,), times (n,) [s] : of the frames
+    status : (n,) - their bits, 0 where a stream has none
+    fields : field name -> (n, ...)
+    """
+
+    session: Session
+    numbers: NDArray[np.int64]
+    times: FloatArray
+    status: NDArray[np.int64]
+    fields: dict[str, FloatArray]
+
+
+def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
+    """All sessions of a recording that have frames, in their order, and sentences on what was left out."""
+    path = Path(path)
+    content = _load(path)
+    found, notes = [], list(content.notes)
+    for course in content.courses:
+        if not course.frames:
+            continue
+        frames, fields, told = _stack(course.session, course.frames, path)
+        notes += told
+        found.append(
+            RecordedFrames(
+                session=course.session,
+                numbers=np.array([frame.seq for frame in frames], np.int64),
+                times=np.array([frame.time for frame in frames]),
+                status=np.array([getattr(frame, "status", 0) for frame in frames], np.int64),
+                fields=fields,
+            )
+        )
+    return found, notes
+
+
 def _load(path: Path) -> _Content:
     sorting, notes = _Sorting(), []
     n_bad = 0

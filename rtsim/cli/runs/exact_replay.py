@@ -95,7 +95,7 @@ def verdict(outcome: ReplayOutcome) -> str:
     if not outcome.results.n_result:
         return "Nothing could be compared."
     if outcome.is_equal:
-        return "The replay is exact."
+        return f"The replay is exact{' as far as the recording goes' if outcome.recorded.cut else ''}."
     if outcome.code == 0:
         return "The replay is equal but for rounding."
     return "The replay is another one."

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from streams.messages import FieldSpec
 
 FloatArray = NDArray[np.float64]
+AXES = ("x", "y", "z")
+"""Of vectors whose entries have no names of their own."""
 
 
 class DifferencePlace(NamedTuple):
@@ -111,10 +113,14 @@ def label_of(spec: FieldSpec, column: int) -> str:
     if not spec.shape:
         return ""
     index = np.unravel_index(column, tuple(spec.shape))
-    names = [spec.labels[index[0]] if spec.labels else str(index[0])]
-    if len(index) > 1:
-        names.append(spec.parts[index[1]] if spec.parts else str(index[1]))
-    return " ".join([*names, *(str(k) for k in index[2:])])
+    names = [str(k) for k in index]
+    if spec.shape[-1] == len(AXES):
+        names[-1] = AXES[index[-1]]
+    if len(index) == 2 and spec.parts:
+        names[1] = spec.parts[index[1]]
+    if spec.labels:
+        names[0] = spec.labels[index[0]]
+    return " ".join(names)
 
 
 class StatusDifferences:

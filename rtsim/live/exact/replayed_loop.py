@@ -98,7 +98,10 @@ class JournalInput:
         frame = self._frames[entry.values["number"]]
         for name in OF_FRAME:
             setattr(frame, name, entry.values[name])
-        frame.flat[:] = np.frombuffer(entry.data["values"], WIRE_FLOAT)
+        values = np.frombuffer(entry.data["values"], WIRE_FLOAT)
+        if values.shape != frame.flat.shape:
+            raise ValueError(f"it has {len(values)} numbers, and its session {len(frame.flat)}")
+        frame.flat[:] = values
         return frame
 
     def period_ns(self, session: Session) -> int:

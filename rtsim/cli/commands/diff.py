@@ -1,0 +1,140 @@
+"""`rtsim diff`: where, and by how much, two runs part."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from rtsim.cli.runs.difference_lines import quantity_lines, status_line
+from rtsim.cli.terminal.lines import line, tell, told_unusable
+from rtsim.errors import ConfigError
+from rtsim.files.markers.trial import count_of
+
+if TYPE_CHECKING:
+    from rtsim.files.comparison.runs import RunDifferences
+
+MOST_TOLD = 12
+"""Sentences of one kind."""
+
+
+@click.command("diff")
+@click.argument("one", type=click.Path(path_type=Path))
+@click.argument("other", type=click.Path(path_type=Path))
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.0,
+    show_default=True,
+    help="Part of each quantity's peak that values may differ by; 0 = every bit counts.",
+)
+@click.option(
+    "--within",
+    multiple=True,
+    metavar="NAME=AMOUNT",
+    help="What a quantity may differ by, in its unit (repeatable), as joint_angles=1e-6.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The differences as JSON.")
+def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], as_json: bool) -> None:
+    """Say where, and by how much, two recordings (.mcap) or tables (.mot, .sto, .csv) differ.
+
+    Frames belong together by their times; repetitions of a result and the flag late, which are of the clock,
+    are left out. Settings and builds that differ are told. Exit code 0: equal; 1: different; 2: unusable.
+    """
+    raise SystemExit(told_unusable(lambda: compare(one, other, tolerance, amounts_of(within), as_json)))
+
+
+def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
+    """The amounts by the names of quantities; ConfigError for what is none."""
+    amounts = {}
+    for text in within:
+        name, _, amount = text.partition("=")
+        try:
+            amounts[name] = float(amount)
+        except ValueError:
+            amounts[name] = -1.0
+        if not name or not 0.0 <= amounts[name] < float("inf"):
+            raise ConfigError(
+                f"{text!r}", where="--within", allowed="NAME=AMOUNT, an amount of 0 or more in the unit"
+            )
+    return amounts
+
+
+def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float], as_json: bool) -> int:
+    """Compare two runs and tell; returns the exit code."""
+    from rtsim.files.comparison.runs import compared
+
+    found = compared(one, other)
+    unknown = amounts.keys() - {name for _, name in found.quantities}
+    if unknown:
+        raise ConfigError(f"no quantity {sorted(unknown)[0]!r} is in both", where="--within")
+    settings = [*settings_of_journals(one, other), *found.settings]
+    equal = found.is_equal(tolerance, amounts)
+    for note in found.notes:
+        tell(note)
+    if as_json:
+        click.echo(json.dumps(row_of(found, settings, equal)))
+    else:
+        for words in lines_of(found, settings, equal, (str(one), str(other))):
+            click.echo(line(words))
+    return int(not equal)
+
+
+def settings_of_journals(one: Path, other: Path) -> list[str]:
+    """In what the runs of two recordings with journals, and their builds, differ."""
+    from rtsim.live.exact.build import differences_of_builds
+    from rtsim.live.exact.reading import read_run
+    from rtsim.live.hardware.device_replay import flat
+
+    if one.suffix.lower() != ".mcap":
+        return []
+    try:
+        runs = [read_run(path) for path in (one, other)]
+    except ConfigError:  # one of them has none: there is nothing to be told of it
+        return []
+    settings = [flat(msgspec.to_builtins(run.request.run)) for run in runs]
+    told = [
+        f"build: {words} (second, first)" for words in differences_of_builds(runs[0].build, runs[1].build)
+    ]
+    for key in settings[0].keys() | settings[1].keys():
+        values = [of.get(key) for of in settings]
+        if values[0] != values[1] and not key.startswith("ports."):
+            told.append(f"run: {key} = {values[0]} and {values[1]}")
+    return told
+
+
+def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
+    """The differences, for programs."""
+    return {
+        "equal": equal,
+        "sessions": found.n_session,
+        "frames": found.n_frame,
+        "unpaired": found.unpaired,
+        "settings": settings,
+        "status": found.status.row(),
+        "quantities": [
+            {"stream": stream, **quantity.row()}
+            for (stream, _), quantity in found.quantities.items()
+            if quantity.n_differ
+        ],
+    }
+
+
+def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tuple[str, str]) -> list[str]:
+    """The differences in plain words, the verdict last."""
+    told = [f"{count_of(found.n_frame, 'frame')} in {count_of(found.n_session, 'session')} were compared."]
+    for title, sentences in (("Settings that differ:", settings), ("Only in one of them:", found.unpaired)):
+        if sentences:
+            told += [title, *(f"  {words}" for words in sentences[:MOST_TOLD])]
+        if len(sentences) > MOST_TOLD:
+            told.append(f"  and {len(sentences) - MOST_TOLD} more")
+    told += status_line(found.status, *names)
+    told += quantity_lines(found.quantities.values(), *names)
+    differ = any(quantity.n_differ for quantity in found.quantities.values())
+    told.append(
+        "Different." if not equal else "Equal within the tolerance." if differ else "Equal in every bit."
+    )
+    return told

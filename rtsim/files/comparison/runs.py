@@ -1,0 +1,219 @@
+"""Two recordings, or two tables, beside each other: which sessions, frames and values differ."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.errors import ConfigError
+from rtsim.files.comparison.differences import QuantityDifferences, StatusDifferences
+from rtsim.files.recording import RecordedFrames, read_sessions
+from rtsim.files.tables.storage import STORAGE_SUFFIXES, read_storage
+from streams.messages import FieldSpec, Session, Status
+
+FloatArray = NDArray[np.float64]
+SUFFIXES = (".mcap", *STORAGE_SUFFIXES, ".csv")
+PART_OF_STEP = 0.1
+"""Frames belong together whose times differ by at most this part of the time between two."""
+SHOWN = 60
+"""Of a value of a descriptor so much is told [characters]."""
+
+
+class RunDifferences:
+    """What two runs have of each other.
+
+    Attributes
+    ----------
+    n_session, n_frame : pairs that were compared
+    unpaired : sentences on sessions, frames and quantities that one of them has alone
+    settings : sentences on entries of descriptors that differ; they make no run different
+    quantities : by stream and name; status : of results
+    notes : sentences on what was left out of a file
+    """
+
+    def __init__(self) -> None:
+        self.n_session = self.n_frame = 0
+        self.unpaired: list[str] = []
+        self.settings: list[str] = []
+        self.notes: list[str] = []
+        self.quantities: dict[tuple[str, str], QuantityDifferences] = {}
+        self.status = StatusDifferences()
+
+    def is_equal(self, relative: float, absolute: Mapping[str, float]) -> bool:
+        """Whether both have the same frames, statuses and quantities, the values within the part of each
+        quantity's peak, or the amount by its name.
+        """
+        near = (
+            found.within(relative, absolute.get(name, 0.0)) for (_, name), found in self.quantities.items()
+        )
+        exact = not relative and not absolute
+        same = not exact or not any(found.n_differ for found in self.quantities.values())
+        return not self.unpaired and not self.status.n_differ and same and all(near)
+
+
+class _Frames(NamedTuple):
+    """Frames of one session or table. describes : its entries, in words"""
+
+    title: str
+    specs: Sequence[FieldSpec]
+    numbers: Sequence[int]
+    times: FloatArray
+    status: Sequence[int]
+    fields: Mapping[str, FloatArray]
+    meta: Mapping[str, Any]
+
+
+def compared(one: Path, other: Path) -> RunDifferences:
+    """The differences of two recordings or of two tables; ConfigError for what cannot be read or compared."""
+    suffixes = [path.suffix.lower() for path in (one, other)]
+    for path, suffix in zip((one, other), suffixes, strict=True):
+        if suffix not in SUFFIXES:
+            raise ConfigError(
+                f"it ends in {suffix or 'nothing'}", where=str(path), allowed=", ".join(SUFFIXES)
+            )
+    if (suffixes[0] == ".mcap") != (suffixes[1] == ".mcap"):
+        raise ConfigError(
+            f"{one} and {other} are a recording and a table", where="diff",
+            remedy="make a table of the recording with `rtsim export`, in the same format",
+        )  # fmt: skip
+    found = RunDifferences()
+    if suffixes[0] != ".mcap":
+        _compare(found, "table", 1, _table(one, found), _table(other, found))
+        return found
+    streams = [_streams(path, found) for path in (one, other)]
+    for stream in dict.fromkeys([*streams[0], *streams[1]]):
+        mine, theirs = (of.get(stream, []) for of in streams)
+        if len(mine) != len(theirs):
+            found.unpaired.append(f"{len(mine)} sessions of {stream} in {one}, {len(theirs)} in {other}")
+        for k, (first, second) in enumerate(zip(mine, theirs, strict=False), 1):
+            _compare(found, stream, k, first, second)
+    return found
+
+
+def _streams(path: Path, found: RunDifferences) -> dict[str, list[_Frames]]:
+    """The sessions of a recording that have frames, by stream."""
+    sessions, notes = read_sessions(path)
+    found.notes += notes
+    if not sessions:
+        raise ConfigError("the recording holds no frames", where=str(path), remedy="give another")
+    streams: dict[str, list[_Frames]] = {}
+    for frames in sessions:
+        streams.setdefault(frames.session.stream, []).append(_of_session(frames))
+    return streams
+
+
+def _of_session(frames: RecordedFrames) -> _Frames:
+    """The frames of a session but for repetitions, whose number depends on the clock."""
+    kept = (frames.status & int(Status.STALE)) == 0
+    session: Session = frames.session
+    return _Frames(
+        title=session.session,
+        specs=session.fields,
+        numbers=frames.numbers[kept].tolist(),
+        times=frames.times[kept],
+        status=(frames.status[kept] & ~int(Status.LATE)).tolist(),
+        fields={name: rows[kept] for name, rows in frames.fields.items()},
+        meta={"rate": session.rate, **session.meta},
+    )
+
+
+def _table(path: Path, found: RunDifferences) -> _Frames:
+    """The rows of a table, by its first column, the time."""
+    if path.suffix.lower() == ".csv":
+        columns, data = _read_csv(path)
+    else:
+        table = read_storage(path)
+        columns, data = table.columns, table.data
+        found.notes += [f"{path}: {note}" for note in table.notes]
+    specs = tuple(FieldSpec(name, (), "") for name in columns[1:])
+    fields = {name: data[:, k] for k, name in enumerate(columns[1:], 1)}
+    n = len(data)
+    return _Frames(
+        title=str(path),
+        specs=specs,
+        numbers=range(n),
+        times=data[:, 0],
+        status=[0] * n,
+        fields=fields,
+        meta={},
+    )
+
+
+def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            head, *rows = csv.reader(file)
+        data = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows])
+        if data.ndim != 2 or data.shape[1] != len(head):
+            raise ValueError("rows of different lengths, or none")
+    except (OSError, ValueError) as fault:
+        raise ConfigError(f"the table cannot be read ({fault})", where=str(path)) from None
+    return tuple(head), data
+
+
+def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, other: _Frames) -> None:
+    """Add two sessions that belong together."""
+    found.n_session += 1
+    first, second = _paired(one.times, other.times)
+    found.n_frame += len(first)
+    lacking = len(one.times) - len(first), len(other.times) - len(second)
+    if any(lacking):
+        found.unpaired.append(
+            f"session {number} of {stream}: {lacking[0]} of {len(one.times)} frames are in the first alone, "
+            f"{lacking[1]} of {len(other.times)} in the second"
+        )
+    found.settings += _settings(f"session {number} of {stream}", one.meta, other.meta)
+    numbers, times = [one.numbers[k] for k in first], one.times[first]
+    statuses = [one.status[k] for k in first], [other.status[k] for k in second]
+    found.status.add(number, numbers, times.tolist(), *statuses)
+    theirs = {spec.name: spec for spec in other.specs}
+    for name in [spec.name for spec in one.specs if spec.name not in theirs]:
+        found.unpaired.append(f"session {number} of {stream}: {name} is in the first alone")
+    mine = {spec.name for spec in one.specs}
+    for name in [name for name in theirs if name not in mine]:
+        found.unpaired.append(f"session {number} of {stream}: {name} is in the second alone")
+    for spec in one.specs:
+        if spec.name not in theirs:
+            continue
+        if tuple(spec.shape) != tuple(theirs[spec.name].shape) or spec.labels != theirs[spec.name].labels:
+            found.unpaired.append(
+                f"session {number} of {stream}: {spec.name} has other entries in the second"
+            )
+            continue
+        quantity = found.quantities.setdefault((stream, spec.name), QuantityDifferences(spec))
+        if tuple(quantity.spec.shape) == tuple(spec.shape):
+            rows = one.fields[spec.name][first], other.fields[spec.name][second]
+            quantity.add(number, numbers, times.tolist(), *rows)
+
+
+def _paired(one: FloatArray, other: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which frames belong together, by their times; by their order where times are not increasing."""
+    if not len(one) or not len(other):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if not all((np.diff(times) > 0.0).all() for times in (one, other)):
+        n = np.arange(min(len(one), len(other)))
+        return n, n
+    steps = np.diff(one)
+    slack = PART_OF_STEP * float(np.median(steps)) if len(steps) else 0.0
+    after = np.clip(np.searchsorted(other, one), 0, len(other) - 1)
+    before = np.maximum(after - 1, 0)
+    nearest = np.where(np.abs(other[before] - one) < np.abs(other[after] - one), before, after)
+    near = np.abs(other[nearest] - one) <= slack
+    first, second = np.flatnonzero(near), nearest[near]
+    once = np.concatenate([[True], np.diff(second) > 0]) if len(second) else np.zeros(0, bool)
+    return first[once], second[once]
+
+
+def _settings(where: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Entries of two descriptors that differ, in words."""
+    found = []
+    for key in {**one, **other}:
+        values = [repr(of.get(key, "not there"))[:SHOWN] for of in (one, other)]
+        if one.get(key) != other.get(key):
+            found.append(f"{where}: `{key}` is {values[0]} and {values[1]}")
+    return found

@@ -1,0 +1,140 @@
+"""Two recordings and two tables beside each other: what differs is found, and nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from rtsim.cli.main import cli
+from rtsim.files.comparison.runs import compared
+from streams.codec import FieldLayout, encode
+from streams.messages import FieldSpec, Result, Session, Status
+from streams.recording.recorder import Recorder
+
+N = 50
+ANGLES = FieldSpec("joint_angles", (2,), "rad", ("hip_flexion", "knee_flexion"))
+
+
+def written(path: Path, angles: np.ndarray, skip: int = -1, status: int = 0, **meta: str) -> Path:
+    """Return a recording of results, with a frame left out, a status in frame 20 and repetitions."""
+    session = Session(
+        session="00c0ffee00c0ffee", stream="result", t_start=0, rate=100.0, fields=(ANGLES,), meta=meta
+    )
+    layout, number = FieldLayout(session), 0
+    with Recorder(path) as recorder:
+        recorder.write(*encode(session), 0)
+        for k, row in enumerate(angles):
+            if k == skip:
+                continue
+            for repeated in range(2 if k % 10 == 9 else 1):
+                bits = int(Status.STALE) if repeated else status if k == 20 else 0
+                message = Result(
+                    session=session.session, seq=number, t_capture=k, time=0.01 * k, t_received=k, t_solved=k,
+                    t_published=k, status=bits | int(Status.LATE) * (k % 3 == 0 and skip < 0), iterations=1,
+                    residual=0.0, data=layout.pack({"joint_angles": row}),
+                )  # fmt: skip
+                recorder.write(*encode(message), k)
+                number += 1
+    return path
+
+
+@pytest.fixture
+def angles() -> np.ndarray:
+    return np.random.default_rng(3).normal(0.0, 1.0, (N, 2))
+
+
+def told(*args: object) -> tuple[int, str]:
+    """Return the exit code and the output of the command."""
+    found = CliRunner().invoke(cli, ["diff", *map(str, args)])
+    return found.exit_code, found.output
+
+
+def test_equal_runs_are_equal(tmp_path, angles):
+    """Protects from false alarm: flags and repetitions that are of the clock make no difference."""
+    a, b = written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", angles)
+    code, text = told(a, b)
+    assert (code, text.splitlines()[-1]) == (0, "Equal in every bit.")
+    assert told(a, b, "--json")[0] == 0
+
+
+def test_one_bit_is_found_at_its_place(tmp_path, angles):
+    """Protects the finding: session, frame, label, first and largest, and the mean over all values."""
+    other = angles.copy()
+    other[30, 1] = np.nextafter(other[30, 1], 9.0)
+    other[40, 0] += 0.25
+    a, b = written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", other)
+    found = compared(a, b).quantities["result", "joint_angles"]
+    assert (found.n_value, found.n_differ, found.n_lacking) == (2 * N, 2, 0)
+    assert found.largest == pytest.approx(0.25)
+    assert found.rms == pytest.approx(np.sqrt(np.mean((other - angles) ** 2)))
+    assert found.peak == np.abs(angles).max()
+    assert (found.first.session, found.first.time, found.first.label) == (1, 0.3, "knee_flexion")
+    assert (found.most.time, found.most.label) == (0.4, "hip_flexion")
+    code, text = told(a, b)
+    assert code == 1
+    assert "joint_angles: 2 of 100 values differ" in text
+    assert "largest 0.25 rad (hip_flexion, 0.4 s)" in text
+    assert told(a, b, "--within", "joint_angles=0.3")[0] == 0
+    assert told(a, b, "--within", "joint_angles=0.2")[0] == 1
+    assert told(a, b, "--tolerance", "1.0")[0] == 0
+
+
+def test_a_frame_a_status_and_a_gap_are_found(tmp_path, angles):
+    """Protects what numbers alone do not tell: dropped frames, other statuses, values that are gone."""
+    other = angles.copy()
+    other[10, 0] = np.nan
+    a = written(tmp_path / "a.mcap", angles, method="zero")
+    b = written(tmp_path / "b.mcap", other, skip=5, status=int(Status.SUSPECT), method="minimised")
+    code, text = told(a, b, "--tolerance", "0.5", "--json")
+    assert code == 1
+    row = json.loads(text)
+    assert row["frames"] == N - 1
+    assert row["unpaired"] == [
+        "session 1 of result: 1 of 50 frames are in the first alone, 0 of 49 in the second"
+    ]
+    assert row["status"]["differ"] == 1
+    assert row["status"]["first"]["time"] == 0.2
+    assert row["quantities"][0]["in_one_run_alone"] == 1
+    assert row["settings"] == ["session 1 of result: `method` is 'zero' and 'minimised'"]
+
+
+def test_settings_alone_make_no_run_different(tmp_path, angles):
+    """Protects the meaning of the exit code: results decide, and what else differs is told."""
+    a = written(tmp_path / "a.mcap", angles, method="zero")
+    code, text = told(a, written(tmp_path / "b.mcap", angles, method="other"))
+    assert code == 0
+    assert "`method` is 'zero' and 'other'" in text
+
+
+def test_tables_are_compared(tmp_path):
+    """Protects result files: columns by their names, rows by their times."""
+    for name, last in (("a", 3.0), ("b", 3.5)):
+        rows = [f"{0.01 * k:.2f},{k},{last if k == 3 else 2.0 * k}" for k in range(5)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["time,knee,hip", *rows]) + "\n", encoding="utf-8")
+    code, text = told(tmp_path / "a.csv", tmp_path / "b.csv")
+    assert code == 1
+    assert "hip: 1 of 5 values differ" in text
+    assert "knee" not in text
+    assert told(tmp_path / "a.csv", tmp_path / "a.csv")[0] == 0
+
+
+def test_what_cannot_be_compared_is_said_in_a_sentence(tmp_path, angles):
+    """Protects the third exit code: no file, no recording, two kinds, an empty recording, a wrong amount."""
+    a = written(tmp_path / "a.mcap", angles)
+    (tmp_path / "no.mcap").write_bytes(b"no recording")
+    (tmp_path / "a.csv").write_text("time,knee\n0,1\n", encoding="utf-8")
+    (tmp_path / "bad.csv").write_text("time,knee\n0\n", encoding="utf-8")
+    (tmp_path / "empty.csv").write_text("", encoding="utf-8")
+    for args in (
+        (a, tmp_path / "gone.mcap"), (a, tmp_path / "no.mcap"), (a, tmp_path / "a.csv"), (a, tmp_path),
+        (tmp_path / "a.csv", tmp_path / "bad.csv"), (tmp_path / "a.csv", tmp_path / "empty.csv"),
+        (a, a, "--within", "x"), (a, a, "--within", "nothing=1"),
+    ):  # fmt: skip
+        code, text = told(*args)
+        assert code == 2, args
+        assert text.startswith("rtsim: "), text
+        assert len(text.splitlines()) == 1
