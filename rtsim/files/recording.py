@@ -14,7 +14,7 @@ from rtsim.files.markers.ground import RATES, to_ground
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, samples_seen, unique_names
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
-from streams.messages import FieldSpec, Forces, Markers, Result, Session
+from streams.messages import FieldSpec, Forces, Markers, Result, Session, Status
 from streams.recording.recorded import read_messages
 
 Frame = Markers | Forces | Result
@@ -257,23 +257,38 @@ def _stack(
 ) -> tuple[list[Frame], dict[str, FloatArray], list[str]]:
     """Frames in order of seq without repetitions and misfits, their fields (n, ...), and sentences for
     the user.
+
+    A result that an estimator published again while no frame came (flag stale) is a repetition, too: it was
+    measured once.
     """
     layout = FieldLayout(session)
     unique = {frame.seq: frame for frame in frames}
     # Only these carry what was announced: a few bytes of descriptor can ask for more memory than there is.
-    good = [unique[seq] for seq in sorted(unique) if layout.misfit(unique[seq].data) is None]
+    fitting = [unique[seq] for seq in sorted(unique) if layout.misfit(unique[seq].data) is None]
+    good = [frame for k, frame in enumerate(fitting) if not (k and _repeats(frame, fitting[k - 1]))]
     if not good:
         raise ConfigError("no frame of the recording fits its descriptor", where=str(path))
     rows = np.empty((len(good), layout.n_value))
     for frame, row in zip(good, rows, strict=True):
         layout.unpack_into(frame.data, layout.views(row))
     notes = []
-    if len(good) < len(unique):
-        notes.append(f"frames that do not fit the descriptor, left out: {len(unique) - len(good)}")
-    lost = good[-1].seq - good[0].seq + 1 - len(good)
+    if len(good) < len(fitting):
+        notes.append(f"results that were repeated while no frame came, left out: {len(fitting) - len(good)}")
+    if len(fitting) < len(unique):
+        notes.append(f"frames that do not fit the descriptor, left out: {len(unique) - len(fitting)}")
+    lost = fitting[-1].seq - fitting[0].seq + 1 - len(fitting)
     if lost:
         notes.append(f"frames that are not in the recording (gaps in seq): {lost}")
     return good, _split(rows, layout.specs), notes
+
+
+def _repeats(frame: Frame, before: Frame) -> bool:
+    """Whether a frame is the one before it, published again under the flag stale."""
+    return (
+        isinstance(frame, Result)
+        and bool(frame.status & Status.STALE)
+        and (frame.time, frame.t_capture) == (before.time, before.t_capture)
+    )
 
 
 def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatArray]:

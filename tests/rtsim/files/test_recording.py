@@ -6,12 +6,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from rtsim.errors import ConfigError
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.recording import read_model_markers, read_results
 from streams.codec import FieldLayout, encode
-from streams.messages import AnyMessage, FieldSpec, Markers, Result, Session, marker_session, new_session_id
+from streams.messages import (
+    AnyMessage,
+    FieldSpec,
+    Markers,
+    Result,
+    Session,
+    Status,
+    marker_session,
+    new_session_id,
+)
 from streams.recording.recorder import Recorder
 
 NAMES = ("RASI", "RKNE", "RHEE")
@@ -175,6 +185,22 @@ def test_results(tmp_path):
     np.testing.assert_allclose(results.times, np.arange(N_FRAME) / 100)
     assert results.status.tolist() == [0, 0, 0, 8, *([0] * 8)]
     assert results.notes == ()
+
+
+def test_a_result_that_was_repeated_while_no_frame_came_was_measured_once(tmp_path):
+    """Protects times after a pause: what an estimator publishes again as stale is no measurement."""
+    session = result_session()
+    frames = [result_frame(session, i) for i in range(N_FRAME)]
+    again = [replace(frames[4], seq=5 + k, status=int(Status.STALE)) for k in range(2)]
+    later = [replace(frame, seq=frame.seq + 2) for frame in frames[5:]]
+    path = record(tmp_path / "a.mcap", [session, *frames[:5], *again, *later])
+    results = read_results(path)
+    np.testing.assert_array_equal(results.times, np.arange(N_FRAME) / 100)
+    np.testing.assert_array_equal(results.fields["count"], np.arange(N_FRAME))
+    assert results.notes == ("results that were repeated while no frame came, left out: 2",)
+    np.testing.assert_array_equal(read_markers(path).positions, body())
+    joined = read_results(record(tmp_path / "joined.mcap", [session, *again[1:], *later]))
+    assert joined.status.tolist() == [int(Status.STALE), *([0] * 7)]
 
 
 def test_markers_of_a_result_recording(tmp_path):
