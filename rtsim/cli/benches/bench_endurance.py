@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import threading
 
 import click
 
 from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
-
-
-def number(context: click.Context, parameter: click.Parameter, value: float) -> float:
-    """The value of an option; BadParameter where it is none, which no range refuses."""
-    if math.isnan(value):
-        raise click.BadParameter("nan is no number", context, parameter)
-    return value
+from rtsim.cli.terminal.types import NumberWithin
 
 
 @command.command("soak")
 @AS_JSON
-@click.option("--minutes", type=click.FloatRange(0.1, 1440.0), default=60.0, show_default=True,
-              callback=number, help="Length of the run.")  # fmt: skip
+@click.option("--minutes", type=NumberWithin(0.1, 1440.0), default=60.0, show_default=True,
+              help="Length of the run.")  # fmt: skip
 def soak(as_json: bool, minutes: float) -> None:
     """Markers at 200 Hz and forces at 1 kHz through estimator, recorder, window, page, beside subscribers
     that never read: what is lost and late, and whether memory of any process grows.
@@ -44,8 +37,8 @@ def soak(as_json: bool, minutes: float) -> None:
 
 @command.command("capacity")
 @AS_JSON
-@click.option("--seconds", type=click.FloatRange(1.0, 600.0), default=5.0, show_default=True,
-              callback=number, help="Length of each try.")  # fmt: skip
+@click.option("--seconds", type=NumberWithin(1.0, 600.0), default=5.0, show_default=True,
+              help="Length of each try.")  # fmt: skip
 def capacity(as_json: bool, seconds: float) -> None:
     """The highest rate and the most markers at 200 Hz that an estimator keeps up with, and what limits it."""
     need_checkout()

@@ -9,11 +9,12 @@ import click
 from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
 from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.options import check_of_use
+from rtsim.cli.terminal.types import NumberWithin
 
 
 @command.command("fuzz")
 @AS_JSON
-@click.option("--minutes", type=click.FloatRange(0.0), default=10.0, show_default=True,
+@click.option("--minutes", type=NumberWithin(0.0), default=10.0, show_default=True,
               help="Time of all targets together.")  # fmt: skip
 @click.option("--only", multiple=True, metavar="TARGET", help="Some of the targets (repeatable).")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), default=None,

@@ -8,7 +8,7 @@ import click
 
 from rtsim.cli.benches.bench_group import AS_JSON, QUICK, command, need_checkout
 from rtsim.cli.terminal.options import check_of_use, make_run
-from rtsim.cli.terminal.types import Config, MethodName
+from rtsim.cli.terminal.types import Config, MethodName, NumberWithin
 from rtsim.files.output import check_free, write_text
 
 
@@ -77,7 +77,7 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 
 @command.command("monitor")
 @AS_JSON
-@click.option("--seconds", type=click.FloatRange(8.0), default=30.0, show_default=True,
+@click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True,
               help="Length of each run.")  # fmt: skip
 def monitor(as_json: bool, seconds: float) -> None:
     """The window off screen: redraws, processor time, and the loop with and without it."""
@@ -89,14 +89,14 @@ def monitor(as_json: bool, seconds: float) -> None:
 
 @command.command("hil")
 @AS_JSON
-@click.option("--seconds", type=click.FloatRange(0.2), default=60.0, show_default=True,
+@click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
               help="Duration of the exchange with the model, and of the exchange without it.")  # fmt: skip
 @click.option(
     "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or a shipped name."
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(10.0, 4000.0),
+    type=NumberWithin(10.0, 4000.0),
     default=1000.0,
     show_default=True,
     help="Ticks per second [Hz].",
@@ -159,7 +159,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
 @AS_JSON
 @click.option(
     "--seconds",
-    type=click.FloatRange(0.1, 3600.0),
+    type=NumberWithin(0.1, 3600.0),
     default=10.0,
     show_default=True,
     help="Length of each attack.",

@@ -19,6 +19,7 @@ from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.plotting import paper_for
 from rtsim.cli.terminal.ports import placed
 from rtsim.cli.terminal.security import connect_security
+from rtsim.cli.terminal.types import NumberWithin
 from rtsim.config.load import check_record, load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.hil_schema import HilSpec
@@ -270,7 +271,7 @@ def turned(parameters: Parameters) -> NDArray[np.float64]:
     """
     ends = zip(parameters.names, parameters.low, parameters.high, strict=True)
     values = {
-        name: click.prompt(f"{name} ({low:g} to {high:g})", type=click.FloatRange(low, high), err=True)
+        name: click.prompt(f"{name} ({low:g} to {high:g})", type=NumberWithin(low, high), err=True)
         for name, low, high in ends
     }
     return parameters.point(values)

@@ -13,7 +13,16 @@ from rtsim.cli.terminal.lines import tell
 from rtsim.cli.terminal.marker_options import EMG_OPTION, PERSON_OPTION, UNNAMED_OPTION
 from rtsim.cli.terminal.measure_options import MEASURE_OPTIONS, given_measures, measures_given
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
-from rtsim.cli.terminal.types import Address, Config, MarkerSource, MethodName, Span, checked, checked_capture
+from rtsim.cli.terminal.types import (
+    Address,
+    Config,
+    MarkerSource,
+    MethodName,
+    NumberWithin,
+    Span,
+    checked,
+    checked_capture,
+)
 from rtsim.config.paths import find_config
 from rtsim.config.reading import is_file
 from rtsim.config.runs.choices import load_run
@@ -118,7 +127,7 @@ RUN_OPTIONS = (
     ),
     TARE_OPTION,
     *MEASURE_OPTIONS,
-    click.option("--mass", "mass_kg", type=click.FloatRange(2.0, 400.0), help="Mass of the person [kg]."),
+    click.option("--mass", "mass_kg", type=NumberWithin(2.0, 400.0), help="Mass of the person [kg]."),
     SIDE_OPTION,
     click.option("--model", type=Config("models"), help="Model: a .toml file or a shipped name."),
     click.option(
@@ -140,7 +149,7 @@ LIVE_OPTIONS = (
     click.option("--duration", "duration_s", type=float, help="Stop after this many seconds."),
     click.option(
         "--wait-ms",
-        type=click.FloatRange(0.0, 1000.0),
+        type=NumberWithin(0.0, 1000.0),
         help="Longest time that a frame of markers waits for forces [ms] (default: 20).",
     ),
     click.option("--results", type=Address(binding=True), help="Address to publish results at."),

@@ -99,6 +99,18 @@ class PortOffset(click.ParamType):
         return offered((AUTO,), incomplete) if self.auto else []
 
 
+class NumberWithin(click.FloatRange):
+    """A number within a range; nan, which is neither below nor above any, is refused."""
+
+    def convert(
+        self, value: str | float, parameter: click.Parameter | None, context: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, parameter, context))
+        if math.isnan(number):
+            self.fail("nan is no number", parameter, context)
+        return number
+
+
 class Span(click.ParamType):
     """A span of time START:STOP [s]."""
 
