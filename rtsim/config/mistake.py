@@ -70,7 +70,8 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
         elif index:
             kind, data, key = (get_args(kind) or (Any,))[0], data[int(index)], f"{key}[{index}]"
         else:
-            kind = get_type_hints(kind, include_extras=True)[name]
+            # the key that tells records apart is no field of theirs
+            kind = get_type_hints(kind, include_extras=True).get(name, Any)
         if name:
             data, key = data.get(name), f"{key}.{name}" if key else name
         kind = plain_type(kind, data)

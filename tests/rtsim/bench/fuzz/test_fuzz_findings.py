@@ -13,6 +13,7 @@ import pytest
 from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.reading import is_file
+from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.words import INTEL, Words
@@ -163,6 +164,12 @@ def test_a_table_in_a_list_of_numbers_is_told(file: Callable[[str, str], Path]) 
     """Protects configs whose keys take one number or several: the fault names the entry."""
     with pytest.raises(ConfigError, match=r"key knee_width_mm\[1\]: Expected `float`, got `table`"):
         load_toml(file("a.toml", "knee_width_mm = [100.0, {}]"), PersonMeasures)
+
+
+def test_a_kind_that_is_no_word_is_told(file: Callable[[str, str], Path]) -> None:
+    """Protects authors of configs: the key that tells records apart is no field of theirs, and may be wrong."""
+    with pytest.raises(ConfigError, match=r"rates\.kind"):
+        load_run(file("run.toml", 'name = "x"\nrates = { kind = 0, cutoff_hz = 6.0, order = 2 }\n'))
 
 
 @pytest.mark.parametrize("data", [b'{"config": "\xff"}', b"[" * 100_000, b"{}"])
