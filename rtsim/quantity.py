@@ -69,13 +69,13 @@ class Quantity(NamedTuple):
         if self.mask is not None:
             spec = FieldSpec(
                 f"{self.name}_mask", shape, "1", self.labels, self.parts, of=self.name, role="mask",
-                meaning=f"1 = not to be used, of {self.name}",
+                meaning=f"1 = this value of {self.name} is not to be used",
             )  # fmt: skip
             found.append((spec, self.mask))
         if self.implausible is not None:
             spec = FieldSpec(
                 f"{self.name}_implausible", shape, "1", self.labels, self.parts, of=self.name, role="mask",
-                meaning=f"1 = outside the range of its joint, of {self.name}",
+                meaning=f"1 = this value of {self.name} is outside the range of its joint",
             )  # fmt: skip
             found.append((spec, self.implausible))
         return found

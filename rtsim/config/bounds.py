@@ -73,7 +73,7 @@ def check_number(value: float, key: str, name: str, floor: str) -> None:
     words = f"{least if floor else -most:g} to {most:g}"
     if floor == ">= 0":
         words = f"0, or {words}"
-    raise ValueError(f"{key}: {value:g} cannot be meant; allowed: {words} {in_words(unit)}".rstrip())
+    raise ValueError(f"{key}: {value:g} is out of range; allowed: {words} {in_words(unit)}".rstrip())
 
 
 def check_texts(value: Any, key: str = "") -> None:

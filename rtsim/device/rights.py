@@ -28,7 +28,7 @@ OF_REPLAY = ("status", "list", "stop")
 
 
 class RunRights:
-    """Answers for the commands of one run.
+    """Decides which commands the users of one run may give.
 
     Parameters
     ----------

@@ -318,7 +318,11 @@ def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]
         return np.arange(len(frames)) / rate, [
             f"neither the times nor the source's clock increase: times were rebuilt from the rate {rate:g} Hz"
         ]
-    return clock, ["neither the times nor the source's clock increase: times are those of the clock"]
+    return clock, [
+        "neither the times nor the source's clock increase, and the recording states no usable rate: times "
+        "are "
+        "those of the source's clock as they are"
+    ]
 
 
 def _increase(times: FloatArray) -> bool:

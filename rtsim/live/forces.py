@@ -107,7 +107,7 @@ def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceT
         return forces
     if forces is None:
         raise ConfigError(
-            "there are no force plates to tare", where="--tare", remedy="give --forces, or leave it out"
+            "there are no force plates to tare", where="--tare", remedy="give --forces, or leave --tare out"
         )
     return tare(forces, *span)
 

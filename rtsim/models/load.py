@@ -18,8 +18,8 @@ from rtsim.models.both_sides import both_sides
 OPENSIM = ".osim"
 ONE_LEG, BOTH_LEGS = "lower_limb", "both_legs"
 NEXT = {
-    KEY: ("has both sides already", "a model of the right side"),
-    addition_schema.KEY: ("adds to another model itself", "a model with bodies"),
+    KEY: ("has both sides already", "a model of the right side alone"),
+    addition_schema.KEY: ("is itself an addition to another model", "a model with bodies"),
 }
 """Keys of files that name another model, and what is told where one leads to another of its kind."""
 Note = Callable[[str], None]

@@ -36,7 +36,7 @@ def check_fits_markers(spec: ModelSpec) -> None:
     if spec.rolls:
         roll = spec.rolls[0]
         raise ConfigError(
-            "it rolls, a constraint of velocity, which no method that follows markers knows",
+            "it rolls, a constraint of velocity, which no method that fits a pose to markers has",
             where=f"rolls.{roll.name}",
             remedy="use the model for dynamics and moment arms, or leave the rolling out",
         )
@@ -62,7 +62,9 @@ def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | N
         target[e] = 1e-3 * target_of(row, how, subject)
         if mode[e] != OFF and row.needs_length and not target[e] > 0.0:
             raise ConfigError(
-                "what holds it needs a target", where=row.where, remedy="give target_mm or mean_mm"
+                "a constraint of this element needs a target length or distance",
+                where=row.where,
+                remedy="give target_mm or mean_mm",
             )
     return Roles(mode, weight, target)
 

@@ -51,8 +51,8 @@ def chosen_items(number: str, chosen: Sequence[tuple[Kind, str]]) -> list[PaperI
         there = [item.number for item in items if item.kind == kind]
         if wanted not in there:
             raise ConfigError(
-                f"paper {number} has no {kind} {wanted!r} here",
+                f"paper {number} has no {kind} {wanted!r} that rtsim reproduces",
                 where=f"--{kind}",
-                allowed=", ".join(there) or f"none: it has no {kind}s here",
+                allowed=", ".join(there) or f"none: rtsim reproduces no {kind} of it",
             )
     return [item for item in items if not chosen or (item.kind, item.number) in chosen]

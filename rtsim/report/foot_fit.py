@@ -79,7 +79,7 @@ def _lift(height: float) -> tuple[str, ...]:
         return ()
     end = ", at its bound" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
     way = "higher" if height > 0.0 else "lower"
-    return (f"the heel was taken {MM * abs(height):.1f} mm {way}, as this step tells by itself{end}",)
+    return (f"the heel was placed {MM * abs(height):.1f} mm {way}, as fits this step alone{end}",)
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:

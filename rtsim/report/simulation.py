@@ -113,7 +113,7 @@ def text(told: dict[str, Any]) -> str:
     """Return the summary as text."""
     lines = [
         f"{told['model']}: {told['outcome']} at {told['time_s']:.6g} s, {told['steps']} steps of "
-        f"{told['step_ms']:g} ms by {told['method']} (kinks: {told['kinks']})"
+        f"{told['step_ms']:g} ms by {told['method']} (kinks of forces: {told['kinks']})"
     ]
     if told["real_time_factor"] is not None:
         lines.append(f"computed in {duration(told['compute_s'])}: {pace(told['real_time_factor'])}")
@@ -147,7 +147,7 @@ def start_of(start: dict[str, Any]) -> str:
     held = f", {', '.join(start['held'])} held" if start["held"] else ""
     n = start["iterations"]
     weight = "without weight and loads" if start["equilibrium"] == "weightless" else "under its weight"
-    unstable = "" if start["stable"] else "; it is unstable: a deviation grows"
+    unstable = "" if start["stable"] else "; it is unstable: a small deviation grows"
     return f"start: static equilibrium {weight} after {n} iteration{'' if n == 1 else 's'}{held}{unstable}"
 
 
@@ -162,15 +162,18 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
         said += f"{'ies' if spare == 1 else 'y'} no force: {some_of(held['left_out'])}"
     if held["slight"]:
         part = max(held["slight"].values())
-        said += f"\n{some_of(list(held['slight']))}: held by at most {part:.1g} of what the parts could move;"
-        said += " if that is rounding of axes or places, it freezes what should move: put them into one plane"
+        said += f"\n{some_of(list(held['slight']))}: constrained by at most {part:.1g} of what the parts "
+        said += "could move;"
+        said += " if that comes from rounded axes or positions, it blocks an intended motion: "
+        said += "put them into one plane"
     if held["gap_m"] > LOST:
         turned, shifted = math.degrees(held["turned_rad"]), MM * held["shifted_m"]
         moved = f"the start was off by {MM * held['gap_m']:.3g} mm ({held['at']}); it was turned by"
         said += f"\n{moved} {turned:.3g} deg and shifted by {shifted:.3g} mm at the most"
     if held["parting_m_s"] > LOST:
         parting = f"{MM * held['parting_m_s']:.3g} mm/s"
-        said += f"\nthe stated speeds opened what is held at {parting}; the other speeds were fitted to them"
+        said += f"\nthe stated speeds would separate constrained points at {parting}; "
+        said += "the other speeds were fitted to them"
     return [said]
 
 
@@ -184,7 +187,7 @@ def steps_of(told: dict[str, Any]) -> str:
     """Return a line on steps with a large error and on split steps."""
     large, more = told["steps_large_error"], told["steps_parts"] - told["steps"]
     said = f"steps with a large error: {large}"
-    return f"{said}; parts of steps that were split: {more} more than steps" if more > 0 else said
+    return f"{said}; steps that were split added {more} parts" if more > 0 else said
 
 
 def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:

@@ -199,7 +199,7 @@ def doubtful_markers(names: Sequence[str], data: Mapping[str, Array]) -> list[st
         (plain(name, LONGEST_WORD) for name in names), weights, ages, partners, faults, strict=True
     ):
         if 0 <= partner < len(names):
-            words.append(f"{name} at the place of {plain(names[int(partner)], LONGEST_WORD)}")
+            words.append(f"{name} at the position of {plain(names[int(partner)], LONGEST_WORD)}")
         elif age > 0.0:
             words.append(f"{name} not seen for {age:.2f} s")
         elif fault in SHORT:

@@ -62,8 +62,8 @@ def story(fit: FittedGenerator) -> list[str]:
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
-    origin = "the default" if fit.placed.fit == UNFITTED else "what the set says"
-    said.append(f"distance from {origin} {away}; held by: {held}")
+    origin = "the default" if fit.placed.fit == UNFITTED else "the values of the set"
+    said.append(f"distance from {origin} {away}; limited by: {held}")
     if len(fit.basins) > 1:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
         where = "this one" if fit.default == 0 else "none" if fit.default < 0 else f"number {fit.default + 1}"

@@ -72,7 +72,8 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     return ModelError(
         f"the neutral pose cannot be put together{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
         where=f"{model.name}: {model.names.holds[k]}",
-        remedy="correct places and lengths of what is held, or neutral values to near where it closes",
+        remedy="correct places and lengths of the constraints, or give neutral values nearer to a closed "
+        "pose",
     )
 
 

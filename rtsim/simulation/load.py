@@ -148,13 +148,15 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
         ):
             if name in acting:
                 raise ConfigError(
-                    "the first method holds it exactly, and its force law acts in a simulation, too",
+                    "the first method keeps it as an exact constraint, and its force law would act in the "
+                    "simulation, too",
                     where=f"model {spec.name}: {kind}.{name}",
-                    remedy="name what a simulation holds in simulation.holds, or remove the law",
+                    remedy="list the constraints of a simulation in simulation.holds, or remove the force "
+                    "law",
                 )
     if spec.held and spec.simulation.equilibrium != "none":
         raise ConfigError(
-            f"no equilibrium is looked for where something holds exactly ({spec.held[0]})",
+            f"no equilibrium is sought for a model with exact constraints ({spec.held[0]})",
             where=f"model {spec.name}: simulation.equilibrium",
             allowed="none",
         )
@@ -186,7 +188,7 @@ def check_settings(spec: ModelSpec, model: Model) -> None:
         for name in getattr(spec.simulation, key):
             if name in given:
                 raise ConfigError(
-                    f"the coordinate {name!r} does what its coupler says",
+                    f"the coordinate {name!r} is determined by its coupler",
                     where=f"model {spec.name}: simulation.{key}",
                     remedy="name the coordinate that it follows, or leave it out",
                 )
@@ -194,7 +196,7 @@ def check_settings(spec: ModelSpec, model: Model) -> None:
         for name in getattr(spec.simulation, key):
             if name not in model.coordinates.names:
                 raise ConfigError(
-                    f"the coordinate {name!r} is not there with the joints of the first method",
+                    f"the coordinate {name!r} does not exist with the joints of the first method",
                     where=f"model {spec.name}: simulation.{key}",
                     allowed=", ".join(model.coordinates.names) or "none",
                 )

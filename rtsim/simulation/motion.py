@@ -170,7 +170,7 @@ def check_motion(spec: ModelSpec, motion: str) -> None:
     names = moved_names(spec)
     if motion and not names:
         raise ConfigError(
-            f"no coordinate of {spec.name} takes a motion", where=OPTION,
+            f"no coordinate of {spec.name} is prescribed by a motion", where=OPTION,
             remedy='name some by --prescribe, or by couplers with of = "motion"',
         )  # fmt: skip
     open_names = [c.coordinate for c in spec.couplers if c.of == MOTION and c.is_identity]

@@ -196,8 +196,8 @@ class MotionFeed:
         self._slots = [slot for slot in slots if slot is not None] if not lacking else []
         if lacking:
             self._say(
-                f"The stream has no {' and '.join(lacking)} with speeds: its sender needs the stage rates, "
-                "or is a simulation with this coordinate."
+                f"The stream has no {' and '.join(lacking)} with speeds: the sender has to run the stage "
+                "rates, or be a simulation with this coordinate."
             )
         self._find_scales(fields)
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
@@ -246,7 +246,7 @@ class MotionFeed:
         jumped = self._following and bool((np.abs(self._state[0] - left - value) > JUMP).any())
         if jumped:
             self.counters["motion_jumps"] += 1
-            self._say("The motion jumps: its coordinates go to where it goes on.")
+            self._say("The motion jumps: its coordinates move to where the motion continues.")
         if jumped or not self._following:
             self._following, self._joined = True, time + RAMP_S
             apart = self._state - (value, speed, acceleration)

@@ -84,7 +84,7 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
     if title in ("muscle force", "activation"):
         return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
     if simulator.settings.plot:
-        return "as simulation.plot of the model names other curves"
+        return "as simulation.plot of the model selects other curves"
     beside = f", and {words_of(over)} is the abscissa" if over else ""
     return f"as the first {N_COORDINATE} coordinates are drawn where simulation.plot names none{beside}"
 

@@ -50,7 +50,7 @@ class SimulatedQuantities:
         self._add_holds()
         self._add_bodies()
         self._take("step_error", trace.error[:, None], slice(None), "1", ("step",),
-                   meaning="estimated error of the steps since the frame before")  # fmt: skip
+                   meaning="estimated error of the integration steps since the last frame")  # fmt: skip
 
     def report(self, row: int = 0) -> None:
         """Update the quantities to a row of the trace; the pose has to be that of the row."""
@@ -194,23 +194,23 @@ class SimulatedQuantities:
         names = m.names.pulling
         every = np.arange(len(names))
         self._take("muscle_activations", trace.pull, (every, ACTIVATION), "1", names,
-                   curves=ACTIVATIONS, meaning="of the fibres")  # fmt: skip
+                   curves=ACTIVATIONS, meaning="activation of the fibres")  # fmt: skip
         self._take("muscle_forces", trace.pull, (every, PULL), "N", names,
-                   curves=Curves("Muscles", "force", 1, 10.0), meaning="along the tendon")  # fmt: skip
+                   curves=Curves("Muscles", "force", 1, 10.0), meaning="force along the tendon")  # fmt: skip
         self._take("muscle_lengths", trace.pull, (every, PATH_LENGTH), "m", names,
-                   meaning="of the whole path")  # fmt: skip
+                   meaning="length of the whole path")  # fmt: skip
         self._take("muscle_speeds", trace.pull, (every, PATH_SPEED), "m/s", names,
                    meaning="lengthening speed of the whole path")  # fmt: skip
         elastic = np.flatnonzero(m.pulls.muscles.elastic)  # what stands in for ligaments is rigid
         self._take("muscle_fibre_lengths", trace.pull, (elastic, FIBRE), "m",
                    tuple(names[k] for k in elastic),
-                   meaning="of fibres on elastic tendons, along the tendon")  # fmt: skip
+                   meaning="lengths of fibres on elastic tendons, along the tendon")  # fmt: skip
         wrapping = len(names) + np.arange(len(m.names.wrapping))
         self._take("wrapping_ligament_forces", trace.pull, (wrapping, PULL), "N", m.names.wrapping,
                    curves=Curves("Ligaments", "tension", 1, 20.0),
                    meaning="tension of ligaments that go over surfaces")  # fmt: skip
         self._take("wrapping_ligament_lengths", trace.pull, (wrapping, PATH_LENGTH), "m", m.names.wrapping,
-                   meaning="of their whole paths")  # fmt: skip
+                   meaning="lengths of their whole paths")  # fmt: skip
 
     def _add_generators(self) -> None:
         """Torque generators; nothing of a model without."""
@@ -239,7 +239,7 @@ class SimulatedQuantities:
             labels = tuple(m.names[k] for k in at[chosen])
             self._take(name, self._trace.coupler, (own[chosen],), unit, labels,
                        curves=Curves("Prescribed", what, 1, 1.0),
-                       meaning=f"{what} that holds prescribed coordinates to their motion")  # fmt: skip
+                       meaning=f"{what} that keeps prescribed coordinates on their motion")  # fmt: skip
 
     def _add_holds(self) -> None:
         """Forces of what is held exactly; nothing of a model without."""
@@ -248,7 +248,8 @@ class SimulatedQuantities:
             return
         self._take("element_forces", self._trace.hold, (np.arange(len(m.names.holds)),), "N", m.names.holds,
                    curves=Curves("Constraints", "force", 1, 20.0),
-                   meaning="that presses both ends of what is held apart, out of a plane")  # fmt: skip
+                   meaning="constraint force that pushes both ends apart, or a point out of its "
+                           "plane")  # fmt: skip
 
     def _add_bodies(self) -> None:
         """What a stick figure needs."""

@@ -28,7 +28,7 @@ def set_speeds(simulator: ModelState) -> None:
             b = model.names.bodies.index(name)
             if b not in starts:
                 raise ModelError(
-                    f"{name} has no joint that this speed could go to",
+                    f"{name} has no joint that can have this speed",
                     where=f"{model.name}: simulation",
                     remedy="give speeds of its coordinates, or a free joint",
                 )

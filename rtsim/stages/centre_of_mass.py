@@ -63,7 +63,8 @@ class CentreOfMass(Stage):
             Quantity(
                 name="centre_of_mass", array=self.shown, unit="m", labels=("segments",), parts=AXES,
                 frame=GROUND,
-                meaning=f"of the model's segments, together {self.total:.1f} kg; NaN = no pose",
+                meaning=f"centre of mass of the model's segments, together {self.total:.1f} kg; NaN = no "
+                        "pose",
                 deviation=self.deviation if known else None,
             ),
         ]  # fmt: skip

@@ -129,7 +129,7 @@ class ConventionalAngles(Stage):
             Quantity(
                 name="cgm_joint_centres", array=self._points, unit="m", labels=names, parts=AXES,
                 frame=GROUND,
-                meaning="of the conventional gait model, by Davis and the chord",
+                meaning="joint centres of the conventional gait model, by Davis and the chord",
             )
         )  # fmt: skip
         return found

@@ -50,8 +50,8 @@ NO_FOOT = (
     "not known. On a treadmill give foot.ground_m_s, the velocity of its belt."
 )
 LEVELS = {
-    "plates": "raised until it bears what its plate tells",
-    "whole_body": "raised until it bears its share of what the whole body's motion tells",
+    "plates": "raised until its contact force is that of its plate",
+    "whole_body": "raised until it bears its share of the ground reaction by the motion of the whole body",
     "given": "as marked",
 }
 Plane = tuple[np.ndarray, np.ndarray]
@@ -184,7 +184,8 @@ class FootContacts(Stage):
         told = [
             Quantity(name="foot_contact_forces", array=self._force, unit="N", labels=SIDES, parts=AXES,
                      frame=GROUND,
-                     meaning="of the ground on the foot by its model; shear is not validated; filtered"),
+                     meaning="force of the ground on the foot by its model; shear is not validated; "
+                             "filtered"),
             Quantity("foot_contact_loads", self._up, "N", SIDES,
                      curves=Curves("Feet, contact model", "vertical force", 1, 100.0),
                      meaning="vertical part of foot_contact_forces"),
@@ -204,7 +205,7 @@ class FootContacts(Stage):
         if self._plates is not None:
             told.append(
                 Quantity("foot_contact_errors", self._error, "N", SIDES,
-                         meaning="foot_contact_loads less what the plates tell; NaN = not known")
+                         meaning="foot_contact_loads minus the forces of the plates; NaN = not known")
             )  # fmt: skip
             told.append(
                 Quantity("foot_contact_centre_errors", self._beside, "m", SIDES, ("along", "across"),

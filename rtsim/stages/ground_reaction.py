@@ -110,7 +110,8 @@ class GroundReaction(Stage):
         """Force and moment, and how far the force is from that of plates."""
         told = [
             Quantity("ground_reaction_force", self.force, "N", AXES, frame=GROUND,
-                     meaning="of the ground on the whole person, by the motion of all segments; filtered"),
+                     meaning="force of the ground on the whole person, by the motion of all segments; "
+                             "filtered"),
             Quantity("ground_reaction_moment", self.moment, "N m", AXES, frame=GROUND,
                      meaning="its moment about the origin of ground; filtered"),
             Quantity("ground_reaction_load", self._up, "N", ("whole body",),
@@ -120,8 +121,9 @@ class GroundReaction(Stage):
         if self._plates is not None:
             told.append(
                 Quantity("ground_reaction_error", self._error, "1", AXES, frame=GROUND,
-                         meaning="ground_reaction_force less that of all plates, in body weights; NaN = what "
-                         "a foot bears is not known")
+                         meaning="ground_reaction_force minus the force of all plates, in body weights; NaN "
+                                 "= "
+                         "the load of a foot is not known")
             )  # fmt: skip
         return told
 

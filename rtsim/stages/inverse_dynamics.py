@@ -117,7 +117,7 @@ class PersonLoads(JointLoads):
             ),
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
-                meaning="of the net moment on the turning, of the net force on the sliding; filtered",
+                meaning="power of the net moment on the rotation, of the net force on the sliding; filtered",
                 deviation=self.stated(shown.of_power), joints=below,
             ),
             *([] if self._of_leg else residuals(shown.residual, self.stated(shown.of_residual))),
@@ -216,7 +216,8 @@ class ModelLoads(JointLoads):
             *reactions,
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
-                meaning="of the reaction's moment on the turning, of its force on the sliding; filtered",
+                meaning="power of the reaction's moment on the rotation, of its force on the sliding; "
+                        "filtered",
                 deviation=self.stated(dynamics.deviations.power),
             ),
             Quantity(

@@ -255,7 +255,7 @@ class Kinematics(Stage):
         if self._ranges.held:
             self.count(
                 HELD_AT_END,
-                "At the end of its range in the model's file, where the markers would have it beyond, "
+                "Clamped to the end of its range in the model's file, although the markers lie beyond; "
                 f"implausible: {self._ranges.held_said()}.",
             )
         if not self._ranges.is_outside:
@@ -300,7 +300,7 @@ class Kinematics(Stage):
         if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
             names = self.estimator.model.names.joint_angles
             said = ", ".join(names[k] for k in vague)
-            self.count(VAGUE, f"A standard deviation above the limit, uncertain: {said}.")
+            self.count(VAGUE, f"The standard deviation is above the limit, uncertain angles: {said}.")
         elif vague:
             self.counters[VAGUE] += 1
         return bool(vague)

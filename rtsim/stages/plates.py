@@ -123,7 +123,7 @@ class FootLoads(AppliedLoads):
         """Which foot each plate was found to bear, and whether all of it, as a quantity."""
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
-            meaning="0 = the foot does not bear the plate, 1 = it does, 2 = it may",
+            meaning="0 = the foot does not load the plate, 1 = it does, 2 = it may",
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
@@ -200,7 +200,7 @@ class FootLoads(AppliedLoads):
     def _tell_unknown(self) -> None:
         for side, known in zip(SIDES, self._known, strict=True):
             if self._named and not known:
-                lacks = "No markers of" if self.placed is None else "The model has not"
+                lacks = "No markers of" if self.placed is None else "The model lacks"
                 self.sentences.append(f"{lacks} the {side} foot: plates that it may bear are not used.")
 
     def _unseen(self, labels: Collection[str]) -> list[str]:

@@ -72,13 +72,15 @@ class Progression(Stage):
         return [
             Quantity(
                 "pelvis_angles", self._pelvis, "rad", TILTS, curves=Curves("Pelvis", "angle", 0, LEAST),
-                meaning="of the pelvis to the direction of walking, mobile Z-X-Y; positive: forwards, right "
+                meaning="angles of the pelvis to the direction of walking, mobile Z-X-Y; positive: "
+                        "forwards, right "
                 "side up, right side ahead",
             ),
             Quantity(
                 "foot_progression", self._feet, "rad", feet,
                 curves=Curves("Foot progression", "angle", 0, LEAST),
-                meaning="of the foot's long axis on the floor to the direction of walking; positive inwards",
+                meaning="angle of the foot's long axis on the floor to the direction of walking; positive "
+                        "inwards",
             ),
         ]  # fmt: skip
 

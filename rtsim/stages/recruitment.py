@@ -84,13 +84,14 @@ class SharedLoads(Stage):
         reserves = [
             Quantity(
                 "reserve_moments", sharing.reserves, "N m", sharing.reserve_names,
-                meaning="of the reserves of the run, of lengths in newtons; filtered",
+                meaning="moments of the reserves of the run; forces [N] for coordinates that are lengths; "
+                        "filtered",
             )
         ]  # fmt: skip
         reactions = [
             Quantity(
                 "unilateral_reactions", sharing.reactions, "N", sharing.reaction_names,
-                meaning="of elements that push or pull in one direction only; filtered",
+                meaning="forces of elements that push or pull in one direction only; filtered",
             )
         ]  # fmt: skip
         return [
@@ -106,12 +107,14 @@ class SharedLoads(Stage):
             *(reactions if sharing.reaction_names else []),
             Quantity(
                 "load_not_borne", sharing.violation, "N m", sharing.rows,
-                meaning="what muscles and reserves lack to bear a coordinate's generalized force, of lengths "
-                "in newtons: the least sum of squares, rows in parts of their strongest muscle; filtered",
+                meaning="the part of a coordinate's generalized force that muscles and reserves cannot bear "
+                        "([N] for "
+                "lengths): least sum of squares, each row relative to its strongest muscle; filtered",
             ),
             Quantity(
                 "recruitment_gap", sharing.gap, "1",
-                meaning="criterion less a lower bound of it, in parts of it; NaN where the load is not borne",
+                meaning="criterion minus a lower bound of its minimum, relative to it; NaN = the load is "
+                        "not borne",
             ),
         ]  # fmt: skip
 

@@ -89,7 +89,7 @@ class NeededActivations(Stage):
             ),
             Quantity(
                 "generator_torques", self.torques, "N m", self._names,
-                meaning="asked of each, along its coordinate; filtered",
+                meaning="torque that each generator has to exert, along its coordinate; filtered",
             ),
             Quantity(
                 "generator_limits", self.limits, "1", self._names,

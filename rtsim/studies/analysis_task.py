@@ -164,7 +164,11 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
     how = spec.analyse
     assert how is not None
     if how.choices and not how.config:
-        raise ConfigError("choices are of a run config", where="analyse.choices", remedy="add analyse.config")
+        raise ConfigError(
+            "choices change a run config, and the study names none",
+            where="analyse.choices",
+            remedy="add analyse.config",
+        )
     config = placed(how.config, folder)
     run = load_run(find_config(config, "runs"), how.choices) if config else RunConfig(name="study")
     tables = msgspec.to_builtins(run)

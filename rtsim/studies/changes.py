@@ -41,7 +41,9 @@ def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, 
         base = value_at(bases[root], steps)
         if parameter.change != "set" and (isinstance(base, bool) or not isinstance(base, (int, float))):
             raise ConfigError(
-                f"{key} is {base!r}, to which nothing is added", where=where, allowed="a key that is a number"
+                f"{key} is {base!r}, to which nothing can be added",
+                where=where,
+                allowed="a key that is a number",
             )
         if isinstance(base, (dict, list, tuple)):
             raise ConfigError(

@@ -95,7 +95,7 @@ class Anatomy:
         """(3,) - a place of the model in the frame of its segment, or in ground [m]."""
         if place.of_subject and not self.segments:
             raise ConfigError(
-                "lies at an end, a landmark or a scaled offset, which only a subject's segments have",
+                "lies at an end, a landmark or a scaled offset, which only the segments of a subject have",
                 where=where,
                 remedy="give a subject, or an offset_mm alone",
             )

@@ -74,7 +74,7 @@ class Drive:
             kept = np.array([self.parameters.point(setting) for setting in trial.settings])
             if kept.shape != points.shape or np.abs(kept - points).max() > SAME:
                 raise ConfigError(
-                    "its trials are not those that this search asks for", where="--file",
+                    "its trials are not those that this search proposes", where="--file",
                     remedy="go on with the version that began it, or begin another file",
                 )  # fmt: skip
 

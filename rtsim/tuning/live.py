@@ -120,7 +120,8 @@ class LiveRuns:
             if armed != state or not acts(setting, frame):
                 if armed == "fault" or collector is not None or frame.time > until:
                     raise LiveError(
-                        f"the run is {armed} where it should be {state} with what was set: {self._status()}",
+                        f"the run is {armed}, but should be {state} with the settings of this trial: "
+                        f"{self._status()}",
                         where="rtsim hil",
                         remedy="see to the device, and arm it by `rtsim command arm`",
                     )  # fmt: skip

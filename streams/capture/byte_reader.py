@@ -84,7 +84,10 @@ class ByteReader:
         """
         n = self.u32()
         if n * n_byte > self.left:
-            raise malformed(f"{n} things of at least {n_byte} bytes are announced where {self.left} are left")
+            raise malformed(
+                f"{n} items of at least {n_byte} bytes are announced, and the packet has {self.left} bytes "
+                "left"
+            )
         return n
 
     def array(self, kind: np.dtype[Any], n: int) -> NDArray[Any]:

@@ -147,7 +147,9 @@ def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyC
     """The recording of a run, over and over, at a rate that may differ from the recorded one; config : the
     run's own, for the estimator's process."""
     if is_stream(run.source) or run.source == WALKER:
-        raise ConfigError(f"its source is {run.source}", where=config, allowed="a recording, as a .trc file")
+        raise ConfigError(
+            f"the source of its markers is {run.source}", where=config, allowed="a recording, as a .trc file"
+        )
     units = [f"--units={run.units}"] * bool(run.units) + [f"--up={run.up}"] * bool(run.up)
     speed = rate / load_trial(run.source, units=run.units or None, up=run.up or None).rate
     player = ["replay", run.source, "--address", ANY_PORT, "--states", "--wait", str(READY_S), *units]

@@ -15,7 +15,7 @@ from rtsim.cli.terminal.types import Config, MethodName
 @click.option(
     "--data", type=click.Path(exists=True, path_type=Path), help="Trial to solve (default: the walker)."
 )
-@click.option("--subject", default="", help="Its subject (default: calibrated from the trial).")
+@click.option("--subject", default="", help="Subject of the trial (default: calibrated from the trial).")
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
 def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     """The kernel and whole frames of the methods zero, minimised and prescribed: frames per second,

@@ -34,8 +34,8 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
 @command.command("adapters")
 @AS_JSON
 @QUICK
-@click.option("--only", multiple=True, metavar="SYSTEM", help="Some of the systems (repeatable).")
-@click.option("--endurance", is_flag=True, help="Instead: ten minutes of each, with five restarts.")
+@click.option("--only", multiple=True, metavar="SYSTEM", help="Check this capture system alone (repeatable).")
+@click.option("--endurance", is_flag=True, help="Instead: ten minutes of each system, with five restarts.")
 def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool) -> None:
     """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
 
@@ -301,7 +301,7 @@ def report(as_json: bool, recording: Path) -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--method", "methods", multiple=True, help="Methods (default: zero, minimised, prescribed).")
 @click.option(
-    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
+    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."
 )
 @click.option("--only", default="*", show_default=True, help="Pattern of the trials' paths below FOLDER.")
 def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None, only: str) -> None:
@@ -349,11 +349,11 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--quick/--full", default=True, help="Some minutes by fixed seeds (default), or everything.")
-@click.option("--only", default="", metavar="CLASS", help="One class of damage.")
-@click.option("--method", default="", help="One method (default: all of the model).")
-@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: each and both).")
+@click.option("--only", default="", metavar="CLASS", help="Test this class of damage alone.")
+@click.option("--method", default="", help="Test this method alone (default: all methods of the model).")
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Side (default: each, and both).")
 @click.option(
-    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Write a Markdown table."
+    "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."
 )
 @click.option(
     "--worst", type=click.IntRange(0), default=0, help="Number of worst cases to list of each class."
@@ -363,8 +363,7 @@ def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,
 ) -> None:  # fmt: skip
-    """The walker and the recordings under FOLDER, damaged: errors of angles, and whether the status warns of
-    them.
+    """The walker and the recordings under FOLDER, damaged: errors of angles, and whether the status warns.
 
     Ctrl-C ends early; what is done by then is told.
     """

@@ -119,7 +119,7 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
     left_out = [marker.name for marker in spec.markers if marker.name not in found.markers]
     return [
         f"{count_of(len(found.markers), 'marker')} fitted, by weight: {fitted}",
-        *([f"coordinates drawn, by weight: {drawn}"] if drawn else []),
+        *([f"coordinates with a target value, by weight: {drawn}"] if drawn else []),
         *([f"markers of the model that are not fitted: {', '.join(left_out)}"] if left_out else []),
         *(f"note: {note}" for note in found.notes),
     ]

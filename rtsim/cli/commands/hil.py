@@ -79,7 +79,7 @@ def _address(name: str, what: str) -> Any:
     "--motion",
     "motion",
     metavar="FILE|ADDRESS",
-    help="Motion of coordinates that take one: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
+    help="Motion of the prescribed coordinates: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
 )
 @click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
               help="A coordinate that --motion moves, too, beside those that the model names.")  # fmt: skip

@@ -43,8 +43,8 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     type=click.Choice(["work", "opensim"]),
     default="work",
     show_default=True,
-    help="work: forces of moving points as virtual work demands; opensim: without their own work, as OpenSim "
-    "did it in 2010.",
+    help="work: forces of moving path points by virtual work; opensim: without the work of their own motion, "
+    "as OpenSim computed them in 2010.",
 )
 @click.option(
     "--subject",
@@ -197,7 +197,7 @@ def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
     most = UNITS[unit][1]
     if not abs(value) <= most:  # nor NaN
         raise ConfigError(
-            f"{angle} = {value:g} {unit} cannot be meant",
+            f"{angle} = {value:g} {unit} is out of range",
             where=where,
             allowed=f"{-most:g} to {most:g} {unit}",
             remedy="correct the value",

@@ -28,7 +28,7 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
 @click.option(
     "--static",
     type=click.Path(path_type=Path),
-    help=f"Static trial ({listed(of_laboratories(MARKERS))}), instead of those that the setup names.",
+    help=f"Static trial ({listed(of_laboratories(MARKERS))}), instead of the trials that the setup names.",
 )
 @PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
@@ -80,7 +80,7 @@ def command(
     most = UNITS["kg"][1]
     if mass_kg is not None and not 0.0 < mass_kg <= most:
         raise ConfigError(
-            f"{mass_kg:g} kg cannot be meant", where="--mass", allowed=f"above 0 to {most:g} kg"
+            f"a body mass of {mass_kg:g} kg is impossible", where="--mass", allowed=f"above 0 to {most:g} kg"
         )
     check_free(out, overwrite=force)
     if setup is None:

@@ -39,7 +39,7 @@ MOST_VALUES = 200_000_000
 
 @click.command("simulate")
 @click.argument("model", type=Config("models"))
-@click.option("--method", type=click.Choice(get_args(KINDS["method"])), help="How a step is taken.")
+@click.option("--method", type=click.Choice(get_args(KINDS["method"])), help="Integration method of a step.")
 @click.option("--step", "step_ms", type=float, metavar="MS", help="Length of a step [ms].")
 @click.option("--duration", "duration_s", type=float, metavar="S", help="How long to simulate [s].")
 @click.option(
@@ -52,8 +52,9 @@ MOST_VALUES = 200_000_000
     type=float,
     nargs=2,
     metavar="FRACTION FLOOR",
-    help="Most that sliding may change in a part of a split step: a fraction of itself, and a floor in "
-    "parts of the transition velocity.",
+    help="Largest change of the sliding velocity in one part of a split step: a fraction of that velocity, "
+    "and "
+    "a lower limit as a fraction of the transition velocity.",
 )
 @click.option("--load", "loads", multiple=True, metavar="NAME=GAIN", help="Scale a load (repeatable).")
 @click.option(
@@ -68,7 +69,7 @@ MOST_VALUES = 200_000_000
     type=MarkerSource(),
     default="",
     metavar="SOURCE",
-    help="Motion of coordinates that take one: a .mot or .sto file, or with --live tcp://HOST:PORT.",
+    help="Motion of the prescribed coordinates: a .mot or .sto file, or with --live tcp://HOST:PORT.",
 )
 @click.option(
     "--prescribe",

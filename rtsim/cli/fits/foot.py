@@ -76,8 +76,11 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 @click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,
               help="Starts within 10 % of the initial guess.")  # fmt: skip
 @click.option("--hops", type=click.IntRange(0, 1000), default=0, show_default=True,
-              help="Steps of basin hopping after them, a global search.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the starts.")
+              help="Steps of basin hopping (a global search) after the searches from the "
+                   "starts.")  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random starts."
+)
 @click.option(
     "--validate", type=FILE, metavar="MODEL", help="Hold MODEL's contact, fit the motion of all steps."
 )
@@ -206,10 +209,12 @@ def check_options(
     if len({path.resolve() for path in trials}) < len(trials):
         raise ConfigError("a trial is given twice", where="TRIALS", remedy="give each of them once")
     if mass_kg is not None and not 0.0 < mass_kg <= 500.0:
-        raise ConfigError(f"{mass_kg:g} kg cannot be meant", where="--mass", allowed="above 0 to 500 kg")
+        raise ConfigError(
+            f"a body mass of {mass_kg:g} kg is impossible", where="--mass", allowed="above 0 to 500 kg"
+        )
     if not abs(delay) <= LONGEST_DELAY:
         raise ConfigError(
-            f"{delay:g} s cannot be meant", where="--pressure-delay",
+            f"{delay:g} s is out of range", where="--pressure-delay",
             allowed=f"-{LONGEST_DELAY:g} to {LONGEST_DELAY:g} s",
         )  # fmt: skip
     if out is not None:

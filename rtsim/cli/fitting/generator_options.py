@@ -51,7 +51,7 @@ def numbers(
             raise ConfigError(f"{text!r} is no number", where=where, allowed="[NAME=]NUMBER") from None
         if not (number > 0.0 and within[0] <= number <= within[1]):
             least = f"{within[0]:g}" if within[0] else "above 0"
-            raise ConfigError(f"{number:g} cannot be meant", where=where, allowed=f"{least} to {within[1]:g}")
+            raise ConfigError(f"{number:g} is out of range", where=where, allowed=f"{least} to {within[1]:g}")
         to = known(name, names, where) if equals else WHOLE
         if to in found:
             raise ConfigError(
@@ -96,7 +96,7 @@ def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
     check_together(said)
     if not 0.0 < said.most_passive <= 100.0:
         raise ConfigError(
-            f"{said.most_passive:g} cannot be meant", where="--t-pe-max", allowed="above 0 to 100"
+            f"{said.most_passive:g} is out of range", where="--t-pe-max", allowed="above 0 to 100"
         )
     return FitRequests(
         a_max=numbers(said.a_max, names, "--a-max", (0.0, 1.0)), emg=said.emg, within=said.within,
@@ -120,7 +120,7 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
             raise ConfigError(f"{text!r} are no bounds", where="--bound", allowed="NAME=LOW:HIGH") from None
         if not within[0] <= least <= most <= within[1]:
             raise ConfigError(
-                f"{text!r} cannot be meant", where="--bound",
+                f"{text!r} is out of range", where="--bound",
                 allowed=f"LOW up to HIGH, both within {within[0]:g} to {within[1]:g}",
             )  # fmt: skip
         if name in seen:
@@ -145,14 +145,14 @@ def check_together(said: Said) -> None:
         ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time states the activation of "
         "every generator already"),
         ("--emg-within", over_time, "--co-contraction", bool(said.against), "both state the torque that "
-        "the two bear against each other"),
+        "agonist and antagonist exert against each other"),
         ("--emg-within", over_time, "--co-contraction-table", said.against_table is not None,
-         "both state the torque that the two bear against each other"),
+         "both state the torque that agonist and antagonist exert against each other"),
     ):  # fmt: skip
         if given and there:
             raise ConfigError(f"it contradicts {other}: {why}", where=option, remedy="leave one out")
     if said.within is not None and not 0.0 < said.within <= 1.0:
-        raise ConfigError(f"{said.within:g} cannot be meant", where="--emg-within", allowed="above 0 to 1")
+        raise ConfigError(f"{said.within:g} is out of range", where="--emg-within", allowed="above 0 to 1")
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
@@ -172,7 +172,7 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
             ) from None
         if not (0.0 < one.torque <= MOST_NM and abs(one.angle) <= math.pi):
             raise ConfigError(
-                f"{text!r} cannot be meant", where="--measured",
+                f"{text!r} is out of range", where="--measured",
                 allowed=f"above 0 to {MOST_NM:g} N m, at -180 to 180 deg, positive in flexion",
             )  # fmt: skip
         if name in found:

@@ -25,7 +25,7 @@ def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any
     name, found = run.compare.choice, {}
     config = find_config(options["config"], "runs")
     given = next((words for words in options["choices"] if words.partition("=")[0] == name), "")
-    check_of_use(f"--set {given}", not given, "one choice, and --compare runs all of them")
+    check_of_use(f"--set {given}", not given, "a run with one choice, and --compare runs all of them")
     for choice in choices_of(config, name):
         tell(f"{name}={choice}")
         solved = solve(

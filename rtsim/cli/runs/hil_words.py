@@ -15,7 +15,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
     told = []
     if ways.urgently and not urgent:
         told.append(
-            "not before other work: the system permits that to root and to users with an rtprio limit"
+            "ticks have no priority before other work: only root and users with an rtprio limit may have it"
         )
     if ways.cpu is not None and not is_pinned:
         told.append(f"not kept on processor {ways.cpu}: this system does not permit it")

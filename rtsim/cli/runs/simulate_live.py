@@ -61,13 +61,13 @@ LIVE_OPTIONS = (
         "--results",
         type=Address(binding=True),
         show_default=RESULTS_ADDRESS,
-        help="With --live: results go here.",
+        help="With --live: address at which results are published.",
     ),
     click.option(
         "--control",
         type=Address(binding=True),
         show_default=CONTROL_ADDRESS,
-        help="With --live: commands come here.",
+        help="With --live: address at which commands are received.",
     ),
     offset_option(),
     click.option(

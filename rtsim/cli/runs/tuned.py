@@ -133,8 +133,10 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
     """ConfigError for options that do not go together, before anything slow."""
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
-                       "nobody can feel a simulation, and --validate compares numbers"),
-        "--auto dial": (asking.method == "dial" and asking.offline, "nobody turns a dial at simulations"),
+                       "an operator judges runs with the device alone, no simulations and no numbers of "
+                       "--validate"),
+        "--auto dial": (asking.method == "dial" and asking.offline, "settings of a dial are tried in runs "
+                                                                    "with the device alone"),
         "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
                                     "a running model has one setting at a time"),
         "--blocks": (options["blocks"] and asking.method, "it is for --validate"),
@@ -245,7 +247,7 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
     for key in ("config", "method", "seed", "parameters", "cost", "together"):
         if getattr(kept, key) != getattr(new, key):
             raise ConfigError(
-                f"{key} is {getattr(kept, key)!r} there and {getattr(new, key)!r} here",
+                f"{key} is {getattr(kept, key)!r} in the file and {getattr(new, key)!r} by these options",
                 where=str(asking.file),
                 remedy="give the same options, or the name of a new file",
             )  # fmt: skip

@@ -164,7 +164,10 @@ ANYWAY_OPTION = click.option(
 
 
 REQUEST_OPTION = click.option(
-    "--request", is_flag=True, hidden=True, help="All else is one line on standard input (for programs)."
+    "--request",
+    is_flag=True,
+    hidden=True,
+    help="Read all other arguments from one line of standard input (for programs).",
 )
 
 
@@ -175,15 +178,17 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Choice(COLUMNS),
         default=COLUMNS[0],
         show_default=True,
-        help="Columns of tables: all (of .mot motion, moments and powers), motion, or moments and powers by "
-        "themselves, of both legs or of one, on the frames in which they are known.",
+        help="Columns of tables: all (in a .mot file motion, moments and powers), the motion, or only "
+        "moments "
+        "and powers of both legs or of one, in the frames in which they are known.",
     )(function)
     return click.option(
         "--frames",
         type=click.Choice(["marked", "all", "ok"]),
         default=USUAL_FRAMES,
         show_default=True,
-        help="Rows of tables: all with a column status, all without it, or the ok ones, the rest blank.",
+        help="Rows of tables: marked (all frames, with a column status), all (without that column), or ok "
+        "(values only in frames whose status is ok, the others blank).",
     )(function)
 
 
@@ -315,7 +320,7 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
         raise ConfigError(
             "it is for a run with force plates, and this one has none",
             where=option,
-            remedy="give --forces, or leave it out",
+            remedy=f"give --forces, or leave {option} out",
         )
 
 

@@ -79,7 +79,9 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         """
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
-            raise ValueError(f"{key}: it does nothing; give length, for methods to hold, or {stiffness}")
+            raise ValueError(
+                f"{key}: it does nothing; give length, which methods keep constant, or {stiffness}"
+            )
         for name in ("slack_length_mm", "reference_strain", "reference_length_mm", "damping_N_s_m"):
             if getattr(self, name):
                 raise ValueError(f"{key}: {name} goes with a force law; add {stiffness}")
@@ -89,7 +91,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if not self.pulls:
             raise ValueError(f"{key}: through is the path of a force; add a stiffness, or remove it")
         if self.length is not None:
-            raise ValueError(f"{key}: methods hold straight lengths; remove length or through")
+            raise ValueError(f"{key}: methods keep only straight lengths constant; remove length or through")
         if any(station.within or station.moving for station in self.through):
             raise ValueError(f"{key}: its points are fixed; remove within and moving")
         if self.reference_strain is not None and self.reference_length_mm is None:

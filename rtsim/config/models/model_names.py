@@ -108,13 +108,14 @@ def check_held(spec: ModelTables) -> None:
     for ligament in spec.ligaments:
         if ligament.name in named and ligament.length is None:
             raise ValueError(
-                f"ligaments.{ligament.name}.length: a method holds it; add length = {{ target_mm = ... }}"
+                f"ligaments.{ligament.name}.length: a method keeps it constant; add length = "
+                f"{{ target_mm = ... }}"
             )
     for contact in spec.held_contacts:
         if contact.held_radius_mm is None:
             raise ValueError(
-                f"contacts.{contact.name}.{contact.keys[0]}: methods hold spheres alone on a plane; "
-                "give radius_mm, or stiffness and no method that names it"
+                f"contacts.{contact.name}.{contact.keys[0]}: a method can only keep a sphere on a plane "
+                "as a constraint; give radius_mm, or give stiffness and remove the contact from the methods"
             )
 
 

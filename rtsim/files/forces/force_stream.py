@@ -120,7 +120,7 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
     except (TypeError, ValueError, OverflowError):
         zero = np.empty(0)
     if zero.shape != (n_plate, 6) or not (np.abs(zero) <= GREATEST).all():
-        fault = f"The zero of the forces is not six numbers for each of {n_plate} plates: it is not told."
+        fault = f"The zero of the forces is not six numbers for each of {n_plate} plates: it is not known."
         return np.zeros((n_plate, 6)), [fault]
     rows = zero.reshape(-1, 3)
     return (rows @ ROTATIONS["+Z"].T if z_up else rows).reshape(n_plate, 6), []

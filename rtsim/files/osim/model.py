@@ -90,11 +90,11 @@ def tell_left_out(model: Node) -> None:
             if node.tag not in (OFFSET_FRAME, "objects", "groups")
         ]  # fmt: skip
         if others:
-            model.document.note(f"left out of {tag}: {listed(others)}; nothing here knows them")
+            model.document.note(f"left out of {tag}: {listed(others)}; rtsim does not know these elements")
     known = {*LEFT_OUT, *READ, *SILENT, "ComponentSet", "components"}
     unknown = [node for node in model.children() if node.tag not in known and len(node.element)]
     if unknown:
-        model.document.note(f"left out: {listed(unknown)}; nothing here knows them")
+        model.document.note(f"left out: {listed(unknown)}; rtsim does not know these elements")
 
 
 def listed(nodes: Iterable[Node]) -> str:

@@ -310,7 +310,8 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
             continue
         allowed = ", ".join(dict.fromkeys([*held, *possible(model)])) or "none"
         raise ConfigError(
-            f"the method holds no element {name!r}, and no coordinate, joint angle, muscle, ligament or "
+            f"the method has no constraint by an element {name!r}, and no coordinate, joint angle, muscle, "
+            "ligament or "
             "spring is called so",
             where="fdk.dofs",
             allowed=allowed,

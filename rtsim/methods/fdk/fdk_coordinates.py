@@ -148,7 +148,7 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
         f"the coordinate {name!r} is neither a translation across the others of its joint, before it turns, "
         "nor a rotation by the coordinate itself, alone, beside one other or at right angles to two",
         where="fdk.dofs",
-        remedy="give a joint angle, or an element of kind plane or distance, that has what forces decide",
+        remedy="give a joint angle, or an element of kind plane or distance, along which the joint moves",
     )
 
 

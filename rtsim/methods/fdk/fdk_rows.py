@@ -74,9 +74,9 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
     if not found:  # couplers alone
         raise unmoved(name)
     raise ConfigError(
-        f"{name} is fixed already by {', '.join(found)}, which the method holds too",
+        f"{name} is fixed already by {', '.join(found)}, which are constraints of the method, too",
         where="fdk.dofs",
-        remedy="leave one of them out, or take a method that does not hold them",
+        remedy="leave one of them out, or take a method without these constraints",
     )
 
 
@@ -107,10 +107,10 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
         reached = {names.bodies[b] for b in tree.dof_body[dofs]}
         if not reached <= {*borne}:
             raise ConfigError(
-                f"the method holds {names.elements[e]}, which pushes on the joints of "
-                f"{', '.join(sorted(reached - {*borne}))}, too",
+                f"{names.elements[e]} is a constraint of the method and also acts on the joints of "
+                f"{', '.join(sorted(reached - {*borne}))}",
                 where="fdk.borne",
-                remedy="name these bodies as well, or take a method that does not hold it",
+                remedy="name these bodies as well, or take a method without this constraint",
             )
 
 

@@ -139,7 +139,8 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     least, most = (kg * GRAVITY for kg in PERSON["mass_kg"])
     if not least <= weight <= most:
         raise ConfigError(
-            f"the plates bear {weight:.4g} N over whole strides, which nobody weighs", where=source,
+            f"the plates bear {weight:.4g} N over whole strides, which is the weight of no person",
+            where=source,
             allowed=f"{least:.0f} to {most:.0f} N", remedy="check the unit of the forces, or give --mass",
         )  # fmt: skip
     n_left = len(spans) - len(whole)

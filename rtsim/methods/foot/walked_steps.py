@@ -82,7 +82,10 @@ def walked_steps(
     found = find_steps(loads, plates.names)
     left_out = tuple(f"{plates.names[step.plate]}: {step.fault}" for step in found if step.fault)
     if not usable(found):
-        reasons = "; ".join(left_out) or f"no plate is borne as long as by a step ({name_some(plates.names)})"
+        reasons = (
+            "; ".join(left_out)
+            or f"no plate is loaded for as long as a step lasts ({name_some(plates.names)})"
+        )
         raise ConfigError(f"no complete step: {reasons}", where=str(path), remedy="take another trial")
     weight, of = body_weight(loads, mass, str(path))
     steps: dict[str, FootTrial] = {}
@@ -135,9 +138,10 @@ def _beside(path: Path) -> Path:
             if other.is_file():
                 return other
     raise ConfigError(
-        "the trial has no force plates: the contact of a foot is identified from what they feel",
+        "the trial has no force plates: the contact of a foot is identified from measured forces",
         where=str(path),
-        allowed=f"a file beside it of the same name, or followed by {' or '.join(BESIDE[1:])}",
+        allowed="force plates in the trial, or a file of forces in its folder with the same name, alone or "
+        f"followed by {' or '.join(BESIDE[1:])}",
         remedy="give --forces",
     )
 

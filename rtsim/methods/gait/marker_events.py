@@ -155,7 +155,7 @@ def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
 def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[float, str]]:
     """Rows, with their fractions, at which a foot leaves the ground or comes down, and which of the two.
 
-    known : (n,) whether a frame shows the foot; an event most of whose time it does is told
+    known : (n,) whether a frame shows the foot; an event is reported if most frames about it do
     """
     turns = turning_points(course.ahead)
     climbs = np.gradient(course.places[:, 1])

@@ -112,7 +112,10 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     able = parts_at(fit.placed, x, optimal, grid)
     of_joint, of_motion = (np.degrees(omega) / fit.placed.joint.factor for omega in (grid, fit.omega))
     along, curves = side_by_side(
-        of_joint, of_motion, {"most at the best angle": able[:, 0] * able[:, 1]}, {"motion": active}
+        of_joint,
+        of_motion,
+        {"greatest torque at the optimal angle": able[:, 0] * able[:, 1]},
+        {"motion": active},
     )
     title = f"its active torque {words}"
     return FigurePanel(

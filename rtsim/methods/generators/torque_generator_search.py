@@ -125,7 +125,7 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
             f"within "
             f"{options.n_iteration} steps, as where hardly any activation is allowed"
         )
-    why = "nothing within the bounds can do this motion" if impossible else "no fit was finished"
+    why = "no generator within the bounds can do this motion" if impossible else "no fit was finished"
     return f"{why}: a row stays violated by {least:.2g} of the isometric torque"
 
 

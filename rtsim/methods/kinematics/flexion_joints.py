@@ -24,7 +24,8 @@ def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
         own = [j for j in joints if {int(model.joints.proximal[j]), int(model.joints.distal[j])} == ends]
         if not own:
             raise ConfigError(
-                f"the length of {model.names.elements[e]} follows a flexion that is not given",
+                f"the length of {model.names.elements[e]} depends on a flexion angle that the model does "
+                "not name",
                 where=f"model {spec.name}: flexion",
                 allowed="the first angle of the joint between its two bodies",
             )

@@ -114,7 +114,7 @@ def check_motion(poses: KneePoses) -> None:
     bent = float(np.ptp(poses.angles[:, 0]))
     if bent < LEAST_FLEXION:
         raise ConfigError(
-            f"the knee bends by {np.degrees(bent):.1f} degrees alone", where="MOTION",
+            f"the knee bends by {np.degrees(bent):.1f} degrees only", where="MOTION",
             allowed=f"{np.degrees(LEAST_FLEXION):.0f} degrees or more",
         )  # fmt: skip
 

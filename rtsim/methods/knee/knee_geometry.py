@@ -54,7 +54,7 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
     held = [one.length.target_mm if one.length else None for one in ligaments[:HELD]]
     if None in held:
         raise ConfigError(
-            f"{LIGAMENTS[held.index(None)]} has no length that is kept",
+            f"{LIGAMENTS[held.index(None)]} has no length that a method keeps constant",
             where=f"model {spec.name}: ligaments", remedy="give it a target_mm",
         )  # fmt: skip
     return KneeGeometry(

@@ -82,7 +82,7 @@ def check_points(points: Array, fewest: int, rank: int, kind: str, where: str) -
     sizes = np.linalg.svd(points - middle, compute_uv=False)
     if sizes[min(rank, len(sizes) - 1)] <= FLAT * sizes[0]:
         raise ConfigError(
-            f"the points lie {'in a plane' if rank == 2 else 'on a line'}, which tells no {kind}",
+            f"the points lie {'in a plane' if rank == 2 else 'on a line'}, which does not determine a {kind}",
             where=where,
             remedy="measure more of the surface",
         )

@@ -305,7 +305,8 @@ class MomentArms:
     def _by_differences(self, q: Array) -> Array:
         if self.model.names.rolls:
             raise ModelError(
-                "it rolls without slipping, a constraint of velocity that no difference of positions sees",
+                "it rolls without slipping, a constraint of velocity, which differences of positions do not "
+                "contain",
                 where=f"model {self.model.name}: rolls.{self.model.names.rolls[0]}",
                 remedy=f"use another method: {', '.join(METHODS)}",
             )

@@ -386,12 +386,13 @@ def _feet(
             said = pressed[p] if pressed else name
             if pattern.search(said.lower()) and borne[other] > borne[f]:
                 whose = (
-                    f"{name} is said to press {said}" if pressed else f"{name} is named by the {side} side"
+                    f"{name} acts on {said} by the loads" if pressed else f"the name of {name} says {side}"
                 )
                 findings.append(
                     PlateFinding(
                         "side", p, float(borne[other] / max(1, borne.sum())),
-                        f"{whose}, and the other foot bears it in {borne[other]} frames: check the names of "
+                        f"{whose}, but the other foot stands on it in {borne[other]} frames: check the "
+                        "names of "
                         f"{'bodies in the loads' if pressed else 'plates'} and the sides of markers.",
                     )
                 )  # fmt: skip

@@ -68,7 +68,7 @@ def frame_of(scan: JawScan, where: str) -> RigidMotion:
     missing = [name for name in LANDMARKS if name not in scan.landmarks]
     if unknown or missing:
         raise ConfigError(
-            f"{unknown[0]} is none of them" if unknown else f"no {', '.join(missing)}",
+            f"unknown landmark {unknown[0]}" if unknown else f"no {', '.join(missing)}",
             where=f"{where}: landmarks", allowed=", ".join(LANDMARKS),
         )  # fmt: skip
     at = {name: METRES[scan.unit] * np.array(scan.landmarks[name]) for name in LANDMARKS}
@@ -149,7 +149,7 @@ def surfaces_of(
     missing = [name for name in allowed if name not in scan.surfaces]
     if unknown or [name for name in missing if "fossa" not in name] or len(missing) > 1:
         raise ConfigError(
-            f"{unknown[0]} is none of them" if unknown else f"no {', '.join(missing)}",
+            f"unknown surface {unknown[0]}" if unknown else f"no {', '.join(missing)}",
             where=f"{path}: surfaces", allowed=f"{', '.join(allowed)}; one fossa may be missing",
         )  # fmt: skip
     found = {}
@@ -165,8 +165,9 @@ def surfaces_of(
     onto, rms_mm = closest(condyle.vertices, found[f"{side}_condyle"].vertices)
     found[missing[0]] = fossa._replace(vertices=onto.of(fossa.vertices))
     return found, [
-        f"{missing[0]}: the other one mirrored, and moved as the mirrored condyle lies onto the {side} one, "
-        f"{rms_mm:.2f} mm RMS from it"
+        f"{missing[0]}: taken from the other side, mirrored, and moved as fits the mirrored condyle to the "
+        f"{side} "
+        f"one (distance {rms_mm:.2f} mm RMS)"
     ]
 
 

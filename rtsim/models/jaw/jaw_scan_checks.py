@@ -63,10 +63,12 @@ def check_residuals(residual_mm: dict[str, float], where: str) -> None:
     worst = max(residual_mm, key=lambda name: residual_mm[name])
     if residual_mm[worst] > LARGEST_RESIDUAL_MM:
         raise ConfigError(
-            f"{worst} of the scan lies {residual_mm[worst]:.0f} mm RMS from where the trial has it, at most "
-            f"{LARGEST_RESIDUAL_MM:.0f} can be",
+            f"{worst} of the scan lies {residual_mm[worst]:.0f} mm RMS from its position in the trial; at "
+            "most "
+            f"{LARGEST_RESIDUAL_MM:.0f} mm are allowed",
             where=where,
-            remedy="check unit, names and axes of both: no mirror image, no marker of the jaw",
+            remedy="check unit, names and axes of both; a mirror image and markers on the mandible do not "
+            "fit",
         )
 
 

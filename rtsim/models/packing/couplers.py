@@ -84,7 +84,7 @@ def check_timeless(tree: Tree, couplers: Couplers) -> None:
     alone = couplers.function[couplers.coordinate == couplers.driver]
     if (tree.functions.kind[alone] != CONSTANT).any():
         raise ConfigError(
-            "a coordinate is prescribed over time, which forward simulation alone knows",
+            "a coordinate is prescribed over time, which only a forward simulation can apply",
             where="couplers",
             remedy="prescribe it by a constant, or remove its coupler",
         )

@@ -56,7 +56,7 @@ class PairTable:
         pair = self.index[a], self.index[b]
         if not path_between(self.tree, *pair):
             raise ConfigError(
-                f"{a} and {b} never move against each other",
+                f"no joint moves {a} and {b} relative to each other",
                 where=where,
                 remedy="join segments that a joint moves, or leave the element out",
             )

@@ -38,7 +38,7 @@ def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) ->
     for row in rows:
         if how.target == "polynomial" and row.length.polynomial:
             raise ConfigError(
-                "its length follows an angle by the first method",
+                "its length depends on an angle in the first method",
                 where=f"model {spec.name}: {row.where}",
                 remedy="hold it at a fixed length, or leave it out of simulation.holds",
             )

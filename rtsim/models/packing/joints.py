@@ -54,7 +54,7 @@ class Coordinates:
             return self.names.index(name)
         except ValueError:
             raise ConfigError(
-                f"coordinate {name!r} is not there with the joints of the method",
+                f"coordinate {name!r} does not exist with the joints of the method",
                 where=where,
                 allowed=", ".join(self.names) or "none",
                 remedy="choose a method that keeps the joint",

@@ -1,4 +1,4 @@
-"""Torque generators of joints as the kernels' table: their curves, parameters and, unfitted, their fits."""
+"""Torque generators of joints as the kernels' table: curves and parameters, before a fit or after."""
 
 from __future__ import annotations
 

@@ -20,7 +20,8 @@ from streams.messages import Status
 
 OTHER_SUBJECT = "of the synthetic jaw: the paper's subject, his scan and his motion are not public"
 JAW_DATA = (
-    "the built-in synthetic jaw, which neither model has made, through a live run's filter; five cycles"
+    "motion of the built-in synthetic jaw, which follows neither model, filtered as in a live run; five "
+    "cycles"
 )
 KERNELS = ("fdk", "model", "model-deviations", "moment-arms")
 SLOPE_DEG, CANT_DEG = 30.0, 5.0
@@ -114,7 +115,7 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
                    100.0 * float(pressed.max()) / STRENGTH_N, StatedBound("POP model", high=MOST_ACTIVE)),
         Comparison(f"{task}: POP, contact elements pull by at most", "N", 0.0,
                    max(0.0, -float(pressed.min())), StatedBound("contact elements can only push", high=0.0)),
-        Comparison(f"{task}: POP, slope of the force, off that of the planes by", "deg", 0.0,
+        Comparison(f"{task}: POP, angle between the slope of the force and that of the planes", "deg", 0.0,
                    float(np.abs(slope - SLOPE_DEG).max()), StatedBound("planes 30 deg downwards", high=1e-2)),
     ]  # fmt: skip
 

@@ -255,7 +255,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
     rows = [
         Comparison("mu_d", "1", 0.14, mu_d, reason=f"{OTHER_FOOT}: {case.known.parameters[2]:.3g}"),
         Comparison(
-            "friction in parts of mu_d F_n, at most", "1", "at most 1", float(share.max()),
+            "greatest friction, as a fraction of mu_d F_n", "1", "at most 1", float(share.max()),
             StatedBound("figure 5.10: the maximum possible friction", high=1.0 + 1e-3),
         ),
         Comparison("the same, median", "1", "about 1", float(np.median(share)),

@@ -159,7 +159,7 @@ def figure_4_5(given: ItemInput) -> ItemResult:
     k = int(static.argmax())
     least = 1.0 - THOUSANDTH
     rows = [
-        Comparison("dynamic friction at v_t in parts of mu_d F_n", "1", "within 0.1 %", settled,
+        Comparison("dynamic friction at v_t as a fraction of mu_d F_n", "1", "within 0.1 %", settled,
                    StatedBound("section 4.2", low=least, high=1.0)),
         Comparison("greatest static friction", "N", (STATIC - DYNAMIC) * LOAD_N, float(static[k]),
                    StatedBound("section 4.2: F_n (mu_s - mu_d)", *around((STATIC - DYNAMIC) * LOAD_N))),

@@ -63,14 +63,16 @@ def recovered_geometry(given: ItemInput) -> ItemResult:
     """Table 1, from motion without errors, and from several with 0.5 mm."""
     given.progress("table 1: identification from motion without errors")
     rows = [
-        Comparison(name, unit, 0.0, error, StatedBound("table 1: its last digit", high=DECIMAL))
+        Comparison(name, unit, 0.0, error, StatedBound("to the last digit of table 1", high=DECIMAL))
         if name != OF_LCL
         else Comparison(name, unit, 0.0, error, reason=OF_AREA)
         for name, unit, error in identified(0.0, SEEDS[0])
     ]
     drawn = []
     for k, seed in enumerate(SEEDS):
-        given.progress(f"table 1: identification from motion with 0.5 mm, {k + 1} of {len(SEEDS)}")
+        given.progress(
+            f"table 1: identification from motion with errors of 0.5 mm, draw {k + 1} of {len(SEEDS)}"
+        )
         drawn.append(identified(NOISE, seed))
     for of_name in zip(*drawn, strict=True):
         name, unit, _ = of_name[0]

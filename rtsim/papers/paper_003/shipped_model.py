@@ -22,7 +22,7 @@ def experimental_lengths(_given: ItemInput) -> ItemResult:
     }
     rows = [
         Comparison(
-            f"{name}, largest difference of a1 to a7",
+            f"{name}, largest difference of the coefficients a1 to a7",
             "%",
             paper=0.0,
             ours=100.0

@@ -135,7 +135,7 @@ def table_b_4(given: ItemInput) -> ItemResult:
         begun = by_muscle[flexor].fit.placed.spec.strength_Nm / extensor.least
         rows.append(
             Comparison(
-                f"{flexor.replace('_', ' ')}: strength before the fit in parts of its extensor's", "1", ratio,
+                f"{flexor.replace('_', ' ')}: strength before the fit, relative to its extensor", "1", ratio,
                 begun,
                 StatedBound("appendix B, of Anderson et al. (2007)", ratio - ROUNDING, ratio + ROUNDING),
             )

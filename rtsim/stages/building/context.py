@@ -64,7 +64,9 @@ class StageContext:
         """
         found = self.find(kind)
         if found is None:
-            raise LookupError(f"there is no {kind.__name__} before: name its stage among the needs")
+            raise LookupError(
+                f"no stage before this one is a {kind.__name__}: name its stage among the needs"
+            )
         return found
 
     @cached_property

@@ -89,7 +89,7 @@ def loaded(point: EntryPoint) -> StageDeclaration:
         return found
     if not callable(found):
         raise ConfigError(
-            f"the stage {point.name!r} is no function", where=f"entry point {point.value}",
+            f"the stage {point.name!r} is not a function", where=f"entry point {point.value}",
             allowed="a StageDeclaration, or make(setting)",
         )  # fmt: skip
     return StageDeclaration(make=found)
@@ -202,4 +202,4 @@ def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> Con
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
     if lacking:
         return without(lacking)
-    return ConfigError(f"{name!r} has nothing to do with {model}", where="stages", remedy="leave it out")
+    return ConfigError(f"{name!r} computes nothing for {model}", where="stages", remedy="leave it out")

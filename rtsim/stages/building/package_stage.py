@@ -201,7 +201,7 @@ def made_by_package(name: str, declared: StageDeclaration, setting: StageContext
         return made
     raise ConfigError(
         f"the stage {name!r} of another package is a {type(made).__name__}", where="stages",
-        allowed="what its function returns is a Stage, or None where it has nothing to do",
+        allowed="its function returns a Stage, or None where the stage does not apply",
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ MOST_ASKED = 64
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
-ENDED = "Device: not armed: torque was to end in the same tick."
+ENDED = "Device: not armed, as a command of the same tick ends the torque."
 UNWATCHED = (
     "The device does not report its actuator's torque: commanded and delivered torque are not compared."
 )
@@ -223,7 +223,7 @@ class DeviceTorque(Stage):
         x = self.exchange
         was_ready, self._ready = self._ready, not x.refusal
         if ended or x.arming.n_fault or (was_ready and wrong):
-            why = wrong or ("torque was to end" if ended else x.arming.reason)
+            why = wrong or ("a command ends the torque" if ended else x.arming.reason)
             x.arming.told.append(f"Device: it will not arm automatically any more: {why}.")
             self.arm_s = None
         elif self._ready and x.passed_s > self.arm_s - 0.5 * x.period_s:
@@ -252,7 +252,7 @@ class DeviceTorque(Stage):
     def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
         """Leave a command for the next tick, unless something speaks against it; the answer."""
         if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
-            refused = f"{MOST_ASKED} commands wait for a tick already."
+            refused = f"{MOST_ASKED} commands are waiting for the next tick already: this one is ignored."
         if not refused:
             self.ask(name, args)
         return not refused, refused or done

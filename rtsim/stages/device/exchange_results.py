@@ -20,5 +20,5 @@ MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "device_arming": ("1", None, "state of the model: 0 disarmed, 1 ramping, 2 armed, 3 fault"),
     "device_ages": ("s", None, "age of its newest message; in lockstep whole ticks"),
     "device_energy": ("J", None, "work of the device on the limb in about the last second"),
-    "device_in_time": ("1", None, "share of the last 100 commands that the device took in time"),
+    "device_in_time": ("1", None, "share of the last 100 commands that reached the device in time"),
 }  # fmt: skip

@@ -39,7 +39,7 @@ def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
     turning, where = turning_of(carried_by(spec, config), config.coordinate), f"{config.name}: misalignment"
     if turning is None:
         raise ConfigError(
-            f"{config.coordinate} of {spec.name} turns about no axis that stands still in the segment before",
+            f"{config.coordinate} of {spec.name} has no rotation axis that is fixed in the parent segment",
             where=where, allowed="hinges, and chains that begin with such a turn, their frames not turned",
             remedy="leave misalignment out, or take such a coordinate",
         )  # fmt: skip

@@ -143,7 +143,7 @@ class AppliedLoads(Stage):
                      meaning="normal force that taring has taken off the newest samples"),
             Quantity(name="foot_forces", array=self.force, unit="N", labels=self.bearers, parts=AXES,
                      frame=GROUND,
-                     meaning="of all plates on each foot, or body that bears them; NaN = not known",
+                     meaning="force of all plates on each foot, or body that bears them; NaN = not known",
                      deviation=self._told.foot_deviation[:, 3:]),
             Quantity(name="foot_moments", array=self.moment, unit="N m", labels=self.bearers, parts=AXES,
                      frame=GROUND,

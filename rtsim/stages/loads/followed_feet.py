@@ -150,7 +150,7 @@ def axes_of(
         found.append(FoundFoot(body, axes, False, notes))
     if not found:
         raise ConfigError(
-            f"no foot has its markers{lacking}{beside}", where="stages",
+            f"no foot has the markers that foot_contact needs{lacking}{beside}", where="stages",
             allowed="heel, first and fifth metatarsal, in the trial or the static one",
             remedy="give --static, name the lab, or leave foot_contact out",
         )  # fmt: skip

@@ -106,8 +106,8 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
     if how is not None and how.soft:
         firm = [name for name, one in spec.methods.items() if not one.soft]
         raise ConfigError(
-            f"{', '.join(how.soft)} are soft in the method {method}, so that only muscles would bear the "
-            "load along them",
+            f"{', '.join(how.soft)} are soft constraints in the method {method}, "
+            "so that the muscles alone would bear the load along them",
             where=RECRUITMENT, allowed=f"methods {', '.join(firm) or 'none'}",
             remedy=f"give --method {firm[0]}" if firm else "leave [recruitment] out",
         )  # fmt: skip

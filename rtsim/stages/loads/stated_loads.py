@@ -59,7 +59,8 @@ class StatedLoads(AppliedLoads):
         """Return the stated parts as a quantity."""
         return Quantity(
             "plate_parts", self._told.share, "1", plates, self.bearers,
-            meaning="part of the plate that the body bears, as plates.borne_by of the run states",
+            meaning="fraction of the force of the plate that acts on the body, as plates.borne_by of the "
+                    "run states",
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:
@@ -70,11 +71,13 @@ class StatedLoads(AppliedLoads):
         if not anew or not names:
             return
         if unborne := [name for name in names if name not in self._borne_by]:
-            self.sentences.append(f"What {name_some(unborne)} measures is borne by no body: not used.")
+            self.sentences.append(
+                f"The force of {name_some(unborne)} acts on no body by plates.borne_by: it is not used."
+            )
         if absent := [name for name in self._borne_by if name not in names]:
             self.sentences.append(
                 f"plates.borne_by names {name_some(absent)}, which is not among the plates: "
-                f"{name_some(names)}. The bodies that bear it carry nothing."
+                f"{name_some(names)}. The bodies named with it have no load."
             )
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:

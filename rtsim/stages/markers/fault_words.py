@@ -5,7 +5,7 @@ from __future__ import annotations
 SHORT = {
     1: "out of place",
     2: "frozen",
-    3: "at the place of another",
+    3: "at the position of another marker",
     4: "in a segment that does not fit",
     5: "moved for good",
 }

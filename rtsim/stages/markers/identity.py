@@ -21,8 +21,9 @@ Array = NDArray[np.float64]
 
 OTHER_PERSON = "other_person"
 WHOSE = (
-    "The markers have left the person from one frame to the next, or are other distances apart since they "
-    "were gone: labels on another person? Suspect until they are where and as they were."
+    "The markers are suddenly far from the last frame, or their distances from each other have changed since "
+    "they were occluded: are the labels on another person now? Frames are suspect until the markers fit "
+    "again."
 )
 """What such frames are counted as, and told."""
 LEAP, ACCELERATION = 0.06, 100.0

@@ -10,11 +10,14 @@ from numpy.typing import NDArray
 from kernels.markers.marker_health import EXCHANGED, FROZEN, MOVED, OUTLIER, SEGMENT, Health
 
 KINDS = {
-    OUTLIER: ("marker_astray", "{} not where the rest of the segment, the prediction or the model has it"),
+    OUTLIER: ("marker_astray", "{} not where the rest of the segment, the prediction or the model puts it"),
     FROZEN: ("marker_frozen", "{} frozen while others move"),
     EXCHANGED: ("labels_exchanged", "Labels at each other's places: {}"),
     SEGMENT: ("segment_suspect", "The markers of a segment do not fit their usual places: {}"),
-    MOVED: ("marker_moved", "{} stayed at another place of its segment and counts there from now on"),
+    MOVED: (
+        "marker_moved",
+        "{} stayed at another place on its segment and is used with that place from now on",
+    ),
 }
 """Fault -> counter, sentence."""
 PUT_RIGHT = "labels_put_right"
@@ -22,7 +25,7 @@ PUT_RIGHT = "labels_put_right"
 MEANING = "0 none, " + ", ".join(
     f"{code} {words}"
     for code, words in (
-        (OUTLIER, "against its segment, the prediction or the model"),
+        (OUTLIER, "disagrees with its segment, the prediction or the model"),
         (FROZEN, "frozen"),
         (EXCHANGED, "exchanged labels"),
         (SEGMENT, "its segment as a whole"),

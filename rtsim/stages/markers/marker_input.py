@@ -205,8 +205,8 @@ class MarkerInput:
         """Count an implausible up axis; how : in words, with the remedy."""
         self.count(
             "wrong_up_axis",
-            f"{self.reference_length.fallen}: {how} Of a file say it by --up, or leave out the one that was "
-            "given. Joint angles do not depend on it, the picture and the forces in joints do.",
+            f"{self.reference_length.fallen}: {how} For a file state it by --up, or leave out a wrong --up. "
+            "Joint angles do not depend on the up axis, the picture and the forces in joints do.",
         )
 
     def _name_faults(self, index: dict[str, int], labels: tuple[str, ...], unit: str, up: object) -> None:
@@ -260,7 +260,7 @@ def known_labels(subject: Subject | None) -> dict[str, str]:
     """Return the prefix of the subject's markers, with a phrase on how that is known; empty without
     a subject.
     """
-    return {subject.person: f"whose markers those of the subject {subject.name} are"} if subject else {}
+    return {subject.person: f"to whom the markers of the subject {subject.name} belong"} if subject else {}
 
 
 def _nearest(mistakes: Mapping[float, str], ratio: float) -> str:

@@ -11,8 +11,8 @@ from rtsim.methods.kinematics.multibody import MultibodyEstimator
 
 STEPPED = "segment_stepped"
 SAID = (
-    "The markers of {} have leapt as one body, as no motion does: knocked, turned, or late? Suspect until "
-    "they leap back."
+    "All markers of {} jumped together, faster than a person moves: a cluster that was knocked or turned, or "
+    "late data? Suspect until they jump back."
 )
 """What such frames are counted as, and told."""
 

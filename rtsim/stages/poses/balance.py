@@ -132,14 +132,15 @@ class Balance(Stage):
                 Quantity(
                     "unilateral_reactions", own.pushes, "N", one_way,
                     curves=Curves("Joint reactions", "force", 2, 10.0),
-                    meaning=f"of elements that push or pull in one direction only{late}",
+                    meaning=f"forces of elements that push or pull in one direction only{late}",
                 )
             ]  # fmt: skip
         if own.reserve_names:
             found += [
                 Quantity(
                     "reserve_moments", own.reserves, "N m", own.reserve_names,
-                    meaning=f"of the reserves of the run, of lengths in newtons{late}",
+                    meaning="moments of the reserves of the run; forces [N] for coordinates that are "
+                            f"lengths{late}",
                 )
             ]  # fmt: skip
         if len(self._ligaments):
@@ -193,8 +194,9 @@ class Balance(Stage):
             found += [
                 Quantity(
                     "fdk_stiffness", self._stiffness, "N/m",
-                    meaning="least real part of the eigenvalues of the slopes of what is left along lengths "
-                    "and the arcs of angles: stable above 0",
+                    meaning="smallest real part of the eigenvalues of the joint stiffness, slopes of the "
+                            "residual "
+                    "forces along lengths and arcs of angles: stable above 0",
                 )
             ]  # fmt: skip
         return found

@@ -87,7 +87,7 @@ class PoseSteps:
         markers = _some([self._names[m] for m in np.flatnonzero(self._changed)])
         names = _some([by_joint.names[j] for j in joints])
         self._said = (
-            f"Where {markers} is left out or comes back the pose steps, suspect: {names} (by up to "
+            f"Where {markers} is left out or used again the pose jumps, suspect: {names} (by up to "
             f"{math.degrees(float(size.max())):.0f} degrees)."
         )
         return True

@@ -115,7 +115,7 @@ def told_hip(way: str, n_frame: int) -> str:
     """Return the sentence on how the hip centre of a person without pelvis markers was found."""
     how = {
         BY_TROCHANTER: "from the marker on the greater trochanter",
-        BY_STRAIGHT_LEG: f"beyond the straight knee of {count_of(n_frame, 'frame')}",
+        BY_STRAIGHT_LEG: f"in line with the straight leg of {count_of(n_frame, 'frame')}",
     }[way]
     return (
         f"no pelvis is marked: the hip centre was put {how}, sure to some {ACCURACY_MM[way]} mm; "

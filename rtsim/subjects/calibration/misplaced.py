@@ -140,9 +140,9 @@ def sentence(
     pair = max((pair for pair in off if role in pair), key=lambda pair: abs(off[pair]))
     other = pair[0] if pair[1] == role else pair[1]
     found = {side: 1e3 * float(lengths(leg.points, [pair])[0]) for side, leg in legs.items()}
-    whose = f"the other leg has it about {1e3 * worst.size:.0f} mm elsewhere"
+    whose = f"on the other leg it lies about {1e3 * worst.size:.0f} mm elsewhere"
     if sure:
-        whose += ", and so have the usual proportions"
+        whose += ", and also by the usual proportions of a leg"
     return (
         f"check {names}: {whose}; from {role} to {other} it is {found['right']:.0f} mm on the right and "
         f"{found['left']:.0f} mm on the left: a marker beside its landmark?"

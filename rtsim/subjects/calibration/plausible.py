@@ -148,9 +148,11 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
         n = len(points)
         if n < 3 or spread_of(points) < MIN_SPREAD:
             count = {1: "one marker", 2: "two markers"}.get(n, f"{n} markers almost on a line")
-            who = "only the joints tell its rotation"
+            who = "its rotation follows from the joints alone"
             if segment == "thigh" == next(iter(markers)):
-                who = "only the knee tells its rotation, and knee angles may be 20 degrees off or more"
+                who = (
+                    "its rotation follows from the knee alone, and knee angles may be 20 degrees off or more"
+                )
             notes.append(f"the {segment} has {count} ({', '.join(points)}): {who}")
     return notes
 

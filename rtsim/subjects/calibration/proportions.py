@@ -47,7 +47,8 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
             )  # fmt: skip
         if not usual[0] <= ratio <= usual[1]:
             notes.append(
-                f"check {a} and {b}: {said}, {ratio:.2f} of it, usual are {usual[0]:g} to {usual[1]:g}: a "
+                f"check {a} and {b}: {said}, a ratio of {ratio:.2f}, usual are {usual[0]:g} to "
+                f"{usual[1]:g}: a "
                 "marker in another place?"
             )
     return notes

@@ -180,7 +180,7 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
     else:
         guess = ""
     raise ConfigError(
-        f"the {name} of {factor * value:.4g} {unit} is no person's{guess}",
+        f"the {name} of {factor * value:.4g} {unit} is impossible for a person{guess}",
         where=where,
         allowed=f"{factor * low:g} to {factor * high:g} {unit}",
         remedy=HOW.get(field, "correct it in the subject's measures") + ", or leave it out",

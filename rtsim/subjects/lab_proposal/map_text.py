@@ -8,7 +8,7 @@ from rtsim.config.runs.lab_schema import LabMap, LabSide, Tracking
 from rtsim.files.toml_text import entry
 from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE, MarkerRole
 
-HEAD = "# Marker map. Names are relative to the leg: asis is on its side, asis_opposite on the other."
+HEAD = "# Marker map. Roles are relative to the leg: asis is on its side, asis_opposite on the other side."
 MARK = {CERTAIN: "", UNSURE: "UNSURE: "}
 """What a comment begins with."""
 BY_PLACE_MARK = "check: "
@@ -27,7 +27,8 @@ def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], o
     lines += [entry("name", lab.name), entry("source", lab.source)]
     if one_leg:
         lines.append(
-            f"# The trial has the {one_leg} leg alone: its table stands here twice, and one leg is solved."
+            f"# The trial has the {one_leg} leg alone: its table is repeated for the other side, and one "
+            "leg is solved."
         )
     for side, table in (("right", lab.right), ("left", lab.left)):
         lines += ["", f"[{side}]", *role_lines(table, doubts), *tracking_lines(side, table.tracking)]

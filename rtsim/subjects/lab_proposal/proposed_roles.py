@@ -105,7 +105,7 @@ def propose_roles(
         elif placed.margin >= CLEAR:
             told.append(
                 f"{one.marker} may be on the {of_side((one.role, one.side))}: its name does not say so, and "
-                "a marker of a cluster would lie alike; it has no role"
+                "a marker of a cluster could lie there, too; it has no role"
             )
     roles = without_spare(roles)
     if pose.score - pose.doubt < POSE:
@@ -234,8 +234,8 @@ def twice_named(
 ) -> list[str]:
     """Sentences on markers whose names mean a role that another marker has."""
     return [
-        f"{names[k]}: its name says {' or '.join(sorted(reading.roles))}, as another "
-        "marker's does that stands better there; it has no role"
+        f"{names[k]}: its name says {' or '.join(sorted(reading.roles))}, and another "
+        "marker of that name lies nearer to the landmark; it has no role"
         for k, reading in enumerate(readings)
         if reading.roles and k not in named
     ]

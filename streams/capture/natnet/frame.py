@@ -142,7 +142,8 @@ def _begun(reader: ByteReader, sized: bool, n_least: int) -> tuple[int, int]:
         at, stop = at + 4, -1
     if n * n_least > reader.end - at:
         raise malformed(
-            f"{n} things of at least {n_least} bytes are announced where {reader.end - at} are left"
+            f"{n} items of at least {n_least} bytes are announced, and the packet has {reader.end - at} "
+            "bytes left"
         )
     reader.at = at
     return n, stop

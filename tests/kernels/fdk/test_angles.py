@@ -329,7 +329,7 @@ def test_angles_that_cannot_be_are_told() -> None:
     """Protects configs: held twice, units exchanged, an axis askew to two others, an unknown name."""
     askew = text("custom").replace("[0.0, 1.0, 0.0], of", "[0.0, 0.8, 0.6], of")
     for make, words in (
-        (lambda: block("hinge", ("bend",), PLANE), "bend is fixed already by more, which the method holds"),
+        (lambda: block("hinge", ("bend",), PLANE), "bend is fixed already by more, which are constraints"),
         (lambda: block("ball", start_mm={"tilt": 1.0}), "tilt is an angle; give it in start_deg"),
         (
             lambda: block("hinge", ("more",), PLANE, start_deg={"more": 1.0}),

@@ -271,11 +271,14 @@ def test_what_cannot_be_asked_is_told() -> None:
     """Protects configs: elements that are not held, bodies and dofs that are not there or not borne, criteria
     whose slopes are not known.
     """
-    with pytest.raises(ConfigError, match="holds no element 'left_knee'"):
+    with pytest.raises(ConfigError, match="has no constraint by an element 'left_knee'"):
         joint("left_knee")
     with pytest.raises(ConfigError, match="borne: unknown body 'knee'"):
         joint(borne=("knee",))
-    with pytest.raises(ConfigError, match="holds right_normal, which pushes on the joints of mandible, too"):
+    with pytest.raises(
+        ConfigError,
+        match="right_normal is a constraint of the method and also acts on the joints of mandible",
+    ):
         joint(borne=("skull",))
     with pytest.raises(ConfigError, match="reserves: unknown coordinate 'skull_turn_x'"):
         joint(reserves={"skull_turn_x": 1.0})

@@ -352,7 +352,12 @@ path = [{row("base", (-10, 120, 0))}, {row("block", (60, 0, 30))}]
 @pytest.mark.parametrize(
     ("joint", "extra", "dofs", "words"),
     [
-        ("ball", TWIN, ("cord", "twin"), "cord is fixed already by twin, which the method holds too"),
+        (
+            "ball",
+            TWIN,
+            ("cord", "twin"),
+            "cord is fixed already by twin, which are constraints of the method, too",
+        ),
         ("ball", GUIDED, ("guided", "straight"), "guided is fixed already by straight, which"),
         ("universal", "", ("cord", "bend", "tilt"), "cord is fixed already by bend, tilt, which"),
         ("universal", GUIDED, ("cord", "band", "guided"), "cord is fixed already by band, guided, which"),

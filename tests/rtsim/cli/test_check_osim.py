@@ -102,7 +102,7 @@ BAD = {
     "infinite": (WHOLE.replace("0.01 0.02 0.03", "0.01 inf 0.03"), "inf is no number"),
     "too few numbers": (WHOLE.replace("<location>0 0 0<", "<location>0 0<"), "location needs 3 numbers"),
     "a negative mass": (WHOLE.replace("<mass>2<", "<mass>-2<"), "a mass of -2 kg"),
-    "a planet": (WHOLE.replace("<mass>2<", "<mass>1e24<"), "mass_kg: 1e+24 cannot be meant"),
+    "a planet": (WHOLE.replace("<mass>2<", "<mass>1e24<"), "mass_kg: 1e+24 is out of range"),
     "a negative inertia": (WHOLE.replace("0.1 0.11", "-0.1 0.11"), "a principal inertia is negative"),
     "lengths in inches": (
         WHOLE.replace("<gravity>", "<length_units>inches</length_units><gravity>"), "lengths in inches"

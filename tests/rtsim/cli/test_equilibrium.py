@@ -67,7 +67,7 @@ def test_an_unstable_start_is_told(here, tmp_path):
         "stable": False,
         "held": [],
     }
-    assert "it is unstable: a deviation grows" in here("simulate", "hinge.toml", *SHORT[:-1]).out
+    assert "it is unstable: a small deviation grows" in here("simulate", "hinge.toml", *SHORT[:-1]).out
 
 
 def test_the_knee_starts_from_its_own_start(here, tmp_path):

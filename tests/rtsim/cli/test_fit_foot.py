@@ -75,7 +75,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
             ("walk1.trc", "--plate", "plate_4"),
             "no complete step is on 'plate_4'; allowed: plate_6, plate_5, plate_3",
         ),
-        (("walk1.trc", "--mass", "-1"), "-1 kg cannot be meant"),
+        (("walk1.trc", "--mass", "-1"), "a body mass of -1 kg is impossible"),
         (("walk1.trc", "--out", "a.osim"), "a.osim cannot be a model; allowed: a name in .toml"),
         (("walk1.trc", "--forces", "a.mot", "--forces", "b.mot"), "2 files of forces for 1 trials"),
         (("walk1.trc", "--validate", "foot", "--out", "a.toml"), "--out: it is for a fit"),
@@ -91,7 +91,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
             ("walk1.trc", "--pressure-as-placed"),
             "there is no pressure that it could be for",
         ),
-        (("walk1.trc", "--pressure", "MDwalk2.apd", "--pressure-delay", "nan"), "nan s cannot be meant"),
+        (("walk1.trc", "--pressure", "MDwalk2.apd", "--pressure-delay", "nan"), "nan s is out of range"),
         (("walk1.trc", "--footprint", "none.apd"), "none.apd: no such file"),
         (
             ("walk1.trc", "--up", "Z"),

@@ -105,7 +105,7 @@ def changed(columns, column, value):
     ("change", "options", "words"),
     [
         (lambda c: c[:4], (), ("MOTION: 4 poses do not determine a knee", "20 or more")),
-        (lambda c: changed(c, 1, 10.0), (), ("MOTION: the knee bends by 0.0 degrees alone",)),
+        (lambda c: changed(c, 1, 10.0), (), ("MOTION: the knee bends by 0.0 degrees only",)),
         (lambda c: changed(c, 4, 5.0), (), ("5 m from the femur", "displacements in metres")),
         (lambda c: changed(c, 2, 400.0), (), ("an angle is 400 degrees",)),
         (lambda c: changed(c, 3, np.nan), (), ("no pose is known",)),

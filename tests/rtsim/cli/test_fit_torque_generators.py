@@ -95,13 +95,13 @@ def test_figures_are_drawn(here, motion, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--a-max", "60"], "60 cannot be meant"),
+        (["--a-max", "60"], "60 is out of range"),
         (["--a-max", "knee=0.5"], "there is no 'knee'"),
         (["--strength", "weak"], "'weak' is no number"),
-        (["--t-pe-max", "0"], "0 cannot be meant"),
+        (["--t-pe-max", "0"], "0 is out of range"),
         (["--measured", f"{KNEE}=200@54"], "it is for --bounds"),
         (["--bounds", "--measured", f"{KNEE}=strong"], "no torque at an angle"),
-        (["--bounds", "--measured", f"{KNEE}=nan@54"], "cannot be meant; allowed: above 0 to 2000 N m"),
+        (["--bounds", "--measured", f"{KNEE}=nan@54"], "is out of range; allowed: above 0 to 2000 N m"),
         (["--bounds", "--measured", f"{KNEE}=200@-120"], "of its strength at -120 deg"),
         (["--bounds", "--measured", "elbow_flexion_r=20@54"], "there is no 'elbow_flexion_r'; allowed: hip"),
         (["--bounds", "--measured", "knee_flexion_l=20@54"], "there is no 'knee_flexion_l'"),
@@ -271,7 +271,7 @@ def test_co_contraction_over_time_is_added(here, motion, tmp_path):
         ({"time": [0.0, 1.0], "elbow": [0.1, 0.2]}, [], "it has none of the columns"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--a-max", "E=0.5"], "has EMG over time"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--bounds"], "it contradicts --bounds"),
-        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--emg-within", "5"], "5 cannot be meant"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--emg-within", "5"], "5 is out of range"),
     ],
 )
 def test_emg_that_cannot_be_meant_is_refused(here, motion, tmp_path, columns, options, words):

@@ -52,11 +52,11 @@ def test_one_that_was_not_fitted_is_not_drawn_as_another(here, tmp_path):
     asked = ("--muscle", f"{KNEE}_extensor", "--plot", str(plot))
     done = here(*FIT, str(motion), *narrow, *asked)
     assert done.code == 1
-    assert f"{KNEE}_extensor is not drawn: it was not fitted, nothing within the bounds" in done.err
+    assert f"{KNEE}_extensor is not drawn: it was not fitted, no generator within the bounds" in done.err
     assert not plot.exists()
     assert "before: too weak first at" in done.out
     fault = json.loads(here(*FIT, str(motion), *narrow, "--json").out)["generators"][f"{KNEE}_extensor"]
-    assert "nothing within the bounds" in fault["fault"]
+    assert "no generator within the bounds" in fault["fault"]
     assert fault["before"]["words"] == "too weak"
     assert fault["before"]["activation"][1] > 1.2
 
@@ -81,11 +81,11 @@ def test_bounds_of_what_is_fitted_are_kept(here, tmp_path):
             "there is no 'width'; allowed: angle_scale, speed_scale, ",
         ),
         (["--bound", "angle_scale=2:1"], "allowed: LOW up to HIGH, both within 1 to 100"),
-        (["--bound", "angle_scale=0.5:1"], "cannot be meant; allowed: LOW up to HIGH, both within 1 to 100"),
+        (["--bound", "angle_scale=0.5:1"], "is out of range; allowed: LOW up to HIGH, both within 1 to 100"),
         (["--bound", "passive_shift_deg=-100:0"], "both within -90 to 90"),
         (["--bound", "angle_scale=1.2"], "are no bounds; allowed: NAME=LOW:HIGH"),
         (["--bound", "angle_scale=1:2", "--bound", "angle_scale=1:3"], "angle_scale is given twice"),
-        (["--strength", "0.001"], "0.001 cannot be meant; allowed: 0.01 to 100"),
+        (["--strength", "0.001"], "0.001 is out of range; allowed: 0.01 to 100"),
         (["--strength", "60"], "N m; allowed: up to 5000 N m"),
     ],
 )

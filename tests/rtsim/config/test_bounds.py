@@ -67,7 +67,7 @@ def test_the_files_have_many_numbers():
 
 
 MASS = "mass_kg = 1.5"
-IN_KG = "cannot be meant; allowed: 0, or 1e-09 to 10000 kg"
+IN_KG = "is out of range; allowed: 0, or 1e-09 to 10000 kg"
 SENTENCES = [
     (MASS, "mass_kg = 1e300", f"bodies[1].mass_kg: 1e+300 {IN_KG}"),
     (MASS, "mass_kg = 1e-300", f"bodies[1].mass_kg: 1e-300 {IN_KG}"),
@@ -75,8 +75,8 @@ SENTENCES = [
     (MASS, "mass_kg = '1.5'", "bodies[1].mass_kg: Expected `float`, got `str`"),
     (MASS, "mass_kg = true", "bodies[1].mass_kg: Expected `float`, got `bool`"),
     (MASS, "mass_g = 1.5", "bodies[1]: the table contains unknown field `mass_g`; allowed: name, joint"),
-    ("= 600.0", "= 1e8", "max_isometric_force_N: 1e+08 cannot be meant; allowed: 1e-09 to 1e+07 N"),
-    ("[20.0, 250.0,", "[20.0, 2.5e8,", "path[0].offset_mm[1]: 2.5e+08 cannot be meant; allowed: -100000 to"),
+    ("= 600.0", "= 1e8", "max_isometric_force_N: 1e+08 is out of range; allowed: 1e-09 to 1e+07 N"),
+    ("[20.0, 250.0,", "[20.0, 2.5e8,", "path[0].offset_mm[1]: 2.5e+08 is out of range; allowed: -100000 to"),
 ]  # fmt: skip
 
 

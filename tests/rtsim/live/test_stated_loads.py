@@ -70,7 +70,7 @@ def test_a_plate_that_nothing_bears_is_told(folder: Path) -> None:
     """Protects from a plate that is forgotten in silence."""
     done = analyse(folder, f"{FIRST} = {{ sole_r = 1.0 }}")
     assert done.exit_code == 0, done.output
-    assert f"What {SECOND} measures is borne by no body: not used." in done.output
+    assert f"The force of {SECOND} acts on no body by plates.borne_by: it is not used." in done.output
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,10 @@ def test_the_shipped_jaw_with_discs_is_the_mandible() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[laws.knee]\nstiffness = 1.0\n", r"laws: a law of 'knee', which lower_limb does not have.*medial"),
+        (
+            "[laws.knee]\nstiffness = 1.0\n",
+            r"laws: a force law of 'knee', which the model lower_limb does not have.*medial",
+        ),
         ("[laws.ACL]\nlength = { target_mm = 40.0 }\n", r"laws.ACL: length of ACL is no part of a force law"),
         ("[laws.ACL]\nstiffness_N = -1.0\n", r"more\.toml: laws\.ACL: key stiffness_N: Expected"),
         ("[laws.medial]\nradius_mm = 1.0\n", r"more\.toml: laws\.medial: .* unknown field `radius_mm`"),
@@ -86,7 +89,7 @@ def test_an_addition_to_an_addition_is_refused(tmp_path: Path) -> None:
     """Protects from chains, and from a file that adds to itself."""
     path = written(tmp_path, "")
     Path(path).write_text(HEAD.replace("lower_limb", "knee_fdk"))
-    with pytest.raises(ConfigError, match="knee_fdk adds to another model itself"):
+    with pytest.raises(ConfigError, match="knee_fdk is itself an addition to another model"):
         load_model(path)
 
 
@@ -99,7 +102,7 @@ def test_files_that_lead_back_to_each_other_are_refused(tmp_path: Path) -> None:
     more.write_text(HEAD.replace("lower_limb", both.as_posix()))
     with pytest.raises(ConfigError, match=r"both\.toml has both sides already"):
         load_model(str(both))
-    with pytest.raises(ConfigError, match=r"more\.toml adds to another model itself"):
+    with pytest.raises(ConfigError, match=r"more\.toml is itself an addition to another model"):
         load_model(str(more))
     more.write_text(HEAD)
     assert load_model(str(both)).has_both_sides

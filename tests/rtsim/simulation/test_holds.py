@@ -100,14 +100,14 @@ def test_a_start_that_cannot_be_is_one_sentence(bars, right, wrong, words):
         (START, START + 'holds = ["belt"]\n', "", "simulation.holds: unknown 'belt'; allowed: loop"),
         (START, START + 'holds = ["loop", "loop"]\n', "", "simulation.holds"),
         (START, START + "holds = []\n", "", "simulation.hold: nothing is held without an equilibrium or con"),
-        (START, START + 'equilibrium = "loaded"\n', "", "no equilibrium is looked for where something holds"),
+        (START, START + 'equilibrium = "loaded"\n', "", "no equilibrium is sought for a model with exact"),
         (START, START + 'holds = ["band"]\n', LIGAMENT, "simulation.holds: unknown 'band'"),
         ("", "", LIGAMENT + '[methods.m]\nhard = ["loop", "band"]\n',
-         "band: the first method holds it exactly, and its force law acts in a simulation, too; name what a "
-         "simulation holds in simulation.holds"),
-        ('kind = "point"', 'kind = "distance"', "", "elements.loop: what holds it needs a target"),
+         "band: the first method keeps it as an exact constraint, and its force law would act in the "
+         "simulation, too; list the constraints of a simulation in simulation.holds"),
+        ('kind = "point"', 'kind = "distance"', "", "elements.loop: a constraint of this element needs a"),
         ('b = { segment = "rocker"', 'b = { segment = "tip"', '[[bodies]]\nname = "tip"\nparent = "link"\n'
-         'joint = "weld"\n', "link and tip never move against each other"),
+         'joint = "weld"\n', "no joint moves link and tip relative to each other"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_held_is_one_sentence(bars, right, wrong, more, words):

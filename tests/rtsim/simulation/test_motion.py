@@ -157,7 +157,7 @@ def test_what_does_not_fit_together_is_refused(model, write):
     spec, still = load_model(model), load_model("kick")
     for given, motion, words in (
         (spec, "", "hip: the motion is not given"),
-        (still, "x.mot", "no coordinate of kick takes a motion"),
+        (still, "x.mot", "no coordinate of kick is prescribed by a motion"),
         (spec, "x.c3d", "holds no motion that can be read"),
     ):
         with pytest.raises(ConfigError, match=words):

@@ -84,11 +84,11 @@ def test_an_equilibrium_holds_what_is_prescribed(kick):
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        ("[simulation]", "[simulation]\nspeeds = { hip = 1.0 }", "'hip' does what its coupler says"),
+        ("[simulation]", "[simulation]\nspeeds = { hip = 1.0 }", "'hip' is determined by its coupler"),
         (
             "[simulation]",
             '[simulation]\nequilibrium = "loaded"\nhold = ["kneecap_x"]',
-            "'kneecap_x' does what its coupler says",
+            "'kneecap_x' is determined by its coupler",
         ),
         ('of = "time"', 'of = "clock"', "unknown 'clock'; allowed: hip, .*time"),
         ('name = "knee", neutral_deg', 'name = "time", neutral_deg', "time is a coordinate, too"),
@@ -111,7 +111,7 @@ def test_methods_without_time_refuse_prescribed_motion():
     """Protects moment arms and marker fitting: a motion over time is not taken for a constant in silence."""
     spec = load_model("kick")
     model = build(spec)
-    with pytest.raises(ConfigError, match="prescribed over time, which forward simulation alone knows"):
+    with pytest.raises(ConfigError, match="prescribed over time, which only a forward simulation"):
         MomentArms(model, roles_of(spec))
     with pytest.raises(ConfigError, match="prescribed over time"):
         with_couplers(model.tree, model.couplers)

@@ -136,7 +136,7 @@ def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
 def test_runs_that_cannot_be_are_told() -> None:
     """Protects configs: unknown elements, contacts and criteria, each in one sentence."""
     for fdk, recruitment, words in (
-        (FdkSpec(dofs=("hinge",)), None, "holds no element 'hinge'"),
+        (FdkSpec(dofs=("hinge",)), None, "has no constraint by an element 'hinge'"),
         (FdkSpec(joints={"left": JointForceSpec("nowhere")}), None, "unknown 'nowhere'"),
         (FdkSpec(), RecruitmentSpec(criterion="min_max"), "by a power"),
     ):

@@ -104,7 +104,7 @@ def test_named_feet_and_a_wait_are_both_kept():
 
 def test_a_wait_that_is_no_number_is_refused():
     """Protects from a traceback: NaN lies in no range, and not outside of one."""
-    with pytest.raises(ConfigError, match=r"plates\.wait_ms: nan cannot be meant"):
+    with pytest.raises(ConfigError, match=r"plates\.wait_ms: nan is out of range"):
         make_run(wait_ms=float("nan"), forces="tcp://127.0.0.1:1")
 
 

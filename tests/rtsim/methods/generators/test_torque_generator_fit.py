@@ -107,7 +107,7 @@ def test_what_is_stronger_than_its_emg_is_told():
     fit = fit_all(stronger, motion, FitSettings(caps=caps, floors=floors, co_contraction=both))[0]
     assert fit.before is not None
     assert fit.before.words == "too stiff or too strong"
-    assert "nothing within the bounds can do this motion" in fit.fault
+    assert "no generator within the bounds can do this motion" in fit.fault
 
 
 def contracted() -> tuple[JointMotion, dict[str, np.ndarray], np.ndarray]:
@@ -187,7 +187,7 @@ def test_bounds_that_contradict_each_other_are_told():
     assert "bounds of angle_scale contradict" in fit_all(pair(KNEE), motion, wrong)[0].fault
     weak = FitSettings(high=(1.0, 1.0, 0.0, 0.0, 1.05))
     found = fit_all(pair(KNEE), motion, weak)[0]
-    assert "nothing within the bounds can do this motion" in found.fault
+    assert "no generator within the bounds can do this motion" in found.fault
     assert found.before is not None
     assert found.before.words == "too weak"
 

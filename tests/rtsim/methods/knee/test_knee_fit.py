@@ -92,7 +92,7 @@ def test_coefficients_of_eq_1_come_back() -> None:
     np.testing.assert_allclose(again, lengths, atol=1e-13)
     printed = [one.length.polynomial for one in load_model("lower_limb").ligaments[:4]]
     np.testing.assert_allclose(found, printed, rtol=1e-6)
-    with pytest.raises(ConfigError, match="4 angles of flexion tell no 7 coefficients"):
+    with pytest.raises(ConfigError, match="4 angles of flexion do not determine 7 coefficients"):
         length_polynomials(extension[:5], lengths[:5], neutral)
 
 
@@ -155,5 +155,5 @@ def test_a_motion_that_tells_no_knee_is_refused(motion: KneePoses) -> None:
     """Protects users from a knee out of a few poses or a leg that hardly bends."""
     with pytest.raises(ConfigError, match="5 poses do not determine a knee"):
         check_motion(motion.chosen(slice(0, 5)))
-    with pytest.raises(ConfigError, match=r"bends by 0\.0 degrees alone"):
+    with pytest.raises(ConfigError, match=r"bends by 0\.0 degrees only"):
         check_motion(motion.chosen(np.zeros(30, np.int64)))

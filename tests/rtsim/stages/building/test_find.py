@@ -162,7 +162,7 @@ def test_what_cannot_be_is_told(package, spec, subject):
         find_stage("magic")
     with pytest.raises(ConfigError, match="unknown stage 'forward'"):  # a module without make
         find_stage("forward")
-    with pytest.raises(ConfigError, match="the stage 'number' is no function"):
+    with pytest.raises(ConfigError, match="the stage 'number' is not a function"):
         find_stage("number")
     with pytest.raises(ConfigError, match="the stage 'lost' cannot be loaded"):
         find_stage("lost")

@@ -36,7 +36,10 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
         ({"recruitment": {}, "stages": ["kinematics"]}, 'add "recruitment" to stages'),
         ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
         ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table does nothing.*\"kinematics\", \"fdk\""),
-        ({"fdk": {"dofs": ["knee"]}, **BALANCED}, r"fdk.dofs: the method holds no element 'knee'"),
+        (
+            {"fdk": {"dofs": ["knee"]}, **BALANCED},
+            r"fdk.dofs: the method has no constraint by an element 'knee'",
+        ),
         (
             {"fdk": {"dofs": ["knee_r"], "start_mm": {"knee_r": 1.0}}, **BALANCED},
             "fdk.start_mm: knee_r is an angle; give it in start_deg",
@@ -61,7 +64,7 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"fdk": {"dofs": ["anteror"]}}, "no element 'anteror'.*allowed: medial, lateral"),
+        ({"fdk": {"dofs": ["anteror"]}}, "an element 'anteror'.*allowed: medial, lateral"),
         ({"fdk": {"borne": ["foo"]}}, "unknown body 'foo'; allowed: pelvis, thigh, shank, foot"),
         ({"fdk": {"joints": {"medial": {**JOINT, "point": "medal"}}}}, "medial.point: unknown 'medal'"),
         (
@@ -174,7 +177,7 @@ def test_the_command_compiles_nothing_for_a_wrong_name(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (f'model = "mandible"\n{STAGES}[fdk]\ndofs = ["leftt"]\n', "no element 'leftt'"),
+        (f'model = "mandible"\n{STAGES}[fdk]\ndofs = ["leftt"]\n', "an element 'leftt'"),
         ('stages = ["kinematics", "fdc"]\n', "unknown stage 'fdc'"),
     ],
 )

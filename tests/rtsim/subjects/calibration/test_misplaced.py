@@ -66,7 +66,7 @@ def test_a_marker_4_cm_off_is_named_with_what_speaks_against_it(marker: str, sig
     """Protects the angles that hang on every landmark of knee, ankle and heel: name, distance, both legs."""
     shift = sign * (np.array([0.012, 0.04, 0.0]) if "Knee" in marker else np.array([0.04, 0.012, 0.0]))
     found = told(standing(**{marker.replace(".", "_"): shift}))
-    said = next(note for note in found if "the other leg has it about" in note)
+    said = next(note for note in found if "on the other leg it lies about" in note)
     assert said.startswith(f"check {marker}")
     assert "mm on the right and" in said
 
