@@ -167,7 +167,7 @@ def test_a_table_in_a_list_of_numbers_is_told(file: Callable[[str, str], Path]) 
 
 
 def test_a_kind_that_is_no_word_is_told(file: Callable[[str, str], Path]) -> None:
-    """Protects authors of configs: the key that tells records apart is no field of theirs, and may be wrong."""
+    """Protects authors of configs: the key that tells records apart is no field of theirs."""
     with pytest.raises(ConfigError, match=r"rates\.kind"):
         load_run(file("run.toml", 'name = "x"\nrates = { kind = 0, cutoff_hz = 6.0, order = 2 }\n'))
 
