@@ -112,7 +112,7 @@ def label_of(spec: FieldSpec, column: int) -> str:
     """What an entry of a quantity, counted through its axes, is called."""
     if not spec.shape:
         return ""
-    index = np.unravel_index(column, tuple(spec.shape))
+    index = tuple(int(k) for k in np.unravel_index(column, tuple(spec.shape)))
     names = [str(k) for k in index]
     if spec.shape[-1] == len(AXES):
         names[-1] = AXES[index[-1]]
