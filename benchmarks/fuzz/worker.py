@@ -87,6 +87,7 @@ def run(module: str, name: str, root: Path, scratch: Path, seconds: float, seed:
         "-timeout=1000000",
         "-rss_limit_mb=0",
         "-close_fd_mask=1",
+        f"-artifact_prefix={scratch}/",
     ]
     atheris.Setup([sys.argv[0], *options, str(folder.inputs), str(seeds)], feed, custom_mutator=mutate)
     atheris.Fuzz()

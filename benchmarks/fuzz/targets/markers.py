@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ from rtsim.files.forces.recorded_forces import read_recorded_forces
 from rtsim.files.markers.natural import SEGMENTS, read_natural
 from rtsim.files.markers.trc import read_trc, trc_text
 from rtsim.files.markers.trial import FARTHEST, MarkerTrial
-from rtsim.files.recording import read_model_markers, read_recorded_markers, read_results
+from rtsim.files.recording import Results, read_model_markers, read_recorded_markers, read_results
 from rtsim.files.tables.recorded import write_results
 from streams.errors import StreamError
 from streams.recording.recorder import Recorder
@@ -60,7 +62,7 @@ def feed_trc(path: Path) -> None:
     require(
         again.positions.shape == trial.positions.shape, "a trial that is written and read has another shape"
     )
-    missing = np.isnan(trial.positions).any(axis=2)
+    missing = np.asarray(np.isnan(trial.positions).any(axis=2))
     require(
         (np.isnan(again.positions).any(axis=2) == missing).all(), "other markers are missing when read again"
     )
@@ -102,7 +104,7 @@ def feed_recording(path: Path) -> None:
             continue
         if isinstance(found, MarkerTrial):
             check_trial(found)
-        elif read is read_results:
+        elif isinstance(found, Results):
             again = path.with_name("again.mcap")
             again.unlink(missing_ok=True)
             write_results(again, found)
@@ -122,12 +124,17 @@ def feed_conversation(path: Path) -> None:
     feed_recording(path.with_suffix(".mcap"))
 
 
+def _save_arrays(save: Callable[..., None], arrays: dict[str, np.ndarray], path: Path) -> None:
+    """Write arrays by their names with one of NumPy's functions."""
+    save(path, **arrays)
+
+
 def natural_seeds() -> list[bytes]:
     """A cycle of three frames, packed and not; the recording that lies beside."""
     arrays = {f"{segment}_Q": np.ones((3, 12)) for segment in SEGMENTS}
     arrays |= {f"{segment}_rM": np.full((3, 3, 2), 0.5) for segment in SEGMENTS}
     seeds = [
-        written(".npz", lambda path, save=save: save(path, **arrays))
+        written(".npz", functools.partial(_save_arrays, save, arrays))
         for save in (np.savez, np.savez_compressed)
     ]
     return [*seeds, *recordings(".npz", 1 << 17, whole=True)]

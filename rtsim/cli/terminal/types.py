@@ -105,7 +105,7 @@ class NumberWithin(click.FloatRange):
     def convert(
         self, value: str | float, parameter: click.Parameter | None, context: click.Context | None
     ) -> float:
-        number = float(super().convert(value, parameter, context))
+        number = float(super().convert(str(value), parameter, context))
         if math.isnan(number):
             self.fail("nan is no number", parameter, context)
         return number
