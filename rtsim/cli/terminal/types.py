@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -102,10 +103,8 @@ class PortOffset(click.ParamType):
 class NumberWithin(click.FloatRange):
     """A number within a range; nan, which is neither below nor above any, is refused."""
 
-    def convert(
-        self, value: str | float, parameter: click.Parameter | None, context: click.Context | None
-    ) -> float:
-        number = float(super().convert(str(value), parameter, context))
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
+        number = float(super().convert(value, parameter, context))
         if math.isnan(number):
             self.fail("nan is no number", parameter, context)
         return number
