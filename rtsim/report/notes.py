@@ -24,7 +24,7 @@ VARYING = re.compile(r"\d+(?:\.\d+)?|\bright\b|\bleft\b|\b[RL](?=[A-Z.])[\w.]+")
 SIDES = ("right", "left")
 FEW = re.compile(
     r"((?:right and left|right|left) leg: )?the (\w+) has two markers \((.*)\): "
-    r"only the joints tell its rotation"
+    r"its rotation follows from the joints alone"
 )
 """Of a segment that the joints turn, after both legs were put together."""
 
@@ -90,5 +90,7 @@ def segments_together(sentences: Sequence[str]) -> list[str]:
             said.append(what)
         elif segments := legs.pop(match[1] or "", []):
             listed = f"{', '.join(segments[:-1])} and {segments[-1]}"
-            said.append(f"{match[1] or ''}two markers on {listed}: only the joints tell their rotations")
+            said.append(
+                f"{match[1] or ''}two markers on {listed}: their rotations follow from the joints alone"
+            )
     return said

@@ -53,11 +53,13 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
     )
     told = [f"{run.source}: {note}" for note in trial.notes] + told
     try:
-        tracked = tracked_person(person) if person is not None else tracked_model(followed_model(run, spec))
+        if person is None:
+            tracked, on_axes = tracked_model(followed_model(run, spec)), []
+        else:
+            tracked, on_axes = tracked_person(person), notes_on_knee_axes(person, trial)
         if run.label_unnamed and not find_markers(tracked.names, trial.names):
             return tuple(told)  # whose they are shows as they come
-        fits = notes_on_fit(tracked, trial, run.source, anyway=anyway)
-        fits += notes_on_knee_axes(person, trial) if person is not None else []
+        fits = [*notes_on_fit(tracked, trial, run.source, anyway=anyway), *on_axes]
     except ConfigError as fault:
         raise with_names_told(fault, trial) from None
     return (*told, *(f"{run.source}: {said}" for said in fits))

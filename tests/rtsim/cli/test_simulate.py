@@ -36,7 +36,9 @@ def test_the_summary_of_the_knee(here):
     done = here("simulate", "knee", "--duration", "0.27", *FIXED)
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    assert lines[0].startswith("knee: finished at 0.27 s, 270 steps of 1 ms by ros34pw2 (kinks: secant)")
+    assert lines[0].startswith(
+        "knee: finished at 0.27 s, 270 steps of 1 ms by ros34pw2 (kinks of forces: secant)"
+    )
     assert "real time" in lines[1]
     assert "static equilibrium without weight and loads after" in lines[2]
     assert "flexion held" in lines[2]

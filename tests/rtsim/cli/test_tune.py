@@ -60,8 +60,14 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
         (("--auto", "cma"), "name one"),
         (("ankle", "--auto", "cma", "--undo"), "two ways"),
         (("ankle", "--auto", "cma", "--validate"), "two ways"),
-        (("ankle", "--auto", "bayesian", "--offline", "--operator"), "nobody can feel"),
-        (("ankle", "--auto", "dial", "--offline"), "nobody turns"),
+        (
+            ("ankle", "--auto", "bayesian", "--offline", "--operator"),
+            "an operator judges runs with the device alone",
+        ),
+        (
+            ("ankle", "--auto", "dial", "--offline"),
+            "settings of a dial are tried in runs with the device alone",
+        ),
         (("ankle", "--auto", "bayesian", "--processes", "2"), "one setting at a time"),
         (("ankle", "--validate", "--offline"), "needs the file"),
         (("ankle", "--auto", "bayesian", "--offline", "--cost", "joint_angles:most"), "reduction"),

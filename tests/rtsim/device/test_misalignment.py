@@ -95,7 +95,7 @@ def test_what_cannot_be_is_refused() -> None:
         made(tuple(np.cross(AXIS, (0.0, 0.0, 150.0)) / np.linalg.norm(np.cross(AXIS, (0.0, 0.0, 1.0)))))
     wrong = MisalignmentSpec((0.0, 20.0, 0.0), (120.0, 0.0, 0.0))
     config = replace(plain_hil(misalignment=wrong), model="knee", coordinate="adduction")
-    with pytest.raises(ConfigError, match="no axis that stands still"):
+    with pytest.raises(ConfigError, match="no rotation axis that is fixed"):
         joint_of(load_model("knee"), config)
 
 

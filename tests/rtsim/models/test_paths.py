@@ -148,5 +148,5 @@ def test_a_method_that_takes_a_coordinate_away_is_told():
     """Protects methods with other joints: a muscle that follows a coordinate cannot do without it."""
     text = PATHS + '[methods.usual]\n[methods.loose]\njoints = { shank = "ball" }\n'
     assert build(read(text), None, "usual").coordinates.names[0] == "knee"
-    with pytest.raises(ConfigError, match=r"'knee' is not there .*allowed: x, y, turn"):
+    with pytest.raises(ConfigError, match=r"'knee' does not exist .*allowed: x, y, turn"):
         build(read(text), None, "loose")

@@ -116,8 +116,8 @@ def test_doubtful_markers_are_told_in_words():
     assert doubts([1, 0.4, 1], [0, 0, 0], none) == ["RKNE out of place (weight 0.40)"]
     assert doubts([1, 0, 1], [0, 0, 0], none, [math.nan, 2, 1]) == ["RKNE frozen", "RANK out of place"]
     assert doubts([1, 0, 0], [0, 0, 0], [-1, 2, 1]) == [
-        "RKNE at the place of RANK",
-        "RANK at the place of RKNE",
+        "RKNE at the position of RANK",
+        "RANK at the position of RKNE",
     ]
 
 

@@ -110,7 +110,7 @@ def test_an_activation_of_the_command_line_takes_the_models_place(tmp_path: Path
     [
         ("{ elbow_flexor = 1.2 }", "elbow", "flexion", "elbow_flexor: 1.2; allowed: 0 to 1"),
         ("{ biceps = 0.2 }", "elbow", "flexion", "no generator 'biceps'.*elbow_extensor, elbow_flexor"),
-        ("{}", "knee", "flexion", "coordinate 'knee' is not there"),
+        ("{}", "knee", "flexion", "coordinate 'knee' does not exist"),
         ("{}", "elbow", "bending", "no generator 'bending'.*extension, flexion"),
     ],
 )

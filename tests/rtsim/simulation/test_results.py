@@ -152,7 +152,7 @@ def test_the_summary_tells_the_run(loose, results):
     assert told["final"]["ball_z"]["value"] == simulator.q[-5]
     assert told["start"] == {"equilibrium": "none"}
     said = text(told)
-    assert "loose: finished at 0.05 s, 50 steps of 1 ms by ros34pw2 (kinks: secant)" in said
+    assert "loose: finished at 0.05 s, 50 steps of 1 ms by ros34pw2 (kinks of forces: secant)" in said
     assert f"{np.degrees(told['final']['swing']['value']):.3f}" in said
     assert "contact: 1 of 2 without force" in said
     assert "note: position leaves its range" in said

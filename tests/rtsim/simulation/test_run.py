@@ -151,7 +151,9 @@ def test_what_holds_exactly_is_held_or_told(build):
 def test_a_method_may_take_a_coordinate_away(build):
     """Protects settings that name a coordinate of a joint which the method replaced: they are refused."""
     right = '[[springs]]\nname = "centring"'
-    with pytest.raises(ConfigError, match=r"loose: simulation\.speeds: the coordinate 'swing' is not there"):
+    with pytest.raises(
+        ConfigError, match=r"loose: simulation\.speeds: the coordinate 'swing' does not exist"
+    ):
         build(right, '[methods.m]\njoints = { arm = "ball" }\n\n' + right)
 
 

@@ -120,7 +120,10 @@ def test_a_weight_that_the_schema_refuses_is_a_row(tmp_path: Path) -> None:
             "model.KEY, subject.KEY, input.KEY",
         ),
         ('[[parameters]]\nname = "x"\nkey = "run.solver"\nvalues = [1e-9]', "several values"),
-        ('[[parameters]]\nname = "x"\nkey = "run.method"\nchange = "add"\nvalues = [1]', "nothing is added"),
+        (
+            '[[parameters]]\nname = "x"\nkey = "run.method"\nchange = "add"\nvalues = [1]',
+            "nothing can be added",
+        ),
     ],
 )
 def test_a_key_that_cannot_be_set_is_told(tmp_path: Path, text: str, words: str) -> None:

@@ -17,6 +17,7 @@ from benchmarks.fuzz.run import chosen_targets
 from benchmarks.fuzz.target import FuzzTarget, require
 from benchmarks.fuzz.targets import targets_of
 from rtsim.errors import ConfigError
+from rtsim.files.markers import c3d
 from streams.errors import DecodeError
 
 MODULES = ("messages", "capture", "markers", "forces", "surfaces", "tables", "opensim", "c3d")
@@ -31,6 +32,12 @@ def refusing(data: bytes) -> None:
     require(data != b"inf", "a rate of 1e99")
     if data == b"refuse":
         raise DecodeError("malformed", "it is not right")
+
+
+@pytest.fixture(autouse=True)
+def own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The target of C3D files puts another reader in its process: here it is taken back."""
+    monkeypatch.setattr(c3d, "read_content", c3d.read_content)
 
 
 TARGET = FuzzTarget("refusing", refusing, lambda: [b"seed"])

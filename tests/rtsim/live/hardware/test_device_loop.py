@@ -306,7 +306,7 @@ def test_a_free_limb_is_not_paused(tmp_path: Path) -> None:
         assert torque.orders["reset"].answer({})[0]
         answers = [torque.orders["set"].answer({"stiffness_N_m_rad": 1.0}) for _ in range(100)]
         assert sum(ok for ok, _ in answers) == MOST_ASKED - 1  # those that wait for a tick are bounded
-        assert "wait for a tick" in answers[-1][1]
+        assert "waiting for the next tick" in answers[-1][1]
         assert torque.orders[EMERGENCY].answer({})[0]  # and this one is taken whatever waits
 
 

@@ -140,7 +140,7 @@ def test_weight_is_the_mean_of_a_stride():
     assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "of 1 whole stride")
     assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "of the mass")
     some.force[:] *= 1e3
-    with pytest.raises(ConfigError, match="which nobody weighs; allowed: 20 to 3924 N"):
+    with pytest.raises(ConfigError, match="which is the weight of no person; allowed: 20 to 3924 N"):
         body_weight(some, None, "a trial")
     with pytest.raises(ConfigError, match="give --mass"):
         body_weight(loads(), None, "a trial")

@@ -40,7 +40,8 @@ def test_csv_and_spreadsheet_are_read_back(tmp_path) -> None:
         assert len(in_csv) == len(table.rows) + 1
         for told, line, row in zip(table.rows, in_csv[1:], in_book[1:], strict=True):
             padded = [*row, *[None] * (len(told) - len(row))]
-            assert all(same(cell, x) for cell, x in zip(line, told, strict=True)), (table.name, told, line)
+            safe = [f"'{x}" if str(x).startswith("=") else x for x in told]  # no formula in a csv
+            assert all(same(cell, x) for cell, x in zip(line, safe, strict=True)), (table.name, told, line)
             assert all(same(cell, x) for cell, x in zip(padded, told, strict=False)), (table.name, told, row)
     wide = list(book["knee_flexion"].iter_rows(values_only=True))
     assert len(wide) == 103

@@ -46,7 +46,7 @@ def test_every_measure_has_a_range() -> None:
     ("measures", "said"),
     [
         (ConventionalMeasures(left=SideMeasures(knee_width=1e-4)), r"left knee width of 0\.1 mm.*metres"),
-        (ConventionalMeasures(right=SideMeasures(leg_length=8.3)), r"right leg length of 8300 mm is no"),
+        (ConventionalMeasures(right=SideMeasures(leg_length=8.3)), r"right leg length of 8300 mm is impos"),
         (ConventionalMeasures(right=SideMeasures(thigh_rotation=12.0)), r"right thigh rotation of 12 rad"),
         (ConventionalMeasures(inter_asis=float("nan")), r"inter asis of nan mm"),
         (ConventionalMeasures(marker_diameter=0.14), r"marker diameter of 140 mm"),
