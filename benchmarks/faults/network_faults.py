@@ -6,7 +6,8 @@ import json
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from benchmarks.faults.fault import CannotTryError, FaultOutcome
 from benchmarks.faults.relay import NetworkRelay
@@ -19,12 +20,18 @@ AHEAD_S, BEHIND_S = 3600, -1800
 NETEM = "delay 40ms 20ms loss 5% reorder 10%"
 
 
-def delayed() -> FaultOutcome:
-    """Pieces of the stream are under way for 50 to 150 ms, as packets that are lost and sent again."""
+@contextmanager
+def behind_relay() -> Iterator[tuple[NetworkRelay, FaultRig]]:
+    """An estimator that hears its markers through a relay, and the relay."""
     with ExitStack() as stack:
         publisher = stack.enter_context(Publisher("tcp://127.0.0.1:0"))
         relay = stack.enter_context(NetworkRelay(publisher.address))
-        rig = stack.enter_context(FaultRig(markers=relay.address, publisher=publisher))
+        yield relay, stack.enter_context(FaultRig(markers=relay.address, publisher=publisher))
+
+
+def delayed() -> FaultOutcome:
+    """Pieces of the stream are under way for 50 to 150 ms, as packets that are lost and sent again."""
+    with behind_relay() as (relay, rig):
         rig.begin()
         rig.send(N)
         relay.delay_s, relay.jitter_s = 0.05, 0.1
@@ -38,10 +45,7 @@ def delayed() -> FaultOutcome:
 
 def held() -> FaultOutcome:
     """Nothing gets through for a second, then all that waited comes at once."""
-    with ExitStack() as stack:
-        publisher = stack.enter_context(Publisher("tcp://127.0.0.1:0"))
-        relay = stack.enter_context(NetworkRelay(publisher.address))
-        rig = stack.enter_context(FaultRig(markers=relay.address, publisher=publisher))
+    with behind_relay() as (relay, rig):
         rig.begin()
         rig.send(N)
         relay.holds = True
@@ -55,10 +59,7 @@ def held() -> FaultOutcome:
 
 def broken() -> FaultOutcome:
     """The connection breaks, and cannot be made again for half a second."""
-    with ExitStack() as stack:
-        publisher = stack.enter_context(Publisher("tcp://127.0.0.1:0"))
-        relay = stack.enter_context(NetworkRelay(publisher.address))
-        rig = stack.enter_context(FaultRig(markers=relay.address, publisher=publisher))
+    with behind_relay() as (relay, rig):
         rig.begin()
         rig.send(N)
         relay.broken = True

@@ -27,7 +27,8 @@ from mcap.records import (
     SummaryOffset,
 )
 
-MAGIC = b"\x89MCAP0\r\n"
+from streams.recording.chunked_file import MAGIC
+
 RECORD_LIMIT = 64 << 20
 """No record of a sound recording is larger [bytes]; a larger one means damage."""
 PRIVATE = 0x80

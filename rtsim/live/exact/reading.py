@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rtsim.errors import ConfigError
+from rtsim.files.recovery import opened
 from rtsim.live.exact.journal import FORMAT, LOST
 from rtsim.live.exact.run_files import KEPT_MOST, MOST_FILES, FilePart
 from rtsim.live.processes.requests import EstimatorRequest, estimator_request
 from streams.codec import decode
 from streams.errors import DecodeError, StreamError
 from streams.messages import Command, Device, Journal, Output, Result, Session
-from streams.recording.recorded import RecordedMessages, read_messages
+from streams.recording.recorded import RecordedMessages
 
 NO_JOURNAL = "it holds no journal of a run, so that the run cannot be computed again exactly"
 
@@ -54,16 +55,6 @@ class RecordedRun(NamedTuple):
     n_skipped: int
     cut: str
     notes: tuple[str, ...]
-
-
-def opened(path: Path) -> RecordedMessages:
-    """The messages of a recording; ConfigError where it cannot be read."""
-    try:
-        return read_messages(path)
-    except FileNotFoundError:
-        raise ConfigError("no such file", where=str(path), remedy="check the path") from None
-    except (OSError, StreamError) as error:
-        raise ConfigError(f"the recording cannot be read ({error})", where=str(path)) from None
 
 
 def decoded_messages(messages: RecordedMessages) -> Iterator[tuple[Any, bytes]]:

@@ -112,6 +112,7 @@ def test_who_is_put_on_is_let_in_without_a_restart(team: Team, subscribe, eventu
             return tom.session == session
 
         eventually(joined)
+        assert publisher.n_subscriber == 1
 
 
 class Rights:
