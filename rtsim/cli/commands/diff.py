@@ -11,6 +11,7 @@ import msgspec
 
 from rtsim.cli.runs.difference_lines import quantity_lines, status_line
 from rtsim.cli.terminal.lines import line, tell, told_unusable
+from rtsim.cli.terminal.types import NumberWithin
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import count_of
 
@@ -26,7 +27,7 @@ MOST_TOLD = 12
 @click.argument("other", type=click.Path(path_type=Path))
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0.0, 1.0),
+    type=NumberWithin(0.0, 1.0),
     default=0.0,
     show_default=True,
     help="Part of each quantity's peak that values may differ by; 0 = every bit counts.",

@@ -16,7 +16,7 @@ from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, check_of_use
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
 from rtsim.cli.terminal.states import request_of_parent, say
-from rtsim.cli.terminal.types import Address, MarkerSource
+from rtsim.cli.terminal.types import Address, MarkerSource, NumberWithin
 from rtsim.config.runs.run_schema import LONGEST_S, PlateUse, Ports, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, load_forces, part_of, tared
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0.0, 1.0),
+    type=NumberWithin(0.0, 1.0),
     help="With --exact: part of a quantity's peak that may differ (default: 1e-9, of another build alone).",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --exact: what came of it, as JSON.")

@@ -18,6 +18,8 @@ IN_PROCESS = [
     (("live", "--duration", "-1"), ("--duration: -1.0", "allowed: 0")),
     (("live", "--duration", "nan"), ("--duration: nan", "allowed: 0")),
     (("analyse", "walker", "--mass", "nan"), ("--mass", "nan is no number")),
+    (("diff", "a.csv", "b.csv", "--tolerance", "nan"), ("--tolerance", "nan is no number")),
+    (("replay", "--exact", "a.mcap", "--tolerance", "nan"), ("--tolerance", "nan is no number")),
     (("live", "--source", "nowhere.trc"), ("--source", "nowhere.trc", SOURCES)),
     (("live", "--config", "nowhere"), ("nowhere", "give a path to a .toml file")),
     (("live", "--config", "bad.toml"), ("bad.toml", "duratoin_s", "backlog")),
