@@ -6,7 +6,6 @@ import csv
 import shutil
 import signal
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from rtsim.files.markers.markers import read_markers, write_trc
 from rtsim.files.recording import read_results
 from rtsim.files.tables.storage import read_storage
 from streams.recording.recorded import read_messages
+from tests.recorded_messages import await_messages
 
 GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
@@ -79,10 +79,7 @@ def test_a_killed_recorder_leaves_a_readable_file(start, rtsim, tmp_path):
     player = start("replay", "walker", "--address", LOCAL, "--states", "--loop")
     recorder = start("record", player.state("ready")["markers"], "cut.mcap")
     path = tmp_path / "cut.mcap"
-    due = time.monotonic() + GUARD_S
-    while not path.exists() or path.stat().st_size < 30_000:
-        assert time.monotonic() < due, "nothing is recorded"
-        time.sleep(0.02)
+    await_messages(path, 21, b"markers")
     recorder.popen.send_signal(signal.SIGKILL)
     assert recorder.wait().code == -signal.SIGKILL
     player.close()
@@ -106,10 +103,7 @@ def test_an_interrupted_recorder_closes_its_file(start, tmp_path, how):
     player = start("replay", "walker", "--address", LOCAL, "--states", "--loop")
     recorder = start("record", player.state("ready")["markers"], "walk.mcap")
     path = tmp_path / "walk.mcap"
-    due = time.monotonic() + GUARD_S
-    while not path.exists() or path.stat().st_size < 10_000:
-        assert time.monotonic() < due, "nothing is recorded"
-        time.sleep(0.02)
+    await_messages(path, 6, b"markers")
     recorder.popen.send_signal(how)
     done = recorder.wait()
     assert "Traceback" not in done.err

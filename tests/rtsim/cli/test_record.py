@@ -98,14 +98,6 @@ def topics(path: Path) -> list[bytes]:
     return [topic for _, topic, _ in read_messages(path)]
 
 
-def await_size(path: Path, n_byte: int) -> None:
-    """Wait until a file has grown to so many bytes."""
-    due = time.monotonic() + 60.0
-    while not path.exists() or path.stat().st_size < n_byte:
-        assert time.monotonic() < due
-        time.sleep(0.01)
-
-
 def test_missing_frames_are_told_at_once_and_at_the_end(recorder, sender):
     """Protects measurements: gaps in mid-stream and before the end, in a sentence and in the last line."""
     process = recorder()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.recorded_messages import n_recorded
 from tests.rtsim.monitor.gait import walk
 
 
@@ -153,8 +154,8 @@ def test_the_recorder_is_started_and_stopped(walking: Any, sender: Any, tmp_path
     window = walking.window
     window.recording.start(os.fspath(path))
     assert window.recording.running
-    due = time.monotonic() + 20.0
-    while not path.exists() or path.stat().st_size < 2000:
+    due = time.monotonic() + 60.0
+    while n_recorded(path, b"result") < 6:
         assert time.monotonic() < due
         walk_on(walking, sender, 10)
         sender.publisher.service()

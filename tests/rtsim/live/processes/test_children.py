@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from rtsim.live.processes.children import Child, ChildFailedError
 from streams.recording.recorded import read_messages
+from tests.recorded_messages import await_messages
 
 ROOT = Path(__file__).resolve().parents[4]
 GUARD_S = 60.0
@@ -62,10 +62,7 @@ def test_a_recorder_is_closed_without_a_signal(child, monkeypatch, tmp_path):
     player = child("replay", "walker", "--address", "tcp://127.0.0.1:0", "--states", "--loop")
     path = tmp_path / "walk.mcap"
     recorder = child("record", player.wait_ready(GUARD_S)["markers"], str(path))
-    due = time.monotonic() + GUARD_S
-    while not path.exists() or path.stat().st_size < 10_000:
-        assert time.monotonic() < due
-        time.sleep(0.02)
+    await_messages(path, 6, b"markers")
     recorder.close()
     player.close()
     assert not recorder.running
