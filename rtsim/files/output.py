@@ -6,14 +6,12 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
-import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from rtsim.errors import ConfigError
-from streams.recording.opening import MODE
+from streams.whole_file import part_of, whole_file
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What begins so in a cell is calculated by spreadsheets, and may start other programs."""
@@ -61,13 +59,6 @@ def _is_there(path: Path) -> bool:
     return True
 
 
-def part_of(path: Path) -> Path:
-    """A new empty file beside `path`, of a short name that no other has; it is written until it is whole."""
-    part = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
-    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE))
-    return part
-
-
 def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
     """ConfigError where a file at `path` exists and must not be overwritten, or cannot be; in_place as
     above.
@@ -87,24 +78,17 @@ def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> N
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` to be written, which replaces the existing file once it is complete.
+    """A temporary file beside `path` to be written, which replaces the existing file once it is complete and
+    on the disk.
 
     ConfigError where that fails, as on a full disk; then nothing is left behind, and what was there before
     stays.
     """
-    part = None
     try:
-        part = part_of(path)
-        yield part
-        with suppress(FileNotFoundError):  # who may read it stays as its owner has set it
-            part.chmod(stat.S_IMODE(path.stat().st_mode))
-        part.replace(os.path.realpath(path))
+        with whole_file(path) as part:
+            yield part
     except OSError as error:
-        raise ConfigError(f"cannot be written ({error.strerror})", where=str(path)) from None
-    finally:
-        if part is not None:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)  # of a write that failed or was interrupted
+        raise ConfigError(f"cannot be written ({error.strerror or error})", where=str(path)) from None
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:

@@ -7,7 +7,6 @@ two files, as after a kill between two steps of putting parts together, counts o
 
 from __future__ import annotations
 
-import os
 import secrets
 import zipfile
 from collections.abc import Iterable, Sequence
@@ -18,7 +17,7 @@ import msgspec
 import numpy as np
 
 from rtsim.errors import ConfigError
-from rtsim.files.output import check_writable, whole
+from rtsim.files.output import check_writable, whole, write_bytes
 from rtsim.studies.plan import StudyPlan
 from rtsim.studies.record import PLAN, PlanRecord, read_record
 from rtsim.studies.solving import LOST, SolvedCase
@@ -64,7 +63,7 @@ class StudyStore:
             parameters=tuple(one.name for one in plan.spec.parameters),
             results=tuple(one.name for one in plan.spec.results), study=plan.text, folder=plan.folder,
         )  # fmt: skip
-        write_lasting(self.folder / PLAN, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        write_bytes(self.folder / PLAN, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
     def rows(self) -> dict[int, SolvedCase]:
         """All cases that are done, by their numbers."""
@@ -120,14 +119,6 @@ def check_folder_of(folder: Path, plan: StudyPlan) -> None:
         check_writable(folder, "--out")
 
 
-def write_lasting(path: Path, data: bytes) -> None:
-    """Write a file that is whole and on the disk when this returns."""
-    with whole(path) as part, part.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
 def write_part(path: Path, rows: Iterable[SolvedCase], plan: StudyPlan) -> None:
     """Write rows as a file of arrays, on the disk when this returns."""
     rows = list(rows)
@@ -155,8 +146,6 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     """Write a file of arrays (.npz), on the disk when this returns."""
     with whole(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def read_part(path: Path, plan: StudyPlan) -> list[SolvedCase]:

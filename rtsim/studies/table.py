@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from rtsim.files.output import cell_of
+from rtsim.files.output import cell_of, write_bytes
 from rtsim.studies.plan import StudyPlan
 from rtsim.studies.solving import SolvedCase
-from rtsim.studies.store import StudyStore, write_arrays, write_lasting
+from rtsim.studies.store import StudyStore, write_arrays
 
 CSV, NPZ, PARQUET, CURVES = "table.csv", "table.npz", "table.parquet", "curves.npz"
 
@@ -62,7 +62,7 @@ def write_table(store: StudyStore) -> list[Path]:
         rows = store.rows()
         columns, units = columns_of(store.plan, rows)
         paths = [store.folder / CSV, store.folder / NPZ]
-        write_lasting(paths[0], csv_text(columns, units).encode())
+        write_bytes(paths[0], csv_text(columns, units).encode())
         write_arrays(paths[1], columns | {f"unit_{name}": np.array(unit) for name, unit in units.items()})
         paths += write_parquet(store.folder / PARQUET, columns, units)
         if store.plan.spec.curves is not None:
@@ -109,7 +109,7 @@ def write_parquet(path: Path, columns: Columns, units: Mapping[str, str]) -> lis
     ]
     sink = io.BytesIO()
     parquet.write_table(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)), sink)
-    write_lasting(path, sink.getvalue())
+    write_bytes(path, sink.getvalue())
     return [path]
 
 

@@ -18,9 +18,23 @@ import zmq.auth
 from streams.access.ownership import check_kept
 from streams.errors import StreamError
 from streams.recording.opening import open_regular
+from streams.whole_file import whole_file
 
 MOST_BYTES = 65_536
 """Size of a key file [bytes], far more than it needs."""
+_PUBLIC_FILE = """#   A public CURVE key of ZeroMQ, as of a certificate of zmq.auth: to be copied.
+
+metadata
+curve
+    public-key = "{0}"
+"""
+_SECRET_FILE = """#   A secret CURVE key of ZeroMQ, as of a certificate of zmq.auth: it stays here.
+
+metadata
+curve
+    public-key = "{0}"
+    secret-key = "{1}"
+"""
 
 
 def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
@@ -40,18 +54,22 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
     for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
         missing.mkdir(mode=0o700)  # whatever the umask
     check_kept(folder)
+    public, secret = folder / f"{name}.key", folder / f"{name}.key_secret"
+    keys = [key.decode() for key in zmq.curve_keypair()]
     try:
-        # Created empty and closed to others first, so that the secret is never readable by anyone else.
-        (folder / f"{name}.key_secret").touch(mode=0o600)
-        public, secret = zmq.auth.create_certificates(folder, name)
-        Path(public).chmod(0o644)  # nobody else writes it, whatever the umask
+        # The secret first: what others are given has one.
+        with whole_file(secret, 0o600) as part:
+            part.write_text(_SECRET_FILE.format(*keys), encoding="ascii")
+        with whole_file(public) as part:
+            part.write_text(_PUBLIC_FILE.format(*keys), encoding="ascii")
+            part.chmod(0o644)  # nobody else writes it, whatever the umask
     except OSError as fault:
-        for suffix in (".key", ".key_secret"):  # half a key is none
-            (folder / (name + suffix)).unlink(missing_ok=True)
+        for path in (public, secret):  # half a key is none
+            path.unlink(missing_ok=True)
         raise StreamError(
             f"the keys {name} cannot be written into {folder} ({fault.strerror}); no file was kept"
         ) from fault
-    return Path(public), Path(secret)
+    return public, secret
 
 
 def public_key_of(path: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtsim.errors import ConfigError
-from rtsim.files.output import cell_of, whole, write_text
+from rtsim.files.output import cell_of, write_bytes, write_text
 from rtsim.methods.gait.cycles import UNITS
 from rtsim.report.clinical.curve_pages import all_trials, joint_sources
 from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, notes_of, trial_facts
@@ -166,19 +166,21 @@ def write_xlsx(path: Path, tables: Sequence[ReportTable], curves: dict[str, list
     require_xlsx()
     import xlsxwriter
 
-    with whole(path) as part:
-        book = xlsxwriter.Workbook(str(part), {"strings_to_formulas": False, "strings_to_urls": False})
-        bold = book.add_format({"bold": True})
-        for table in tables:
-            _sheet(book.add_worksheet(table.name), table.head, table.rows, bold)
-        used = {table.name for table in tables}
-        for k, curve in enumerate(next(iter(curves.values()), [])):
-            name = _sheet_name(curve.name, used)
-            used.add(name)
-            wide = _wide({label: few[k] for label, few in curves.items()})
-            if len(wide[0]) > 1:
-                _sheet(book.add_worksheet(name), wide[0], wide[1:], bold)
-        book.close()
+    data = io.BytesIO()  # so that no files of a person's data lie elsewhere meanwhile
+    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
+    book = xlsxwriter.Workbook(data, options)
+    bold = book.add_format({"bold": True})
+    for table in tables:
+        _sheet(book.add_worksheet(table.name), table.head, table.rows, bold)
+    used = {table.name for table in tables}
+    for k, curve in enumerate(next(iter(curves.values()), [])):
+        name = _sheet_name(curve.name, used)
+        used.add(name)
+        wide = _wide({label: few[k] for label, few in curves.items()})
+        if len(wide[0]) > 1:
+            _sheet(book.add_worksheet(name), wide[0], wide[1:], bold)
+    book.close()
+    write_bytes(path, data.getvalue())
 
 
 def _sheet(sheet: Any, head: Sequence[Cell], rows: Sequence[Sequence[Cell]], bold: Any) -> None:
