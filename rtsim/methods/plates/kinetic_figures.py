@@ -13,7 +13,8 @@ from rtsim.files.recording import Results
 from rtsim.methods.foot.foot_steps import WHOLE
 from rtsim.methods.plates.gait_bands import FAST, FREE, RUNS, SLOW, band_of, gait_of
 from rtsim.methods.plates.plate_check import GRAVITY, UNDER, WEIGHT_OFF
-from rtsim.methods.plates.plate_residual import judge_residual
+from rtsim.methods.plates.plate_residual import judge_residual, labels_of
+from rtsim.methods.plates.pressure_place import judge_places
 from rtsim.methods.plates.reaction_figures import reaction_figures, reaction_words
 from rtsim.models.named_feet import feet_of
 from rtsim.subjects.markers.labs import SIDES
@@ -56,6 +57,7 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
     figures["peaks"] = peaks(results, mass, figures["gait"])
     figures["residual"] = residual(results, mass)
     figures["momentum"] = judge_residual(results, mass)
+    figures["pressure"] = judge_places(results, mass, figures["momentum"]) if walks else None
     return figures
 
 
@@ -208,11 +210,6 @@ def part(n: int, of: int) -> float | None:
     return float(n / of) if of else None
 
 
-def labels_of(results: Results, field: str) -> tuple[str, ...]:
-    """Labels of a field's first axis."""
-    return next((tuple(spec.labels) for spec in results.session.fields if spec.name == field), ())
-
-
 def in_sentences(figures: dict[str, Any]) -> list[str]:
     """The summary as sentences."""
     told = []
@@ -260,6 +257,8 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             f"warning, plates: {figures['momentum']['sentence']} (that explains most of the residual, "
             f"{figures['momentum']['rms']:.2f} body weights root mean square)"
         )
+    if figures.get("pressure") and figures["pressure"]["sentence"]:
+        told.append(f"warning, plates: {figures['pressure']['sentence']}")
     told += figures.get("cut", [])
     return [*told, *(reaction_words(figures["reaction"]) if "reaction" in figures else [])]
 

@@ -100,7 +100,7 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
     None where that is not known long enough, or one leg alone is modelled.
     """
     fields, rate = results.fields, results.session.rate
-    names = next((tuple(spec.labels) for spec in results.session.fields if spec.name == "plate_forces"), ())
+    names = labels_of(results, "plate_forces")
     filtered = results.session.meta.get("rates")
     if not filtered or not rate > 0.0 or not names or "residual_force" not in fields:
         return None
@@ -115,7 +115,9 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
     if absent > 0.0:
         _, pushed = smoothed(spec, rate, results.times, fields["segment_positions"][:, 0])
         needed = needed + absent * (pushed / GRAVITY + [0.0, 1.0, 0.0])
-    knees = [k for k, name in enumerate(labels(results)) if name.startswith("knee_flexion")]
+    knees = [
+        k for k, name in enumerate(labels_of(results, "joint_angles")) if name.startswith("knee_flexion")
+    ]
     if len(knees) < len(SIDES):
         return None
     unbent = (np.abs(fields["joint_angles"][:, knees]) < BENT).any(axis=1)
@@ -125,9 +127,9 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
     return Momentum(needed[rows], borne[:, rows], rows, rate, names)
 
 
-def labels(results: Results) -> tuple[str, ...]:
-    """Labels of the joint angles; empty for a model with its own markers."""
-    return next((tuple(s.labels) for s in results.session.fields if s.name == "joint_angles"), ())
+def labels_of(results: Results, field: str) -> tuple[str, ...]:
+    """Labels of a field's first axis; empty where a run has no such field."""
+    return next((tuple(spec.labels) for spec in results.session.fields if spec.name == field), ())
 
 
 def smoothed(spec: RateSpec, rate: float, times: Array, x: Array) -> tuple[Array, Array]:

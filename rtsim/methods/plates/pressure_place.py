@@ -1,0 +1,238 @@
+"""Whether the pressure of a plate, or of all plates, lies beside where feet press, by a constant.
+
+Two witnesses are asked. A foot rolls over its plate from the heel to the toes: the way of the centre of
+pressure has a usual place across and along it, with a habit of the person that both feet share. And a force
+that acts elsewhere turns the whole body: the moment that is left at the root shows by how much one plate is
+off against the others. What trunk and arms do that no marker shows is common to all plates.
+
+All is linear: observations = displacement + what is common + error. Displacements of one plate and of all are
+each estimated by least squares with these errors as weights, and the one that explains most is told where it
+explains far more than errors do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.plates.plate_assignment import BEARS, OFF_PLATE
+from rtsim.config.models.both_sides_schema import SUFFIXES
+from rtsim.files.recording import Results
+from rtsim.methods.plates.plate_check import GRAVITY
+from rtsim.methods.plates.plate_residual import Momentum, labels_of, momentum_of, size
+from rtsim.subjects.markers.labs import SIDES
+from streams.messages import Status
+
+Array = NDArray[np.float64]
+UP = np.array([0.0, 1.0, 0.0])
+FLOOR = (0, 2)
+"""Of points in ground: X and Z."""
+
+PRESSED = 0.1
+"""A frame counts where a plate bears so many weights: pressure of less is uncertain."""
+LEAST_FRAMES = 10
+KNOWN = 0.9
+"""Part of the frames of a step that has to be known."""
+AT_FAULT = int(Status.DEGRADED | Status.SUSPECT | Status.IMPLAUSIBLE | Status.NOT_CONVERGED)
+"""Bits of a foot that is no witness."""
+ROLLS = 0.6
+"""A step is whole that rolls over so much of the distance from ankle to toes, and begins and ends empty."""
+EDGES = (2.0, 98.0)
+"""Percentiles of the way along the foot that are taken for its begin and its end."""
+USUAL = np.array([-0.003, -0.015])
+"""Mean of the load outwards of the line from ankle to toes, and middle of the way ahead of the middle between
+both [m]: of 20 steps of six persons in five laboratories."""
+HABIT = np.array([0.009, 0.013])
+"""What persons and marker sets differ by [m], standard deviations over the same persons."""
+STEP = np.array([0.007, 0.008])
+"""What single steps of one person differ by [m], standard deviations."""
+TURNS, TURNS_ABSENT = 0.010, 0.020
+"""How well the moment at the root tells a plate from the others [m], of a whole body, and where some of it is
+not modelled."""
+COMMON = 0.05
+"""By how much trunk and arms move all plates alike in that moment [m]."""
+EXPLAINS = 16.0
+"""Fall of the sum of squared errors, in variances, from which a displacement is told: chance has it in one of
+3000 recordings, of two freedoms."""
+LEAST = 0.02
+"""Smaller ones are not told [m]: skin and marker sets do as much."""
+
+
+class PressedStep(NamedTuple):
+    """Where one foot pressed one plate.
+
+    outwards, ahead : of the usual line of a foot [m]; NaN where the step is not whole
+    across, along : (2,) - these directions in ground, X and Z
+    """
+
+    plate: int
+    outwards: float
+    ahead: float
+    across: Array
+    along: Array
+
+
+class Displacement(NamedTuple):
+    """Pressure that lies elsewhere by a constant.
+
+    plate : -1 = of all plates
+    shift : (2,) - along X and Z of ground, from where it should be [m]
+    gain : fall of the sum of squared errors by it
+    """
+
+    plate: int
+    shift: Array
+    gain: float
+
+
+def judge_places(results: Results, mass: float, residual: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The likeliest displacement of pressure of one who walks; None where no whole step is known.
+
+    residual : of judge_residual; where it names a mistake, moments at the root tell of that: not asked then
+    plate : its name, "all plates", or "" where nothing is told; shift_m : along X and Z of ground; sentence
+    """
+    steps = steps_of(results, mass)
+    if not steps:
+        return None
+    sound = residual is not None and not residual["mistake"]
+    turned = turned_by(results, momentum_of(results, mass) if sound else None, mass)
+    found = max(displacements(steps, turned), key=lambda one: one.gain)
+    off = float(np.linalg.norm(found.shift))
+    if found.gain < EXPLAINS or off < LEAST:
+        return {"plate": "", "shift_m": [0.0, 0.0], "sentence": ""}
+    whose = labels_of(results, "plate_forces")[found.plate] if found.plate >= 0 else "all plates"
+    x, z = 1e3 * found.shift
+    said = (
+        f"the centre of pressure of {whose} lies some {1e3 * off:.0f} mm beside where feet press "
+        f"({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments are off: check corners, "
+        "ORIGIN and moments, and that plates and markers have one origin"
+    )
+    return {"plate": whose, "shift_m": found.shift.tolist(), "sentence": said}
+
+
+def steps_of(results: Results, mass: float) -> list[PressedStep]:
+    """Where each foot pressed each plate, in steps that begin and end on an empty plate; none at fault."""
+    fields, centres = results.fields, labels_of(results, "joint_centres")
+    needed = ("plate_centres", "plate_shares", "plate_forces", "plate_status", "segment_status")
+    if any(name not in fields for name in needed):
+        return []
+    segments, bits = labels_of(results, "segment_status"), fields["segment_status"].astype(np.int64)
+    told, heavy = fields["plate_centres"], PRESSED * mass * GRAVITY
+    found = []
+    for side, suffix in SUFFIXES.items():
+        names = [f"{joint}{suffix}" for joint in ("ankle", "toe")]
+        if f"foot{suffix}" not in segments or any(name not in centres for name in names):
+            continue
+        a, t = (fields["joint_centres"][:, centres.index(name)] for name in names)
+        sound = (bits[:, segments.index(f"foot{suffix}")] & AT_FAULT) == 0
+        sound &= np.isfinite(a + t).all(axis=1)
+        for p in range(told.shape[1]):
+            load, share = np.nan_to_num(fields["plate_forces"][:, p, 1]), fields["plate_shares"][:, p]
+            own = SIDES.index(side)
+            alone = sound & (share[:, own] == BEARS) & (share[:, 1 - own] != BEARS)
+            alone &= (fields["plate_status"][:, p].astype(np.int64) & OFF_PLATE) == 0
+            alone &= np.isfinite(told[:, p]).all(axis=1)
+            rows = whole(load > heavy, alone)
+            if len(rows) < LEAST_FRAMES:
+                continue
+            outer = 1.0 if side == "right" else -1.0
+            step = pressed(p, told[rows, p] - a[rows], (t - a)[rows], load[rows], outer)
+            found += [step] if step is not None else []
+    return found
+
+
+def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Frames of spells of load (n,) that begin and end within the recording, known (n,) at both ends and
+    nearly throughout.
+    """
+    edges = np.flatnonzero(np.diff(loaded.astype(np.int64)))
+    spells = [(int(a) + 1, int(b) + 1) for a, b in pairwise(edges) if loaded[a + 1]]
+    rows = [
+        a + np.flatnonzero(known[a:b])
+        for a, b in spells
+        if known[a] and known[b - 1] and known[a:b].mean() >= KNOWN
+    ]
+    return np.concatenate(rows) if rows else np.zeros(0, np.int64)
+
+
+def pressed(p: int, at: Array, line: Array, load: Array, outer: float) -> PressedStep | None:
+    """One plate under one foot; at, line : (n, 3) - pressure and toes from the ankle; load : (n,) [N].
+
+    None where the foot does not roll: who stands may stand as they like.
+    """
+    forward = line * (1.0 - UP)
+    length = np.linalg.norm(forward, axis=1)
+    forward /= length[:, None]
+    side = outer * np.cross(forward, UP)
+    way = (at * forward).sum(axis=1)
+    begin, end = np.percentile(way, EDGES)
+    reach = float(np.median(length))
+    if end - begin < ROLLS * reach:
+        return None
+    outwards = float(np.average((at * side).sum(axis=1), weights=load))
+    ahead = 0.5 * float(begin + end - reach)
+    return PressedStep(p, outwards, ahead, side.mean(axis=0)[list(FLOOR)], forward.mean(axis=0)[list(FLOOR)])
+
+
+def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[dict[int, Array], float]:
+    """Displacement (2,) of each loaded plate by which the moment at the root would be smallest, and its
+    deviation [m]; {} where it is not known.
+    """
+    if found is None:
+        return {}, np.inf
+    moment = results.fields["residual_moment"][found.rows]
+    known = np.isfinite(moment).all(axis=1)
+    borne = found.borne[:, known]
+    loaded = [p for p in range(len(borne)) if borne.shape[1] and size(borne[p]) > PRESSED]
+    if len(loaded) < 2:
+        return {}, np.inf
+    columns = [-np.cross(np.eye(3)[axis], borne[p])[:, list(FLOOR)].ravel() for p in loaded for axis in FLOOR]
+    shifts, *_ = np.linalg.lstsq(np.array(columns).T, moment[known][:, list(FLOOR)].ravel(), rcond=None)
+    absent = 1.0 - float(results.session.meta.get("model_mass_kg", mass)) / mass
+    sigma = TURNS_ABSENT if absent > 0.05 else TURNS
+    return dict(zip(loaded, shifts.reshape(-1, 2), strict=True)), sigma
+
+
+def displacements(steps: list[PressedStep], turned: tuple[dict[int, Array], float]) -> Iterator[Displacement]:
+    """Yield the displacement of each plate that was pressed, and that of all, with what it explains."""
+    before = solved(steps, turned, ())[1]
+    pressed_plates = sorted({step.plate for step in steps})
+    for plate, moved in [(p, (p,)) for p in pressed_plates] + [(-1, tuple(pressed_plates))]:
+        shift, left = solved(steps, turned, moved)
+        yield Displacement(plate, shift, before - left)
+
+
+def solved(
+    steps: list[PressedStep], turned: tuple[dict[int, Array], float], moved: tuple[int, ...]
+) -> tuple[Array, float]:
+    """Displacement (2,) that the plates `moved` share, and the sum of squared errors left, in variances.
+
+    Unknown are the displacement, the person's habit (outwards, ahead), and what moments share (X, Z).
+    """
+    rows, values = [np.r_[0.0, 0.0, 1.0 / HABIT[0], 0.0, 0.0, 0.0]], [USUAL[0] / HABIT[0]]
+    rows.append(np.r_[0.0, 0.0, 0.0, 1.0 / HABIT[1], 0.0, 0.0])
+    values.append(USUAL[1] / HABIT[1])
+    for step in steps:
+        on = float(step.plate in moved)
+        rows.append(np.r_[on * step.across, 1.0, 0.0, 0.0, 0.0] / STEP[0])
+        rows.append(np.r_[on * step.along, 0.0, 1.0, 0.0, 0.0] / STEP[1])
+        values += [step.outwards / STEP[0], step.ahead / STEP[1]]
+    for k in range(2):
+        rows.append(np.r_[np.zeros(4), np.eye(2)[k] / COMMON])
+        values.append(0.0)
+    shifts, sigma = turned
+    for p, shift in shifts.items():
+        for k in range(2):
+            on = float(p in moved)
+            rows.append(np.r_[on * np.eye(2)[k], 0.0, 0.0, np.eye(2)[k]] / sigma)
+            values.append(shift[k] / sigma)
+    matrix, told = np.array(rows), np.array(values)
+    if not moved:
+        matrix = matrix[:, 2:]
+    found, *_ = np.linalg.lstsq(matrix, told, rcond=None)
+    left = told - matrix @ found
+    return found[:2] if moved else np.zeros(2), float(left @ left)
