@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from kernels.compiler.jit import entry
+from kernels.compiler.jit import njit
 from kernels.dynamics.inertia import MASS, MOMENT, momentum
 from kernels.dynamics.inverse import inverse_dynamics
 
 
-@entry
+@njit
 def energy_and_power(system, motion, wrench, work, tau, out):
     """Compute the mechanical energy of a motion, and the rate at which the acting forces change it.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.compiler.jit import entry
+from kernels.compiler.jit import njit
 from kernels.dynamics.reduction import set_time
 from kernels.forces.generators import keep_activations, set_activations
 from kernels.forces.loads import set_levels
@@ -11,7 +11,7 @@ from kernels.rosenbrock.step import ERROR_LARGE, OK, step
 from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
 
-@entry
+@njit
 def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
     """Do many steps and return the status of the last one; end early where that is worse than ERROR_LARGE.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernels.compiler.jit import bind
+from kernels.compiler.jit import hold
 from kernels.rosenbrock.advance import advance
 from kernels.rosenbrock.trace import N_PART, RECORDED, STEP
 from rtsim.errors import ConfigError
@@ -26,8 +26,8 @@ def steps_per_tick(simulator: Simulator, rate: float) -> int:
 
 
 class SimulatorStride:
-    """Moves a simulator by n_step steps a call, past the dispatcher, whose look at every array costs more
-    than the steps themselves.
+    """Moves a simulator by n_step steps a call, with its arrays stored once as the machine code takes them:
+    to look at each of them in every call costs more than the steps themselves.
 
     Attributes
     ----------
@@ -41,8 +41,7 @@ class SimulatorStride:
         self._start = (simulator.q.copy(), simulator.v.copy(), simulator.n_step)
         inner = simulator.work.inner
         self._inner = None if inner is None else inner.now.copy()
-        self._silent, self._told = (self._arguments(last) for last in (0, 1))
-        self._advance = bind(advance, self._silent)
+        self._silent, self._told = (hold(advance, self._arguments(last)) for last in (0, 1))
         self._counts[STEP] = simulator.n_step
 
     def _arguments(self, last: int) -> tuple:
@@ -53,7 +52,7 @@ class SimulatorStride:
     def step(self, tell: bool) -> int:
         """n_step steps; status of kernels/rosenbrock/step. tell : write the row of the state at their end."""
         self._counts[RECORDED] = 0
-        status: int = self._advance(*(self._told if tell else self._silent))
+        status: int = self._told() if tell else self._silent()
         self.simulator.n_step = int(self._counts[STEP])
         return status
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.compiler.jit import bind
+from kernels.compiler.jit import hold
 from kernels.dynamics.energy import energy_and_power
 from kernels.dynamics.system import new_dynamics_work
 from kernels.forces.generators import GIVEN_TORQUE
@@ -47,12 +47,12 @@ class EnergyAccount(Stage):
         motion = simulator.q, simulator.v, row.v_dot[0]
         work = new_dynamics_work(model.tree), np.zeros(model.n_v), self._found
         plan = float(simulator.start_time), 0, 0, 1  # no step, one row
-        self._at_state = (
+        at_state = (
             simulator.simulation, simulator.method.tableau, simulator.options, plan, simulator.gain,
             simulator.q, simulator.v, simulator.work, row,
         )  # fmt: skip
-        self._of_state = (model.system, motion, np.zeros((n_body, 6)), *work)
-        self._look, self._weigh = bind(advance, self._at_state), bind(energy_and_power, self._of_state)
+        of_state = (model.system, motion, np.zeros((n_body, 6)), *work)
+        self._look, self._weigh = hold(advance, at_state), hold(energy_and_power, of_state)
         self._turned = None if model.forces.generators is None else model.forces.generators.dof
         self._n_muscle = len(model.names.pulling) if row.pull.size else 0
         couplers = simulator.simulation.couplers
@@ -77,8 +77,8 @@ class EnergyAccount(Stage):
             self._begin_anew()
         self._n_step = s.n_step
         self._row.counts[RECORDED], self._row.counts[STEP] = 0, s.n_step
-        self._look(*self._at_state)
-        self._weigh(*self._of_state)
+        self._look()
+        self._weigh()
         angle, speed, moment = float(s.q[self._q]), float(s.v[self._dof]), float(self._moment[self._at])
         done = moment * (angle - self._turned_from)
         self._turned_from = angle
