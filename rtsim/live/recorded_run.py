@@ -32,7 +32,7 @@ class Ready(NamedTuple):
     n_frame : of the source; open_source : the input that tells how many frames are done
     stages : warm; notes : that go with the results
     wrong : with which nothing of the force plates can be used, a sentence; "" = nothing
-    person : who is solved of several, where the run does not say; subject_name : by the recording
+    person : who is solved of several, where the run does not say
     plates : sentences on the plates
     """
 
@@ -42,7 +42,6 @@ class Ready(NamedTuple):
     notes: Sequence[str]
     wrong: str = ""
     person: str = ""
-    subject_name: str = ""
     plates: Sequence[str] = ()
 
 
@@ -71,7 +70,6 @@ def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Read
         notes=notes,
         wrong=wrong,
         person=run.person,
-        subject_name=trial.subject_name,
         plates=plates,
     )
 

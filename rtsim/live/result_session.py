@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from rtsim.quantity import Fields
 from rtsim.stages.stage import FINE, Stage
-from streams.account import bounded
+from streams.account import bounded, plain
 from streams.clock import now_ns
 from streams.messages import Result, Session, Status
 from streams.receiving.ring import ReceivedFrame
@@ -52,6 +52,8 @@ class ResultSession:
             stage.begin(session, anew)
             quantities += stage.quantities()
             described |= stage.meta()
+        if isinstance(name := session.meta.get("subject_name"), str) and name:
+            described.setdefault("subject_name", plain(name))
         described["notes"] = bounded([*described.get("notes", ()), *bounded(session.meta.get("notes"))])
         self.fields = Fields(quantities, session.rate, t_start, described)
 

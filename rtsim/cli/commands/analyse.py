@@ -208,7 +208,6 @@ def gone_through(
 
     kept = KeptResults(lambda session: chosen_cells(session, curves))
     meta = meta_of(structs.replace(run, person=ready.person), ready.notes)
-    meta |= {"subject_name": ready.subject_name} if ready.subject_name else {}
     with progress_of(console, ready.n_frame) as progress:
         loop = Loop(ready.open_source(progress), ready.stages, kept, meta)
         with noting_requests(lambda number: loop.stop(INTERRUPTED)):

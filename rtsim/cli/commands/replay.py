@@ -147,6 +147,7 @@ def trial_of(request: PlayerRequest) -> MarkerTrial:
 def play_request(request: PlayerRequest, security: Security | None, states: bool) -> None:
     """Play the run's source at its address for markers, forces beside; states : tell them as JSON lines"""
     from rtsim.files.forces.force_stream import force_channel
+    from rtsim.files.markers.trial import subject_meta
     from streams.account import bounded
     from streams.clock import now_ns
     from streams.messages import marker_session, new_session_id
@@ -188,7 +189,13 @@ def play_request(request: PlayerRequest, security: Security | None, states: bool
             trial.names,
             rate=trial.rate * speed,
             t_start=now_ns(),
-            meta={"source": str(source), "speed": speed, "notes": bounded(notes), **base},
+            meta={
+                "source": str(source),
+                "speed": speed,
+                "notes": bounded(notes),
+                **subject_meta(trial),
+                **base,
+            },
         )
         n_sent = play(
             publisher, session, trial, speed, request.loop, beside=beside, wait_s=request.wait_s,

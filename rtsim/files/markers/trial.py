@@ -68,6 +68,11 @@ class RawTrial(NamedTuple):
     subject_name: str = ""
 
 
+def subject_meta(trial: MarkerTrial) -> dict[str, str]:
+    """What the descriptor of a marker session says of the person: the name in the file, where it has one."""
+    return {"subject_name": trial.subject_name} if trial.subject_name else {}
+
+
 def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[str, ...], list[str]]:
     """Names made unique by a suffix (`RTOE`, `RTOE_2`), and sentences on those that were repeated.
 

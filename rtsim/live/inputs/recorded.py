@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtsim.files.forces.force_stream import force_channel
 from rtsim.files.forces.force_trial import ForceTrial
-from rtsim.files.markers.trial import MarkerTrial
+from rtsim.files.markers.trial import MarkerTrial, subject_meta
 from rtsim.files.recording import Results
 from rtsim.live.inputs.inputs import ApplyCommands
 from rtsim.methods.plates.force_feed import ForceFeed
@@ -100,7 +100,7 @@ class RecordingInput(TimesInput):
         """forces, feed : what plates measured, and what their messages are handed to; both or none"""
         self.trial = trial
         base = {"time_base": TIME_BASE} if forces is not None else {}
-        meta = {"source": trial.source, **base}
+        meta = {"source": trial.source, **subject_meta(trial), **base}
         super().__init__(
             trial.times, marker_session(trial.names, rate=trial.rate, t_start=0, meta=meta), progress
         )

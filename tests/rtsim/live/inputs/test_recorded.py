@@ -5,8 +5,11 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pytest
 
-from rtsim.live.inputs.recorded import KeptResults
+from rtsim.files.markers.trial import MarkerTrial
+from rtsim.live.inputs.recorded import KeptResults, RecordingInput
+from rtsim.live.result_session import ResultSession
 from streams.messages import FieldSpec, Result, Session
 
 N_FRAME, N_VALUE = 500, 2000
@@ -60,3 +63,23 @@ def test_the_last_session_is_kept():
     results = kept.results()
     assert results is not None
     assert (results.session.session, len(results.times), len(results.fields["a"])) == ("second", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("Anna Beck", "Anna Beck"), ("\x1b[31mAnna", "\\x1b[31mAnna"), ("", None), (7, None), (["Anna"], None)],
+)
+def test_the_person_whom_a_file_names_is_named_in_the_results(name: object, kept: str | None):
+    """Protects reports of live recordings: the name of the C3D is theirs, and no escape code of a sender."""
+    session = Session(
+        session="s", stream="markers", t_start=0, rate=100.0, fields=[], meta={"subject_name": name}
+    )
+    assert ResultSession([], session, {}).fields.session.meta.get("subject_name") == kept
+
+
+def test_a_recording_hands_on_whom_its_file_names():
+    """Protects the way of the name: from the trial into the descriptor of the markers."""
+    trial = MarkerTrial(("LASI",), np.arange(2) / 100.0, np.zeros((2, 1, 3)), 100.0, "walk.c3d")
+    assert "subject_name" not in RecordingInput(trial).session.meta
+    named = RecordingInput(trial._replace(subject_name="Anna Beck"))
+    assert named.session.meta["subject_name"] == "Anna Beck"
