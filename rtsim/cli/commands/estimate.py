@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import click
 import msgspec
 
@@ -52,6 +54,7 @@ def command(
     """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
     bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
     if request:
+        importlib.import_module("rtsim.live.processes.serve")  # while the parent looks at the run
         asked = estimator_request(request_of_parent())
     else:
         run, address = run_and_markers(markers, options)

@@ -73,26 +73,32 @@ def command(
     check_beside(record, monitor, page)
     length_s = run.duration_s if run.source in MADE_UP and not loop else 0.0
     check_playing(run.source, speed, rate, length_s, start_s, end_s)
-    check_run(run)
-    check_tare(run)
     captured = is_capture(run.source)
-    check_captured_forces(run)
-    check_bound(run, player=captured or not is_stream(run.source))
-    tell_notes(run)
-    run, whose = with_person(run)
-    played = PlayerRequest(
-        run=run, speed=speed, rate=rate, loop=loop, start_s=start_s, end_s=end_s, duration_s=length_s,
-        wait_s=READY_S,
-    )  # fmt: skip
+    plays = not is_stream(run.source)
     console = LastingConsole(stderr=as_json, quiet=as_json)
     with contextlib.ExitStack() as stack:
-        # one that reads no files has nothing to tell: it starts while kernels are looked at
+        # they load their modules while this process loads its own and looks at the run
+        estimator = start(stack, "estimator", ["estimate", "--request"], asked_later=True)
+        source = ["replay", run.source, "--states", "--request"]
+        players = [start(stack, "player", source, asked_later=True)] if plays else []
+        check_run(run)
+        check_tare(run)
+        check_captured_forces(run)
+        check_bound(run, player=captured or plays)
+        tell_notes(run)
+        run, whose = with_person(run)
+        played = PlayerRequest(
+            run=run, speed=speed, rate=rate, loop=loop, start_s=start_s, end_s=end_s, duration_s=length_s,
+            wait_s=READY_S,
+        )  # fmt: skip
+        # one that reads no files has nothing to tell: it begins while kernels are looked at
         at_once = run.source in MADE_UP and not run.forces
-        players = [start_player(stack, played, "")] if at_once else []
+        if at_once:
+            players[0].ask(asked_of_player(played, ""))
         if captured:
             players = [start_connector(stack, run)]
         bound = [run.ports.results, run.ports.control]
-        bound += [] if players or is_stream(run.source) else [run.ports.markers]
+        bound += [run.ports.markers] if plays and not at_once else []
         with held(bound):
             from rtsim.live.compiled.group_table import groups_of
             from rtsim.live.subjects.subject_check import notes_before
@@ -102,16 +108,16 @@ def command(
             compile_first(LastingConsole(stderr=True), groups_of(run))
             forces = played_forces(run)
         with console.status("starting"):
-            if not players and not is_stream(run.source):
-                players = [start_player(stack, played, forces)]
+            if plays and not at_once:
+                players[0].ask(asked_of_player(played, forces))
             address = players[0].wait_ready(READY_S)["markers"] if players else run.source
             beside = forces or is_capture(run.forces)
             run = msgspec.structs.replace(run, forces=address if beside else run.forces)
             recorded = record is not None
-            estimator = start_estimator(
-                stack,
-                asked_of_estimator(run, address, recorded=recorded, loop=loop, notes=notes, anyway=anyway),
+            request = asked_of_estimator(
+                run, address, recorded=recorded, loop=loop, notes=notes, anyway=anyway
             )
+            estimator.ask(encoded(request))
             ready = estimator.wait_ready(READY_S, players)
         children = [estimator, *players]
         children += started_beside(stack, ready, record, monitor, page)
@@ -195,27 +201,21 @@ def played_forces(run: RunConfig) -> str:
     return run.forces or run.source
 
 
-def start(stack: contextlib.ExitStack, name: str, arguments: list[str], message: bytes = b"") -> Child:
-    """Start a child that ends with the stack; message : what it is told at its start"""
+def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_later: bool = False) -> Child:
+    """Start a child that ends with the stack; asked_later : it waits for a request"""
     from rtsim.live.processes.children import Child
 
-    child = Child(name, arguments, message)
+    child = Child(name, arguments, asked_later)
     stack.callback(child.close)
     return child
 
 
-def start_player(stack: contextlib.ExitStack, request: PlayerRequest, forces: str) -> Child:
-    """The process that plays the run's source, and forces beside it, "" = none."""
+def asked_of_player(request: PlayerRequest, forces: str) -> bytes:
+    """What a player of the run's source is asked for, with forces beside it, "" = none."""
     run = msgspec.structs.replace(request.run, forces=forces)
     if run.source == WALKER:  # whose units and axes are known: what is given is of the static trial
         run = msgspec.structs.replace(run, units="", up="")
-    message = encoded(msgspec.structs.replace(request, run=run))
-    return start(stack, "player", ["replay", run.source, "--states", "--request"], message)
-
-
-def start_estimator(stack: contextlib.ExitStack, request: EstimatorRequest) -> Child:
-    """The process that estimates the run."""
-    return start(stack, "estimator", ["estimate", "--request"], encoded(request))
+    return encoded(msgspec.structs.replace(request, run=run))
 
 
 def start_connector(stack: contextlib.ExitStack, run: RunConfig) -> Child:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,13 +21,16 @@ from rtsim.cli.terminal.types import Address, MarkerSource, NumberWithin
 from rtsim.config.runs.run_schema import LONGEST_S, PlateUse, Ports, RunConfig
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, load_forces, part_of, tared
-from rtsim.live.inputs.sources import check_playing, load_trial, side_of_walker
+from rtsim.live.inputs.sources import MADE_UP, check_playing, load_trial, side_of_walker
 from rtsim.live.processes.requests import PlayerRequest, player_request
 from streams.sockets import MARKERS_ADDRESS
 
 if TYPE_CHECKING:
     from rtsim.files.markers.trial import MarkerTrial
     from streams.access.security import Security
+
+MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.markers.markers"
+"""What a player loads while its parent looks at the run: for a made-up source, and for a file."""
 
 
 @click.command("replay")
@@ -93,6 +97,7 @@ def command(
         raise SystemExit(exactly(source, tolerance, as_json))
     security = bind_security(key, clients)
     if request:
+        importlib.import_module(MADE_UP_MODULE if source in MADE_UP else FILES_MODULE)  # meanwhile
         play_request(player_request(request_of_parent()), security, states)
         return
     check_forces(RunConfig(name="replay", source=source, forces=forces or ""), streamed=False)

@@ -16,8 +16,6 @@ from contextlib import suppress
 
 from rtsim.errors import ConfigError
 
-REQUEST_S = 30.0
-"""How long a child waits for the request of its parent [s]."""
 _requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 _has_parent = threading.Event()
 
@@ -50,9 +48,9 @@ def end_with_parent() -> None:
 
 
 def request_of_parent() -> bytes:
-    """The line that the parent wrote at the start; ConfigError where none comes."""
+    """The line that the parent writes, which may compile kernels before; ConfigError without a parent."""
     try:
-        return _requests.get(block=_has_parent.is_set(), timeout=REQUEST_S)
+        return _requests.get(block=_has_parent.is_set())
     except queue.Empty:
         raise ConfigError(
             "no request has come on standard input", where="--request",

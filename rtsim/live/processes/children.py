@@ -41,11 +41,12 @@ class ChildFailedError(RtsimError):
 class Child:
     """An `rtsim` process that reports its states as JSON lines.
 
-    message : a line that it is told at its start
+    asked_later : it loads its modules, and does nothing else before `ask` has told it its request
     """
 
-    def __init__(self, name: str, arguments: list[str], message: bytes = b"") -> None:
+    def __init__(self, name: str, arguments: list[str], asked_later: bool = False) -> None:
         self.name = name
+        self._idle = asked_later
         self._process = subprocess.Popen(
             [sys.executable, "-m", "rtsim.cli.main", *arguments],
             stdout=subprocess.PIPE,
@@ -66,14 +67,13 @@ class Child:
         ]
         for reader in self._readers:
             reader.start()
-        if message:
-            self._tell(message)
 
-    def _tell(self, message: bytes) -> None:
-        """Write a line to the process; one that has ended already says itself why."""
+    def ask(self, request: bytes) -> None:
+        """Write the request, a line, to the process; one that has ended already says itself why."""
         assert self._process.stdin is not None
+        self._idle = False
         with suppress(OSError):
-            self._process.stdin.write(message.decode() + "\n")
+            self._process.stdin.write(request.decode() + "\n")
             self._process.stdin.flush()
 
     @property
@@ -158,8 +158,11 @@ class Child:
     def close(self) -> None:
         """End the process, politely first: closing its standard input asks it to end, on every system alike.
 
-        A request to terminate comes second, as it is a hard end on Windows, which cuts recordings.
+        A request to terminate comes second, as it is a hard end on Windows, which cuts recordings. A process
+        that waits for its request has nothing to end, and may be busy with its imports.
         """
+        if self._idle:
+            self._process.kill()
         stdin = self._process.stdin
         if stdin is not None and not stdin.closed:
             with suppress(OSError):

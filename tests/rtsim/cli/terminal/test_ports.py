@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from rtsim.live.processes.children import Child
 from streams.control.commands import request
 
 OFFSET = 23_000  # where nobody is expected
@@ -85,6 +86,24 @@ def test_two_sockets_at_one_address_are_told(here, port):
     )
 
 
+def nothing_begins(monkeypatch) -> None:
+    """Fail where kernels are compiled, or where a process starts that does more than wait for its request."""
+
+    def ask(*_):
+        pytest.fail("a process was asked for something")
+
+    class Idle(Child):
+        def __init__(self, name: str, arguments: list[str], asked_later: bool = False) -> None:
+            assert asked_later, "a process began its work"
+            super().__init__(name, arguments, asked_later)
+
+    monkeypatch.setattr(Child, "ask", ask)
+    monkeypatch.setattr("rtsim.live.processes.children.Child", Idle)
+    monkeypatch.setattr(
+        "rtsim.live.compiled.groups._Work", lambda name: pytest.fail(f"the group {name} is compiled")
+    )
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -96,7 +115,7 @@ def test_two_sockets_at_one_address_are_told(here, port):
 )
 def test_a_wrong_method_is_told_before_anything_begins(here, monkeypatch, arguments):
     """Protects patience: nothing slow begins before the command line is known to be right."""
-    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("something was started"))
+    nothing_begins(monkeypatch)
     done = here(*arguments)
     assert done.code == 1
     assert done.sentence.startswith("rtsim: --method: unknown method 'best'; allowed: zero, minimised,")
@@ -115,7 +134,7 @@ def test_a_second_instance_is_told_before_anything_begins(
     here, monkeypatch, taken, any_ports, arguments, option
 ):
     """Protects patience: what holds the port, the option and the remedy, before kernels are compiled."""
-    monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("something was started"))
+    nothing_begins(monkeypatch)
     done = here(*arguments, *any_ports, option, taken)
     assert done.code == 1
     assert done.sentence.startswith(f"rtsim: {option}: {taken} is in use, perhaps by another run; ")

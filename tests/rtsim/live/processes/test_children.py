@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+from rtsim.config.runs.run_schema import Ports, RunConfig
 from rtsim.live.processes.children import Child, ChildFailedError
+from rtsim.live.processes.requests import PlayerRequest, encoded
 from streams.recording.recorded import read_messages
 from tests.recorded_messages import await_messages
 
@@ -24,8 +27,8 @@ def child(monkeypatch):
     )
     started = []
 
-    def start(*arguments: str) -> Child:
-        started.append(Child("player", list(arguments)))
+    def start(*arguments: str, asked_later: bool = False) -> Child:
+        started.append(Child("player", list(arguments), asked_later))
         return started[-1]
 
     yield start
@@ -48,6 +51,27 @@ def test_a_child_says_when_it_is_ready_and_ends_when_closed(child):
     if sys.platform != "win32":
         with pytest.raises(ProcessLookupError):
             os.kill(player.pid, 0)
+
+
+@pytest.mark.process
+def test_a_child_that_is_asked_later_plays_what_it_was_asked(child):
+    """Protects quick starts: a process loads first, waits as long as it takes, and plays then."""
+    player = child("replay", "walker", "--states", "--request", asked_later=True)
+    assert not player.wait(0.5)
+    run = RunConfig(name="late", source="walker", ports=Ports(markers="tcp://127.0.0.1:0"))
+    player.ask(encoded(PlayerRequest(run=run, duration_s=1.0, wait_s=GUARD_S)))
+    assert player.wait_ready(GUARD_S)["n_frame"] == 100
+    player.close()
+    assert not player.running
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform == "win32", reason="exit codes of another kind")
+def test_a_child_that_was_never_asked_is_ended_at_once(child):
+    """Protects the quick answer to a wrong option: no process is waited for that has done nothing."""
+    player = child("replay", "walker", "--states", "--request", asked_later=True)
+    player.close()
+    assert player.code == -signal.SIGKILL
 
 
 @pytest.mark.process
