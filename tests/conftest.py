@@ -1,6 +1,7 @@
 """Shared set-up of all tests."""
 
 import contextlib
+import gc
 import os
 import shutil
 import signal
@@ -45,6 +46,19 @@ def thawed() -> Iterator[None]:
     yield
     if "kernels.compiler.jit" in sys.modules:
         sys.modules["kernels.compiler.jit"].allow_compilation()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected stays to the end: modules and thousands of tests are no garbage, and looking through
+    them took half of a test that runs a loop, which collects before its first frame.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 OF_RUNS = ("model", "forces", "coupled-simulation")

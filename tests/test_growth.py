@@ -18,6 +18,7 @@ from rtsim.config.contact_geometries import GEOMETRIES
 from rtsim.config.joint_kinds import KINDS
 from rtsim.config.models.friction_laws import Friction
 from rtsim.config.models.pressure_laws import Pressure
+from tests.syntax_trees import syntax_trees
 
 ROOT = Path(__file__).parents[1]
 SOURCES = {
@@ -155,12 +156,18 @@ def test_a_file_format_touches_two_files(pattern: str, module: str) -> None:
 MOST_ARGUMENTS = 10
 
 
-def test_no_function_takes_too_many_arguments() -> None:
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """The tree of every module of the installed packages, by its path."""
+    return syntax_trees("kernels", "streams", "rtsim")
+
+
+def test_no_function_takes_too_many_arguments(trees: dict[str, ast.Module]) -> None:
     """Protects readers of rtsim and streams, as tests of docstrings do those of kernels; the parameters of a
     command are its options."""
     found = {}
-    for name, text in SOURCES.items():
-        for node in ast.walk(ast.parse(text)):
+    for name, tree in trees.items():
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and not any(
                 "click" in ast.unparse(m) for m in node.decorator_list
             ):
@@ -211,20 +218,20 @@ MOST_BY_PLACE = 5
 """Arguments by their place that whoever reads a call can still tell apart."""
 
 
-def records() -> dict[str, int]:
+def records(trees: dict[str, ast.Module]) -> dict[str, int]:
     """Of all classes with annotated fields: their names, and how many fields they have."""
-    nodes = (node for text in SOURCES.values() for node in ast.walk(ast.parse(text)))
+    nodes = (node for tree in trees.values() for node in ast.walk(tree))
     classes = (node for node in nodes if isinstance(node, ast.ClassDef))
     n_field = {node.name: sum(isinstance(line, ast.AnnAssign) for line in node.body) for node in classes}
     return {name: n for name, n in n_field.items() if n}
 
 
-def test_records_of_many_fields_are_made_by_name() -> None:
+def test_records_of_many_fields_are_made_by_name(trees: dict[str, ast.Module]) -> None:
     """Protects results: a field that is added or moved shifts no others in silence."""
-    names, found = records(), []
+    names, found = records(trees), []
     assert "FdkWork" in names
-    for module, text in SOURCES.items():
-        for call in ast.walk(ast.parse(text)):
+    for module, tree in trees.items():
+        for call in ast.walk(tree):
             if isinstance(call, ast.Call) and ast.unparse(call.func).split(".")[-1] in names:
                 name = ast.unparse(call.func).split(".")[-1]
                 starred = any(isinstance(argument, ast.Starred) for argument in call.args)
@@ -233,11 +240,11 @@ def test_records_of_many_fields_are_made_by_name() -> None:
     assert found == []
 
 
-def test_working_spaces_of_kernels_are_allocated_by_their_shapes() -> None:
+def test_working_spaces_of_kernels_are_allocated_by_their_shapes(trees: dict[str, ast.Module]) -> None:
     """Protects working spaces: no record of kernels is filled with new arrays by hand."""
-    names, found = records(), []
-    for module, text in SOURCES.items():
-        for call in ast.walk(ast.parse(text) if module.startswith("kernels/") else ast.Module([], [])):
+    names, found = records(trees), []
+    for module, tree in trees.items():
+        for call in ast.walk(tree) if module.startswith("kernels/") else ():
             if isinstance(call, ast.Call) and ast.unparse(call.func) in names:
                 made = [ast.unparse(argument) for argument in call.args]
                 if any(re.match(r"np\.(zeros|empty|ones|full)\b", text) for text in made):
@@ -245,11 +252,11 @@ def test_working_spaces_of_kernels_are_allocated_by_their_shapes() -> None:
     assert found == []
 
 
-def test_no_kernel_is_named_by_a_text() -> None:
+def test_no_kernel_is_named_by_a_text(trees: dict[str, ast.Module]) -> None:
     """Protects the list of groups: kernels stand there themselves, and a renamed one is missed at once."""
     found = []
-    for name, text in SOURCES.items():
-        nodes = ast.walk(ast.parse(text)) if name.startswith("rtsim/") else ()
+    for name, tree in trees.items():
+        nodes = ast.walk(tree) if name.startswith("rtsim/") else ()
         texts = [str(node.value) for node in nodes if isinstance(node, ast.Constant)]
         found += [(name, text) for text in texts if re.fullmatch(r"kernels(\.\w+){2,}", text)]
     assert found == []

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,13 +15,8 @@ from rtsim.cli.terminal import emergency
 from rtsim.cli.terminal.emergency import EmergencySignal, emergency_key
 from rtsim.files.markers import c3d_child
 from rtsim.live.processes import thread_priority
+from tests.syntax_trees import ROOT, syntax_trees
 
-ROOT = Path(__file__).resolve().parents[1]
-TREES = {
-    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-    for package in ("kernels", "streams", "rtsim")
-    for path in sorted((ROOT / package).rglob("*.py"))
-}
 POSIX_MODULES = frozenset(["fcntl", "grp", "pty", "pwd", "resource", "syslog", "termios", "tty"])
 POSIX_SIGNALS = frozenset(
     [
@@ -112,6 +106,12 @@ print("\\n".join(failed))
 """
 
 
+@pytest.fixture(scope="module")
+def trees() -> dict[str, ast.Module]:
+    """The tree of every module of the installed packages, by its path."""
+    return syntax_trees("kernels", "streams", "rtsim")
+
+
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("platform", "modules", "signals", "functions"),
@@ -153,10 +153,10 @@ def at_import(tree: ast.Module) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def test_no_module_of_one_system_is_imported_at_once() -> None:
+def test_no_module_of_one_system_is_imported_at_once(trees: dict[str, ast.Module]) -> None:
     """Protects Windows: modules of POSIX are imported where they are used, after a look at the system."""
     found = []
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         for node in at_import(tree):
             modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             modules += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
@@ -164,10 +164,10 @@ def test_no_module_of_one_system_is_imported_at_once() -> None:
     assert found == []
 
 
-def test_what_one_system_has_is_looked_for_first() -> None:
+def test_what_one_system_has_is_looked_for_first(trees: dict[str, ast.Module]) -> None:
     """Protects Windows: a function or signal of POSIX is used where the module asks whether it is there."""
     found = []
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         text = (ROOT / name).read_text(encoding="utf-8")
         for node in ast.walk(tree):
             if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
@@ -183,10 +183,10 @@ def test_what_one_system_has_is_looked_for_first() -> None:
     assert found == []
 
 
-def test_every_text_file_has_an_encoding() -> None:
+def test_every_text_file_has_an_encoding(trees: dict[str, ast.Module]) -> None:
     """Protects Windows, whose own encoding is not UTF-8: names of persons are read as they were written."""
     found = []
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or any(k.arg in ("encoding", None) for k in node.keywords):
                 continue
@@ -201,10 +201,10 @@ def test_every_text_file_has_an_encoding() -> None:
     assert found == []
 
 
-def test_processes_are_started_anew() -> None:
+def test_processes_are_started_anew(trees: dict[str, ast.Module]) -> None:
     """Protects all systems alike: a pool of processes is spawned, never forked, whatever Python chooses."""
     found = []
-    for name, tree in TREES.items():
+    for name, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("get_context"):
                 found.append((name, ast.unparse(node.args[0])))

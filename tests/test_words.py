@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from rtsim.cli.main import COMMANDS
+from tests.syntax_trees import ROOT, module_paths, syntax_trees
 
-ROOT = Path(__file__).parents[1]
-MODULES = {
-    path.relative_to(ROOT): ast.parse(path.read_text(encoding="utf-8"))
-    for package in ("kernels", "streams", "rtsim", "benchmarks")
-    for path in sorted((ROOT / package).rglob("*.py"))
-}
+PACKAGES = ("kernels", "streams", "rtsim", "benchmarks")
+MODULES = module_paths(*PACKAGES)
 REPLACED = frozenset(
     [
         "acquaintance",
@@ -60,29 +56,34 @@ FOUND_BY_NAME = {"Controller"}
 """Classes that a folder's modules have under one name, by which they are found."""
 
 
+@pytest.fixture(scope="module")
+def class_names() -> list[str]:
+    """Names of all classes, one as often as it is defined."""
+    return [
+        node.name
+        for tree in syntax_trees(*PACKAGES).values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
 def test_no_module_has_a_replaced_name() -> None:
     """Protects readers: a module is called by the term of the field for what it holds."""
     assert sorted(str(path) for path in MODULES if path.stem in REPLACED) == []
 
 
-def test_class_names_are_unique() -> None:
+def test_class_names_are_unique(class_names: list[str]) -> None:
     """Protects readers: one name stands for one thing, wherever it is met."""
-    names = Counter(
-        node.name
-        for tree in MODULES.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    assert {name for name, n in names.items() if n > 1} <= FOUND_BY_NAME
+    counts = Counter(name for name in class_names if not name.startswith("_"))
+    assert {name for name, n in counts.items() if n > 1} <= FOUND_BY_NAME
 
 
 @pytest.mark.parametrize(
     "name", ["OtherAssembly", "Door", "Yardstick", "Acquaintance", "Obedience", "Turnover"]
 )
-def test_no_class_has_a_replaced_name(name: str) -> None:
+def test_no_class_has_a_replaced_name(name: str, class_names: list[str]) -> None:
     """Protects readers from the former name of a class beside the one in the glossary."""
-    classes = {n.name for tree in MODULES.values() for n in ast.walk(tree) if isinstance(n, ast.ClassDef)}
-    assert name not in classes
+    assert name not in class_names
 
 
 CROWDED = {"rtsim/cli/commands": len(COMMANDS)}

@@ -13,16 +13,19 @@ def gc_paused() -> Iterator[None]:
 
     Enter it before the first frame can arrive. The loop itself collects young objects once a second, which
     takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that were
-    made since are collected.
+    made since are collected. What the program around it has frozen stays frozen at the end, too.
     """
     gc.collect()
     if not gc.isenabled():
         yield
         return
-    gc.freeze()
+    frozen_before = gc.get_freeze_count() > 0
+    if not frozen_before:
+        gc.freeze()
     gc.disable()
     try:
         yield
     finally:
         gc.enable()
-        gc.unfreeze()
+        if not frozen_before:
+            gc.unfreeze()

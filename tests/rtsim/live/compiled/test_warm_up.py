@@ -88,7 +88,15 @@ def test_a_warm_estimator_knows_nothing(estimator, subject, trial):
     np.testing.assert_array_equal(estimator.outputs.angles, cold)
 
 
-def test_the_collector_rests_and_comes_back():
+@pytest.fixture
+def nothing_frozen():
+    """The collector as a program finds it at its start; after the test what tests have frozen is so again."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+def test_the_collector_rests_and_comes_back(nothing_frozen):
     """Protects the loop from collections, and the process after it from none at all."""
     assert gc.isenabled()
     with gc_paused():
@@ -98,7 +106,19 @@ def test_the_collector_rests_and_comes_back():
     assert gc.get_freeze_count() == 0
 
 
-def test_the_collector_comes_back_after_a_failure():
+def test_what_the_program_froze_stays_frozen():
+    """Protects a program, as these tests are, that keeps its large, lasting objects from collections: a
+    run inside does not give them back, after which each collection would go through all of them.
+    """
+    gc.freeze()
+    n_frozen = gc.get_freeze_count()
+    with gc_paused():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == n_frozen
+
+
+def test_the_collector_comes_back_after_a_failure(nothing_frozen):
     """Protects the process when a run fails."""
     with pytest.raises(RuntimeError, match="the run failed"), gc_paused():
         raise RuntimeError("the run failed")
