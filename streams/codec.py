@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any, NoReturn
 
 import msgspec
@@ -96,14 +95,14 @@ def encode(message: AnyMessage) -> list[bytes]:
     Raises StreamError when a value cannot travel, a descriptor is inconsistent, or the payload would be
     larger than MAX_PAYLOAD.
     """
-    if isinstance(message, Session):
+    if isinstance(message, (Output, Device)):  # first, as they alone come a thousand times a second
+        check_channels(message)
+    elif isinstance(message, Session):
         check_session(message)
     elif isinstance(message, Command):
         _check_plain(message.args, "args")
     elif isinstance(message, Journal):
         _check_plain(message.values, "values")
-    elif isinstance(message, (Output, Device)):
-        check_channels(message)
     try:
         payload = _ENCODER.encode(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
@@ -190,29 +189,30 @@ def check_session(session: Session) -> None:
 
 def _check_decoded(message: AnyMessage) -> None:
     """The rules that a schema cannot say."""
-    if isinstance(message, Session):
-        check_session(message)
-    elif isinstance(message, (Output, Device)):
+    if isinstance(message, (Output, Device)):
         check_channels(message)
+    elif isinstance(message, Session):
+        check_session(message)
     elif isinstance(message, (Markers, Forces, Result)) and not math.isfinite(message.time):
         raise StreamError(f"`time` is {message.time}")
 
 
 def check_channels(message: Output | Device) -> None:
     """StreamError for numbers of a device's joints that are not finite, or of unequal length."""
-    n, most = len(message.torque), message.torque_max
-    lists = [message.torque, message.angle, message.speed]
+    torque, angle, speed, most = message.torque, message.angle, message.speed, message.torque_max
+    n, actuator = len(torque), torque  # of which an output has none of its own
     if isinstance(message, Output):
-        lists.append(most)
         if not math.isfinite(message.time):
             raise StreamError(f"`time` is {message.time}")
-    else:
-        lists += filter(None, (message.actuator, most))  # which may be left out
-    if any(len(values) != n for values in lists):
+    else:  # these two may be left out
+        actuator, most = message.actuator or torque, most or torque
+    if not len(angle) == len(speed) == len(most) == len(actuator) == n:
         raise StreamError("the lists are not all of one length")
-    if not all(map(math.isfinite, chain.from_iterable(lists))):
+    # one look for all: a number that is not finite leaves no finite sum; a sum may be too large by itself
+    numbers = (*torque, *angle, *speed, *most, *actuator)
+    if not math.isfinite(sum(numbers)) and not all(map(math.isfinite, numbers)):
         raise StreamError("a number is not finite")
-    if most and min(most) < 0.0:
+    if message.torque_max and min(most) < 0.0:
         raise StreamError("`torque_max` is below zero")
 
 

@@ -23,23 +23,20 @@ class Arming:
 
     Attributes
     ----------
-    state : as it is; reason : of the newest transition; share : part of the torque that is commanded, 0 to 1
+    state : as it is; on : whether torque is commanded in it
+    reason : of the newest transition; share : part of the torque that is commanded, 0 to 1
     armed_s : since `arm` [s]; n_fault : faults so far; told : transitions not told yet, oldest first
     """
 
     def __init__(self, ramp_s: float) -> None:
         self.ramp_s = ramp_s
         self.state: ArmState = "disarmed"
+        self.on = False
         self.reason = "the run begins"
         self.share = 0.0
         self.armed_s = 0.0
         self.n_fault = 0
         self.told: deque[str] = deque(maxlen=MOST_TOLD)
-
-    @property
-    def on(self) -> bool:
-        """Whether torque is commanded."""
-        return self.state in ("ramping", "armed")
 
     def arm(self, reason: str) -> None:
         """Begin the ramp from zero; nothing where it is armed already."""
@@ -75,6 +72,6 @@ class Arming:
 
     def _go(self, state: ArmState, reason: str) -> None:
         self.told.append(f"Device: {self.state} -> {state}: {reason}.")
-        self.state, self.reason = state, reason
+        self.state, self.reason, self.on = state, reason, state in ("ramping", "armed")
         if not self.on:
             self.share = 0.0

@@ -90,6 +90,11 @@ def first_of(watches: Sequence[Callable[[], str]]) -> str:
     return ""
 
 
+def of_itself(newest: Device) -> str:
+    """A sentence on the state that a device says it is in, and why."""
+    return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+
+
 class DeviceExchange:
     """State of the exchange with one device of one joint.
 
@@ -257,9 +262,8 @@ class DeviceExchange:
         if wrong or newest is None:
             return wrong
         self._compare(newest)
-        why = f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
         if newest.state == "falling":  # its safe state may act
-            return why
+            return of_itself(newest)
         late_s = (self.awaited - newest.command) * self.period_s - self.age_s
         wrong = self.obedience.wrong(newest, self.arming, self.commanded, late_s, self.tick_s)
         untrue = self.passive.wrong(newest, self.commanded, self.tick_s)
@@ -267,7 +271,7 @@ class DeviceExchange:
         if untrue and not wrong:
             wrong, self.obedience.disobeys = untrue, not self.arming.on
         if newest.state == "stopped" and not self.obedience.disobeys:
-            return why
+            return of_itself(newest)
         wrong = wrong or self.sensors.wrong(self.arming.on) or ("" if self.lockstep else self.clock.wrong)
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
@@ -338,7 +342,7 @@ class DeviceExchange:
 
     def output(self, time: float, angle: float, speed: float) -> Output:
         """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""
-        arming, spec = self.arming, self.spec
+        arming, spec, seq = self.arming, self.spec, self.seq
         self.commanded = self.limit.torque
         wanted, torque = self.wanted(time, angle, speed), 0.0
         self.port.keeps = arming.on
@@ -348,7 +352,7 @@ class DeviceExchange:
             self.limit.torque = 0.0
         output = Output(
             session=self.session,
-            seq=self.seq,
+            seq=seq,
             t_sent=now_ns(),
             valid_for_ms=spec.exchange.valid_for_ms,
             armed=arming.on,
@@ -360,9 +364,9 @@ class DeviceExchange:
             angle=[angle],
             speed=[0.0 if self.hold.stands else speed],
         )
-        self.sensors.told.note(self.seq, time, angle, output.speed[0], self.angle_known)
+        self.sensors.told.note(seq, time, angle, output.speed[0], self.angle_known)
         self.sent_ns = output.t_sent
-        self.seq += 1
+        self.seq = seq + 1
         self.answered = False
         return output
 

@@ -43,6 +43,10 @@ class PauseControl:
 
     def tick(self, off: bool, tick_s: float) -> None:
         """Decide on a tick of this length [s]. off : whether the device states that it applies nothing"""
+        if not (self.wanted or self._resets or self.paused or self.n_left):  # as in nearly every tick
+            self.back = self.stands = False
+            self.n_moved += 1
+            return
         self.back = False
         waits = False
         if self._resets or (self.wanted and not self.stands):

@@ -93,6 +93,8 @@ class Loop:
         self._mailbox = Mailbox()
         self._of_stages = Sentences(MOST_OF_STAGES)
         self._memory = MemoryGrowth()
+        # most stages publish the same for ever, and need not be asked a thousand times a second
+        self._changing = [stage for stage in stages if type(stage).outdated is not Stage.outdated]
         self._last: Result | None = None
         self._last_ns = self._seq = self._period_ns = 0
         self._late = False
@@ -181,7 +183,7 @@ class Loop:
                 course.session = frame.session  # the same again, after others without frames
             else:
                 self.begin(frame.session)
-        if any(stage.outdated for stage in self.stages):
+        if self._changing and any(stage.outdated for stage in self._changing):
             self.begin(frame.session, anew=False)
         course = self.course
         assert course is not None

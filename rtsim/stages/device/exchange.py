@@ -112,7 +112,7 @@ class DeviceTorque(Stage):
         wrong = x.judge(watched)
         x.refusal = wrong or (PAUSED if x.hold.wanted else "")
         asked = self.asked.take()
-        ended = any(name in ENDING for name, _ in asked)
+        ended = bool(asked) and any(name in ENDING for name, _ in asked)
         if self._arms_itself(wrong, ended):
             asked.append((ARM, {}))
         for name, args in asked:
