@@ -43,6 +43,11 @@ class Layout(NamedTuple):
 def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -> Bytes:
     """The frames (n_frame, n_byte) that stand from byte `start` on."""
     n_byte = n_frame * layout.n_byte
+    if start <= 0:
+        raise ConfigError(
+            "the header of the C3D file does not say where its frames begin", where=where,
+            remedy="export it again",
+        )  # fmt: skip
     if start + n_byte > len(data):
         raise ConfigError("the C3D file ends before its last frame", where=where, remedy="export it again")
     return np.frombuffer(data, np.uint8, n_byte, start).reshape(n_frame, layout.n_byte)

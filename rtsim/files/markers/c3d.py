@@ -56,10 +56,16 @@ def read_c3d(
 
 
 def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
-    """The whole content of a C3D file, and the number of frames that its header announces."""
+    """The whole content of a C3D file, and the number of frames that its header announces; ConfigError where
+    it is damaged, or has no rate.
+    """
     head = check_c3d(path)
     with intel_copy(path, head.processor) as copy:
         content = read_content(copy, head.n_byte, with_analogs=with_analogs)
+        if not 0.0 < content.rate < math.inf:
+            raise ConfigError(
+                f"the point rate is {content.rate:g} Hz", where=str(path), remedy="export the trial again"
+            )
         return with_all_frames(copy, check_c3d(copy), content), head.n_frame
 
 
@@ -73,8 +79,6 @@ def raw_markers(
             "the file holds no points", where=str(path), remedy="export the trial with its markers"
         )
     rate, parameters = content.rate, content.parameters
-    if not 0.0 < rate < math.inf:
-        raise ConfigError(f"the point rate is {rate:g} Hz", where=str(path), remedy="export the trial again")
     point = parameters["POINT"]
     keep, names, person, notes = _choose(point, content.points, (virtual, unnamed), path)
     if announced > n_frame:

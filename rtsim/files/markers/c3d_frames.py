@@ -17,6 +17,7 @@ from rtsim.files.markers.c3d_process import Content
 
 FloatArray = NDArray[np.float64]
 MOST = 65_536  # what 16 bits count
+FIRST_OF_DATA = 3  # block: before them are a header and parameters; a header with less does not say it
 FULL = MOST - 1  # a count that may have been cut to fit
 LATEST = 1_000_000_000  # no trial begins at a later frame, or has more of them
 HALF_RANGE = -16_384  # an offset below is that of an unsigned converter: no signed one has its zero there
@@ -49,7 +50,7 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
     width = 4 * n_point + head.n_value
     is_integer = _number(content, "POINT", "SCALE") > 0.0
     size = (2 if is_integer else 4) * width
-    if n_read == 0 or n_point == 0 or head.n_point != n_point:
+    if n_read == 0 or n_point == 0 or head.n_point != n_point or head.data_start < FIRST_OF_DATA:
         return content
     n_held = (head.n_byte - BLOCK * (head.data_start - 1)) // size
     n_spare = n_held - n_read

@@ -16,9 +16,13 @@ from rtsim.config.reading import is_file
 from rtsim.config.runs.choices import load_run
 from rtsim.config.runs.measures_schema import PersonMeasures
 from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.source import open_source
 from rtsim.files.c3d_bytes.words import INTEL, Words
+from rtsim.files.forces.c3d_plates import read_c3d_forces
 from rtsim.files.forces.cortex_forces import read_cortex_forces
 from rtsim.files.forces.force_storage import read_external_forces
+from rtsim.files.gait.events import read_events
+from rtsim.files.markers.c3d import read_c3d
 from rtsim.files.markers.trc import read_trc
 from rtsim.files.norms.norm_set import read_norms
 from rtsim.files.pressure.pressure import read_pressure
@@ -32,6 +36,7 @@ from streams.capture.records import CaptureDescription, PlateDescription
 from streams.codec import encode
 from streams.control.held_connection import read_answer
 from streams.messages import Telemetry
+from tests.rtsim.files.c3d_bytes.results import source_file
 
 LONG = "a" * 300
 """Longer than any file's name."""
@@ -93,6 +98,30 @@ def test_a_number_that_signals_is_read_as_missing() -> None:
     signals = struct.pack("<I", 0x7FA00000)
     assert np.isnan(Words(INTEL).floats(signals)).all()
     assert np.isnan(as_doubles(ByteReader(signals).array(np.dtype("<f4"), 1))).all()
+
+
+@pytest.mark.parametrize("rate", [0.0, -12_440.0])
+def test_events_of_a_c3d_file_without_a_rate_are_refused(tmp_path: Path, rate: float) -> None:
+    """Protects all readers of C3D files, as of events: the rate is looked at before times."""
+    path = source_file(tmp_path, more={"POINT": {"RATE": rate, "UNITS": ["mm"]}})
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<f", data, 20, rate)
+    path.write_bytes(data)
+    for read in (read_events, read_c3d_forces):
+        with pytest.raises(ConfigError, match=f"the point rate is {rate:g} Hz"):
+            read(path)
+
+
+def test_a_c3d_file_whose_header_does_not_say_where_data_begin(tmp_path: Path) -> None:
+    """Protects the reader of what 16 bits hide, and the writer of results, from a place before the file."""
+    path = source_file(tmp_path)
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<H", data, 16, 0)
+    data += bytes(2000)  # so much that more frames could be in it
+    path.write_bytes(data)
+    assert len(read_c3d(path).times) == 12
+    with pytest.raises(ConfigError, match="does not say where its frames begin"):
+        open_source(path)
 
 
 def test_forces_of_cortex_at_infinity_are_missing(file: Callable[[str, str], Path]) -> None:
