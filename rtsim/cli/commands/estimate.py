@@ -7,7 +7,14 @@ import importlib
 import click
 import msgspec
 
-from rtsim.cli.terminal.options import ANYWAY_OPTION, REQUEST_OPTION, check_bound, make_run, run_options
+from rtsim.cli.terminal.options import (
+    ANYWAY_OPTION,
+    REQUEST_OPTION,
+    check_bound,
+    check_of_use,
+    make_run,
+    run_options,
+)
 from rtsim.cli.terminal.security import bind_options, bind_security, connect_options, connect_security
 from rtsim.cli.terminal.states import request_of_parent, say
 from rtsim.cli.terminal.types import Address
@@ -38,6 +45,9 @@ from streams.capture.system import is_capture
 @run_options
 @bind_options
 @connect_options
+@click.option(
+    "--forces-server-key", metavar="FILE", help="Public key of the server of forces (default: --server-key)."
+)
 @ANYWAY_OPTION
 def command(
     markers: str | None,
@@ -47,6 +57,7 @@ def command(
     clients: str | None,
     client_key: str | None,
     server_key: str | None,
+    forces_server_key: str | None,
     anyway: bool,
     request: bool,
     **options: str,
@@ -63,12 +74,19 @@ def command(
         asked = EstimatorRequest(
             run=run, markers=address, wait_s=wait_s, n_subscriber=subscribers, anyway=anyway
         )
+    apart = None
+    if forces_server_key is not None:
+        own = bool(asked.run.forces) and asked.run.forces != asked.markers
+        check_of_use(
+            "--forces-server-key", own, "forces at an address of their own (--forces tcp://HOST:PORT)"
+        )
+        apart = connect_security(client_key, forces_server_key)
     check_run(asked.run)
     check_bound(asked.run, bind)
 
     from rtsim.live.processes.serve import serve
 
-    serve(asked, say, bind, connect)
+    serve(asked, say, bind, connect, apart)
 
 
 def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunConfig, str]:

@@ -59,16 +59,18 @@ class PairedInput(StreamInput):
         backlog: int,
         feed: ForceFeed,
         wait_ms: float,
-        security: Security | None = None,
+        securities: tuple[Security | None, Security | None] = (None, None),
         duration_s: float = 0.0,
     ) -> PairedInput:
         """Make the input of two streams from their addresses: of the markers and of the forces,
         maybe the same.
+
+        securities : keys of the client of each; who holds the key of one server cannot speak as the other
         """
         markers, forces = addresses
         return cls(
-            lambda: Subscriber(markers, ("markers",), backlog, security),
-            lambda: Subscriber(forces, ("forces",), BACKLOG, security),
+            lambda: Subscriber(markers, ("markers",), backlog, securities[0]),
+            lambda: Subscriber(forces, ("forces",), BACKLOG, securities[1]),
             feed, wait_ms, duration_s,
         )  # fmt: skip
 

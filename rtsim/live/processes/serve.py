@@ -79,6 +79,7 @@ def serve(
     say: Say,
     security: Security | None = None,
     markers_security: Security | None = None,
+    forces_security: Security | None = None,
 ) -> None:
     """Estimate the marker stream of a request until it ends.
 
@@ -89,7 +90,8 @@ def serve(
     say : told {"state": "preparing"}, at the first start time and again
         {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
         {"state": "ready", "results": ..., "control": ...} and at the end {"state": "over", "reason": ...}
-    security, markers_security : keys of this server, and of this client of the marker stream
+    security, markers_security, forces_security : keys of this server, and of this client of each stream;
+        forces take those of the markers where they have none
 
     ConfigError at the end where the source of the run is a stream that is not the subject's, or its markers
     without names were not.
@@ -108,8 +110,9 @@ def serve(
     with Publisher(run.ports.results, security) as publisher:
         if feed is not None:
             where, wait_ms = (markers, run.forces), run.plates.wait_ms
+            securities = markers_security, forces_security or markers_security
             source: StreamInput = PairedInput.beside(
-                where, run.backlog, feed, wait_ms, markers_security, run.duration_s
+                where, run.backlog, feed, wait_ms, securities, run.duration_s
             )
         else:
             source = StreamInput.at(markers, run.backlog, markers_security, run.duration_s)
