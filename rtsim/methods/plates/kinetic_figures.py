@@ -11,6 +11,7 @@ from kernels.plates.plate_assignment import BEARS, FAR, NONE, OFF_PLATE, TWO_FEE
 from rtsim.files.forces.force_trial import THRESHOLD
 from rtsim.files.recording import Results
 from rtsim.methods.foot.foot_steps import WHOLE
+from rtsim.methods.plates.exchanged_feet import judge_feet
 from rtsim.methods.plates.gait_bands import FAST, FREE, RUNS, SLOW, band_of, gait_of
 from rtsim.methods.plates.plate_check import GRAVITY, UNDER, WEIGHT_OFF
 from rtsim.methods.plates.plate_residual import judge_residual, labels_of
@@ -57,7 +58,9 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
     figures["peaks"] = peaks(results, mass, figures["gait"])
     figures["residual"] = residual(results, mass)
     figures["momentum"] = judge_residual(results, mass)
-    figures["pressure"] = judge_places(results, mass, figures["momentum"]) if walks else None
+    figures["exchanged_feet"] = judge_feet(results, mass)
+    asked = walks and not figures["exchanged_feet"]
+    figures["pressure"] = judge_places(results, mass, figures["momentum"]) if asked else None
     return figures
 
 
@@ -257,6 +260,8 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
             f"warning, plates: {figures['momentum']['sentence']} (that explains most of the residual, "
             f"{figures['momentum']['rms']:.2f} body weights root mean square)"
         )
+    if figures.get("exchanged_feet"):
+        told.append(f"warning, plates: {figures['exchanged_feet']}")
     if figures.get("pressure") and figures["pressure"]["sentence"]:
         told.append(f"warning, plates: {figures['pressure']['sentence']}")
     told += figures.get("cut", [])
