@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.processor_time import add_option, measure
+
 # The same examples in every run, and no clock: on a busy machine a call takes as long as it takes.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
@@ -120,8 +122,14 @@ def collecting(config: pytest.Config) -> Iterator[None]:
         process.wait()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """A table of where processor time goes."""
+    add_option(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Before a run of many tests, compile what they share, each group in a process, once for all workers."""
+    measure(config)
     worker, silent = hasattr(config, "workerinput"), config.option.collectonly
     if worker or silent or not of_many(config):
         return
