@@ -207,6 +207,7 @@ class Peer:
     def __init__(self, opensim: Any, folder: Path) -> None:
         self.opensim, self.folder = opensim, folder
         opensim.Logger.setLevelString("Error")
+        opensim.Logger.removeFileSink()  # which leaves an opensim.log where the bench is called
         self.weights = read_ik_setup(folder / SETUP).tasks.markers
 
     def times(self, poses: Array, names: tuple[str, ...], n_lap: int) -> PeerTimes:

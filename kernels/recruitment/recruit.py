@@ -230,7 +230,7 @@ def iterate(problem, options, soft, state, work, out):
         kappa = factorise(options, soft, state, work)
         predict(state, work)
         dpeak = direction(options, kappa, unbalanced, state, work)
-        centre(options, mu, n_pair, dpeak, state, work)
+        centre(options, soft, mu, n_pair, dpeak, state, work)
         dpeak = direction(options, kappa, unbalanced, state, work)
         if not is_sound(work):
             return NOT_CONVERGED, n

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import platform
 import sys
+from collections.abc import Iterator
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -49,8 +52,6 @@ def machine() -> dict[str, Any]:
 
 def os_cpus() -> list[int]:
     """Cores this process may use."""
-    import os
-
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
@@ -108,3 +109,17 @@ def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
 def say(text: str) -> None:
     """Print progress, apart from the figures."""
     print(text, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def apart_from_figures() -> Iterator[None]:
+    """Meanwhile what anything prints goes to standard error, a library's own C++ streams included."""
+    sys.stdout.flush()
+    figures = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(figures, 1)
+        os.close(figures)
