@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,7 +89,7 @@ def typed(value: Any, base: Any) -> Any:
 def placed(value: Any, folder: str) -> Any:
     """A text that names a file beside the study, with that folder; anything else as it is."""
     if isinstance(value, str) and value and is_file(Path(folder) / value):
-        return str((Path(folder) / value).resolve())
+        return os.path.realpath(Path(folder) / value)
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,7 +50,7 @@ def read_plan(path: Path) -> StudyPlan:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="give a UTF-8 TOML") from None
-    return plan_of(text, str(path.resolve().parent), str(path))
+    return plan_of(text, os.path.dirname(os.path.realpath(path)), str(path))
 
 
 def plan_of(text: str, folder: str, where: str) -> StudyPlan:

@@ -44,7 +44,7 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
     may write to.
     """
     folder = Path(folder)
-    if not name or Path(name).name != name:
+    if not name.isprintable() or not name or Path(name).name != name:
         raise StreamError(f"{name!r} cannot name a key; give a plain file name")
     for suffix in (".key", ".key_secret"):
         if os.path.lexists(folder / (name + suffix)):

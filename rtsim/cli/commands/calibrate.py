@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +17,13 @@ from rtsim.cli.terminal.options import (
     SIDE_OPTION,
     check_of_use,
     file_options,
+    run_of_options,
     static_option,
 )
 from rtsim.cli.terminal.run_notes import ALL_NOTES_OPTION, tell_of_run
 from rtsim.cli.terminal.security import connect_options, connect_security
 from rtsim.cli.terminal.types import Config, MarkerSource
 from rtsim.config.runs.measures_schema import PersonMeasures
-from rtsim.config.runs.run_schema import RunConfig
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
 from rtsim.live.processes.signals import exit_code
@@ -178,7 +179,7 @@ def with_ligaments(
     from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
     from rtsim.models.load import load_model, model_for
 
-    run = RunConfig(name="calibrate", units=units or "", up=up or "", person=person)
+    run = run_of_options(name="calibrate", units=units or "", up=up or "", person=person)
     return with_mean_lengths(load_model(model_for(model, subject.side)), subject, trial, run)
 
 
@@ -259,9 +260,12 @@ def check_names(path: Path, scan_path: Path) -> None:
 
 def check_outputs(paths: list[Path], scan_path: Path, scan: JawScan, force: bool) -> None:
     """ConfigError where a file of the model cannot be written, or would replace what the model is made of."""
-    inputs = {scan_path.resolve(), *((scan_path.parent / file).resolve() for file in scan.surfaces.values())}
+    inputs = {
+        os.path.realpath(file)
+        for file in (scan_path, *(scan_path.parent / each for each in scan.surfaces.values()))
+    }
     for path in paths:
-        if path.resolve() in inputs:
+        if os.path.realpath(path) in inputs:
             raise ConfigError(
                 "the model would replace what it is made of", where=str(path), remedy="give another --out"
             )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from rtsim.cli.terminal.lines import tell
+
 
 @click.command("keys")
 @click.argument("folder")
@@ -13,4 +15,5 @@ def command(folder: str, name: str) -> None:
     from streams.access.key_files import create_keys
 
     public, secret = create_keys(folder, name)
-    click.echo(f"public: {public}\nsecret: {secret}")
+    tell(f"public: {public}", err=False)
+    tell(f"secret: {secret}", err=False)

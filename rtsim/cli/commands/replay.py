@@ -13,12 +13,12 @@ from click.core import ParameterSource
 from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell, told_unusable
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
-from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, check_of_use, file_options
+from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, check_of_use, file_options, run_of_options
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
 from rtsim.cli.terminal.states import request_of_parent, say
 from rtsim.cli.terminal.types import Address, MarkerSource, NumberWithin
-from rtsim.config.runs.run_schema import LONGEST_S, PlateUse, Ports, RunConfig
+from rtsim.config.runs.run_schema import LONGEST_S, PlateUse, Ports
 from rtsim.errors import ConfigError
 from rtsim.live.forces import check_forces, load_forces, part_of, tared
 from rtsim.live.inputs.sources import MADE_UP, check_playing, load_trial, side_of_walker
@@ -100,12 +100,12 @@ def command(
         importlib.import_module(MADE_UP_MODULE if source in MADE_UP else FILES_MODULE)  # meanwhile
         play_request(player_request(request_of_parent()), security, states)
         return
-    check_forces(RunConfig(name="replay", source=source, forces=forces or ""), streamed=False)
+    check_forces(run_of_options(name="replay", source=source, forces=forces or ""), streamed=False)
     check_playing(source, speed, rate, duration_s, start_s, end_s)
     if not 0.0 <= wait_s <= LONGEST_S:
         raise ConfigError(f"{wait_s}", where="--wait", allowed=f"0 (start at once) to {LONGEST_S:g} s")
     where = placed({"--address": address}, {"--address": MARKERS_ADDRESS}, port_offset)["--address"]
-    run = RunConfig(
+    run = run_of_options(
         name="replay", source=source, forces=forces or "", side=side or "", person=person or "",
         units=units or "", up=up or "", label_unnamed=unnamed, plates=PlateUse(tare=tare),
         ports=Ports(markers=where),

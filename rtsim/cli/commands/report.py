@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import date
 from glob import escape
 from pathlib import Path
@@ -104,7 +105,7 @@ def check_once(sources: tuple[str, ...]) -> None:
     """ConfigError for a trial that is given twice, as it would count twice."""
     seen: set[Path] = set()
     for source in sources:
-        path = Path(source).resolve()
+        path = Path(os.path.realpath(source))
         if path in seen and path.exists():
             raise ConfigError(f"{source} is given twice", where="SOURCES", remedy="give each trial once")
         seen.add(path)

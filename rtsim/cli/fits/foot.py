@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -206,7 +207,7 @@ def check_options(
             where="--forces",
             remedy="give one of each",
         )
-    if len({path.resolve() for path in trials}) < len(trials):
+    if len({os.path.realpath(path) for path in trials}) < len(trials):
         raise ConfigError("a trial is given twice", where="TRIALS", remedy="give each of them once")
     if mass_kg is not None and not 0.0 < mass_kg <= 500.0:
         raise ConfigError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,7 +96,7 @@ def write_set(
     from rtsim.methods.generators.torque_generator_fit import INTERRUPTED
     from rtsim.report.torque_generators import config_text
 
-    base = str(Path(model).resolve()) if model.endswith(".toml") else model
+    base = os.path.realpath(model) if model.endswith(".toml") else model
     strengths = {one.name: (body.generators[one.muscle].strength_Nm, one.spec.strength_Nm) for one in placed}
     source = f"fitted to {motion.name} by rtsim fit torque-generators"
     if any(fit.fault == INTERRUPTED or fit.cut_short for fit in fits):

@@ -200,6 +200,14 @@ def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out
         raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
 
 
+def run_of_options(**entries: Any) -> RunConfig:
+    """A run of options alone; ConfigError for a value that its schema refuses, as a name that is no text."""
+    try:
+        return RunConfig(**entries)
+    except ValueError as error:  # a schema's sentence
+        raise ConfigError(str(error), where="the options", remedy="correct the value") from None
+
+
 def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add --out: files that get the results."""
     return click.option(

@@ -50,7 +50,7 @@ def check_c3d(path: Path) -> Head:
     ConfigError for an invalid file, is cut off before its data, or has a damaged parameter section.
     """
     with file_faults(path), BufferedReader(open_regular(path)) as file:
-        head = file.read(BLOCK)
+        head = file.read(BLOCK) or b""  # nothing at all of what the kernel keeps others from
         if len(head) < BLOCK or head[1] != C3D_KEY or head[0] < 2:
             raise ConfigError(
                 "this is not a C3D file", where=str(path), remedy="export the trial as C3D or TRC"

@@ -42,6 +42,31 @@ def test_configs_that_are_pipes(refused, tmp_path):
     assert "pipe.trc is a pipe" in refused("calibrate", "a.trc", "--static", "pipe.trc")
 
 
+@POSIX
+@pytest.mark.parametrize(
+    "command", [("report",), ("fit", "foot"), ("study",), ("calibrate", "a.trc", "--scan")]
+)
+def test_links_that_lead_to_themselves(refused, tmp_path, command):
+    """Protects commands that look whether two names are one file: a link to itself is none."""
+    (tmp_path / "loop.trc").symlink_to("loop.trc")
+    (tmp_path / "a.trc").write_text(trc())
+    assert "loop.trc" in refused(*command, "loop.trc")
+
+
+@pytest.mark.parametrize("command", [("replay",), ("replay", "walker", "--forces"), ("keys", "own")])
+def test_names_that_a_terminal_would_obey(refused, tmp_path, command):
+    """Protects the terminal, and from a traceback, where a name has control characters."""
+    assert "\x1b" not in refused(*command, "a\x1b[2J.trc")
+
+
+@POSIX
+def test_a_folder_of_keys_that_a_terminal_would_obey(here, tmp_path):
+    """Protects the terminal from the name of a folder that is there already."""
+    done = here("keys", "own\x1b[2J", "lab")
+    assert done.code == 0
+    assert "\x1b" not in done.out
+
+
 KEYS = {
     "empty": b"",
     "random": bytes(range(256)) * 10,
