@@ -25,6 +25,7 @@ BUMP_M, STEPS_M = 0.02, (0.03, 0.06)
 TURNS_DEG = (10.0, 20.0)
 LATE_FRAMES, LATE_S = 3, 0.05
 CUFF_M_PER_S = 0.02
+SMOOTHED_HZ = 2.0
 BELOW = {"thigh": "shank", "shank": "foot"}
 """Which way a cuff slides: towards the markers of the next segment."""
 
@@ -94,6 +95,20 @@ def segment_steps(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     return moved(scene, rest_of(rng, scene), segment[1], by, "off to the end")
 
 
+def segment_smoothed(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """All markers of a segment, and no others, are smoothed at 2 Hz in all frames."""
+    segment = some_segment(rng, scene)
+    if segment is None:
+        return None
+    positions, own = scene.positions.copy(), segment[1]
+    for m in own:
+        seen = np.isfinite(positions[:, m]).all(axis=1)
+        if seen.any():
+            filled = [np.interp(scene.times, scene.times[seen], positions[seen, m, k]) for k in range(3)]
+            positions[seen, m] = smooth(np.transpose(filled), SMOOTHED_HZ / scene.rate)[seen]
+    return damaged(scene, positions, whole_of(scene), f"{named(scene, own)} smoothed at {SMOOTHED_HZ:g} Hz")
+
+
 def cuff_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     """All markers of a thigh or a shank slide down along it at 20 mm/s to the end."""
     segments = scene.segments()
@@ -107,6 +122,17 @@ def cuff_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
     since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
     by = np.nan_to_num(CUFF_M_PER_S * since[:, None] * down)[:, None]
     return moved(scene, frames, own, by, "at the end of their way")
+
+
+def smooth(x: Array, cutoff: float) -> Array:
+    """(n, 3) - x (n, 3) without what is faster than a cutoff [cycles per frame], where half of it is left;
+    the ends are mirrored through their points.
+    """
+    long = np.concatenate([2.0 * x[0] - x[:0:-1], x, 2.0 * x[-1] - x[-2::-1]])
+    gain = 1.0 / (1.0 + (np.fft.rfftfreq(len(long)) / cutoff) ** 4)
+    return np.asarray(
+        np.fft.irfft(np.fft.rfft(long, axis=0) * gain[:, None], len(long), axis=0)[len(x) - 1 :][: len(x)]
+    )
 
 
 def next_below(name: str) -> str:
@@ -132,5 +158,8 @@ def fitted(y: Array, x: Array) -> Array:
 KINDS = (
     DamageKind(cluster_slides, in_deviations=True),
     DamageKind(cuff_slides, in_deviations=True),
-    *(DamageKind(damage) for damage in (cluster_bumped, cluster_turned, segment_late, segment_steps)),
+    *(
+        DamageKind(damage)
+        for damage in (cluster_bumped, cluster_turned, segment_late, segment_smoothed, segment_steps)
+    ),
 )

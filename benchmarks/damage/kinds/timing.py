@@ -18,6 +18,7 @@ JITTER = 0.3
 """Largest change of a time stamp, in frame periods."""
 DROPPED_S = 0.2
 REPEATED_S = 1.0
+BACKWARDS_S = 0.3
 
 
 def time_jitter(rng: Generator, scene: DamagedMarkers) -> Damage:
@@ -59,8 +60,17 @@ def frames_repeated(rng: Generator, scene: DamagedMarkers) -> Damage:
     return damaged(scene, positions, frames, "every other frame repeats the one before it")
 
 
+def played_backwards(rng: Generator, scene: DamagedMarkers) -> Damage:
+    """The frames of 0.3 s come in the opposite order."""
+    frames = some_frames(rng, scene, BACKWARDS_S)
+    positions = scene.positions.copy()
+    positions[frames] = scene.positions[frames][::-1]
+    return damaged(scene, positions, frames, f"{frames.stop - frames.start} frames backwards")
+
+
 KINDS = (
     DamageKind(time_jitter, in_deviations=True),
     DamageKind(frames_dropped),
+    DamageKind(played_backwards),
     DamageKind(frames_repeated, needless=5.0),
 )

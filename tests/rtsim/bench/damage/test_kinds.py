@@ -298,6 +298,15 @@ def test_dropped_frames_are_not_sent_and_the_next_one_is_the_damage():
     assert found.stop == found.first + 1
 
 
+def test_frames_come_backwards_and_the_rest_stays():
+    """Protects the class: 0.3 s in the opposite order."""
+    found, before = draw(timing.played_backwards), a_scene().positions
+    inside = slice(found.first, found.stop)
+    assert found.stop - found.first == 30
+    np.testing.assert_array_equal(found.positions[inside], before[inside][::-1])
+    assert not np.delete(changed(found), np.arange(200)[inside], axis=0).any()
+
+
 def test_a_scene_that_cannot_be_damaged_so_is_left_alone():
     lonely = a_scene()._replace(groups=("thigh", *("",) * 10))
     for damage in (missing.two_of_segment_missing, missing.pelvis_missing, exchanged.ring_of_segment,

@@ -72,3 +72,16 @@ def test_a_cuff_slides_towards_the_next_segment():
     )
     assert rigid.next_below("thigh_l") == "shank_l"
     assert rigid.next_below("trunk") == ""
+
+
+def test_a_segment_is_smoothed_alone():
+    """Protects the class: slow motion stays, fast motion of one segment goes, and nobody else changes."""
+    scene = a_scene()
+    slow, fast = (np.sin(2.0 * np.pi * f * scene.times)[:, None, None] for f in (0.3, 8.0))
+    scene.positions[:] = 0.1 * slow + 0.1 * fast
+    found = draw(rigid.segment_smoothed, 3, scene)
+    own = np.flatnonzero((found.positions != scene.positions).any(axis=(0, 2)))
+    assert len({GROUPS[m] for m in own}) == 1
+    left = found.positions[:, own] - 0.1 * slow
+    middle = slice(len(scene.times) // 4, 3 * len(scene.times) // 4)
+    assert np.abs(left[middle]).max() < 0.005
