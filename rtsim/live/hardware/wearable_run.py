@@ -213,7 +213,7 @@ def source_of(spec: HilSpec, run: RunConfig, feed: ForceFeed | None) -> Input:
             stream = StreamInput.at(run.source, run.backlog, None, run.duration_s)
         else:
             where, wait_ms = (run.source, run.forces), run.plates.wait_ms
-            stream = PairedInput.beside(where, run.backlog, feed, wait_ms, None, run.duration_s)
+            stream = PairedInput.beside(where, run.backlog, feed, wait_ms, duration_s=run.duration_s)
         stream.wait_s, stream.alone = WAIT_S, True
         return stream
     trial = load_trial(

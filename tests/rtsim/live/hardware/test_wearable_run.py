@@ -16,12 +16,15 @@ from rtsim.config.load import load_toml
 from rtsim.config.paths import find_config
 from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import HilSpec
+from rtsim.config.runs.run_schema import RunConfig
 from rtsim.device import torque_spline
 from rtsim.errors import ConfigError
 from rtsim.files.recording import Results
-from rtsim.live.hardware.wearable_run import run_of, wearable_loop
+from rtsim.live.hardware.wearable_run import run_of, source_of, wearable_loop
+from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.inputs.sources import load_trial
+from rtsim.methods.plates.force_feed import ForceFeed
 from rtsim.stages.device.wearable import WornJoint
 from rtsim.stages.stage import StageOutcome
 from rtsim.subjects.made_up.walker import CYCLE_S
@@ -202,6 +205,17 @@ def test_a_stream_that_falls_silent_latches(tmp_path):
         assert rig.ask("stop")[0]
         until(lambda: any(told.gauges.get("final") == 1.0 for told in rig.telemetry))
         assert obeys(rows_of(log)) <= 2  # a busy machine may cost it its torque once more
+
+
+def test_markers_and_forces_of_streams_are_one_input():
+    """Protects a worn device beside force plates: both streams are opened, and one session leads."""
+    spec = load_toml(find_config("worn_ankle", "hil"), HilSpec)
+    run = RunConfig(name="worn", source=free_address(), forces=free_address())
+    source = source_of(spec, run, ForceFeed())
+    assert isinstance(source, PairedInput)
+    with source:
+        assert (source.subscriber.address, source.forces.address) == (run.source, run.forces)
+        assert source.alone
 
 
 def test_the_command_tells_what_markers_are_for():
