@@ -10,17 +10,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from kernels.sensors.comparison import LONGEST_S
 from rtsim.config.runs.device_schema import Mechanics
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.arming import Arming
 from rtsim.device.clock_check import DeviceClockCheck
 from rtsim.device.command_compliance import CommandCompliance
 from rtsim.device.controller import NOBODY_WALKS, ControllerError, Seen, law_of
-from rtsim.device.limits import EnergyWatch, TorqueLimit, too_weak, unbelievable
+from rtsim.device.limits import EnergyWatch, TorqueLimit, of_itself, too_weak, unbelievable
 from rtsim.device.misalignment import Misalignment
 from rtsim.device.passive_torque import PassiveTorque
 from rtsim.device.pause_control import PauseControl
-from rtsim.device.sensor_check import LONGEST_S, SensorCheck
+from rtsim.device.sensor_check import SensorCheck
 from rtsim.device.tuning import Tuning
 from streams.clock import now_ns
 from streams.messages import Device, Output
@@ -88,11 +89,6 @@ def first_of(watches: Sequence[Callable[[], str]]) -> str:
         if told := look():
             return told
     return ""
-
-
-def of_itself(newest: Device) -> str:
-    """A sentence on the state that a device says it is in, and why."""
-    return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
 
 
 class DeviceExchange:

@@ -17,8 +17,12 @@ from __future__ import annotations
 
 import math
 
-MEMORY_S = 1.0
-"""Samples are forgotten over this time [s]."""
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.sensors.lag_sums import MEMORY_S, N_SUM, add_sample
+
+__all__ = ["ALIKE_S", "LEAST_DEG", "MEMORY_S", "LagFit"]
 ALIKE_S = 0.1
 """Errors of an angle are alike for so long [s]."""
 LEAST_DEG, MOST_DEG = 0.2, 2.0
@@ -34,6 +38,10 @@ PARALLEL = 1e-9
 class LagFit:
     """Fit of measured angles [rad] to a reference and its speed [rad, rad/s].
 
+    Parameters
+    ----------
+    sums : (N_SUM,) - of the samples, as kernels/sensors/lag_sums adds them; None = of its own
+
     Attributes
     ----------
     gain, delay_s : of the newest `solve`, 1 and 0 where the motion does not tell them
@@ -42,38 +50,30 @@ class LagFit:
     phase : of the delay, atan2(w q, g) [rad]; about pi where the angle is mirrored
     """
 
-    def __init__(self) -> None:
-        self._w = 0.0  # time that counts [s]
-        self._r = self._s = self._m = 0.0
-        self._rr = self._rs = self._ss = self._rm = self._sm = self._mm = 0.0
+    def __init__(self, sums: NDArray[np.float64] | None = None) -> None:
+        self._sums = np.zeros(N_SUM) if sums is None else sums
         self._unknown()
         self.offset = math.nan
 
     def add(self, measured: float, angle: float, speed: float, passed_s: float) -> None:
         """Add a sample [rad, rad, rad/s] with its duration [s]."""
-        k, u = math.exp(-passed_s / MEMORY_S), passed_s
-        x, y, z = u * angle, u * speed, u * measured
-        self._w = k * self._w + u
-        self._r, self._s, self._m = k * self._r + x, k * self._s + y, k * self._m + z
-        self._rr, self._rs = k * self._rr + x * angle, k * self._rs + x * speed
-        self._ss, self._rm = k * self._ss + y * speed, k * self._rm + x * measured
-        self._sm, self._mm = k * self._sm + y * measured, k * self._mm + z * measured
+        add_sample(self._sums, measured, angle, speed, passed_s)
 
     def solve(self) -> None:
         """Find gain, delay and offset of the samples."""
         self._unknown()
-        w = self._w
+        w, *sums = self._sums.tolist()
         if w < LEAST_S:
             return
-        r, s, m = self._r / w, self._s / w, self._m / w
+        r, s, m, rr, rs, ss, rm, sm, mm = (total / w for total in sums)
         self.offset = m - r
-        rr, rs, ss = self._rr / w - r * r, self._rs / w - r * s, self._ss / w - s * s
-        rm, sm = self._rm / w - r * m, self._sm / w - s * m
+        rr, rs, ss = rr - r * r, rs - r * s, ss - s * s
+        rm, sm = rm - r * m, sm - s * m
         det = rr * ss - rs * rs
         if rr <= 0.0 or not det > PARALLEL * rr * ss:
             return
         g, q = (ss * rm - rs * sm) / det, -(rr * sm - rs * rm) / det
-        left = self._mm / w - m * m - g * rm + q * sm
+        left = mm - m * m - g * rm + q * sm
         left = min(max(left, math.radians(LEAST_DEG) ** 2), math.radians(MOST_DEG) ** 2) * ALIKE_S / w
         turn = math.sqrt(ss / rr)
         self.phase = math.atan2(turn * q, g)

@@ -83,6 +83,11 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
     return ""
 
 
+def of_itself(newest: Device) -> str:
+    """A sentence on the state that a device says it is in, and why."""
+    return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+
+
 def too_weak(message: Device, limits: DeviceLimits) -> str:
     """A sentence on why the device does not suit the torque limits; empty where it does, or states no
     limits.

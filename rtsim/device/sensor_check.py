@@ -33,55 +33,40 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from kernels.compiler.jit import hold
+from kernels.sensors.comparison import (
+    ANGLE_OFF,
+    ANGLE_OVER,
+    EH,
+    EXTRA,
+    GAIN_OFF,
+    HH,
+    LONG_S,
+    MOST_GAIN_OFF,
+    N_STATE,
+    SPEED_OFF,
+    SPEED_OVER,
+    TURNED,
+    WORST,
+    Allowed,
+    compare,
+)
+from kernels.sensors.lag_sums import N_SUM
 from rtsim.config.runs.hil_schema import DeviceLimits
-from rtsim.device.lag_fit import MEMORY_S, LagFit
+from rtsim.device.lag_fit import LagFit
 from rtsim.device.told_angles import ToldAngles
 from streams.messages import Device
 
-LONG_S = 10.0
-"""Time over which an angle that was off is forgotten, and a fault of following where nothing moves [s]."""
-AGREED_S = 1.0
-"""An angle that agreed for so long is no longer off [s]."""
-SHORT_S = 0.5
-"""Memory of the turn that speed and angle tell [s]."""
-LONGEST_S = 0.05
-"""Between two measurements, of which speed and angle are compared [s]."""
 SOLVE_S = 0.02
 """Between two looks at the fit [s]."""
-GAIN_OFF, SIGMAS, EARLY = 0.5, 3.0, 0.85
+SIGMAS, EARLY = 3.0, 0.85
 MIRRORED = 0.75 * math.pi
 FROZEN = 0.2
 """A gain below it is told as an angle that does not move."""
-MOVED_RAD = math.radians(1.0)
-LEAP_RAD = math.radians(1.0)
-"""That the reference may leap beyond the greatest speed, before its motion is none to compare with."""
 IN_DEGREES = (40.0, 80.0)
 """Gains that look like degrees where radians are due, 57.3."""
-
-
-class FaultDuration:
-    """For how long something was wrong, in about ten seconds; over with a second in which nothing was.
-
-    Attributes
-    ----------
-    over : whether that is too long
-    """
-
-    def __init__(self, most_s: float) -> None:
-        self._most_s = most_s
-        self._wrong_s = self._right_s = 0.0
-        self.over = False
-
-    def add(self, wrong: bool, passed_s: float) -> None:
-        """Add this time [s], in which the device was wrong or right."""
-        self._wrong_s *= math.exp(-passed_s / LONG_S)
-        if wrong:
-            self._right_s, self._wrong_s = 0.0, self._wrong_s + passed_s
-            self.over = self.over or self._wrong_s > self._most_s
-            return
-        self._right_s += passed_s
-        if self.over and self._right_s > AGREED_S:
-            self.over, self._wrong_s = False, 0.0
 
 
 class SensorCheck:
@@ -95,7 +80,6 @@ class SensorCheck:
     Attributes
     ----------
     told : the angles of the outputs
-    off_deg : of the newest measurement, 0 where it is within what a delay explains
     """
 
     def __init__(self, limits: DeviceLimits, period_s: float, adds_deg: float = 0.0) -> None:
@@ -103,16 +87,14 @@ class SensorCheck:
         self.told = ToldAngles(1.0 / period_s)
         self._agreement = math.radians(limits.agreement_deg)
         self._late_s = 1e-3 * limits.delay_ms
-        self._n_late = math.ceil(self._late_s / period_s)
-        self._fit, self.off_deg = LagFit(), 0.0
-        self._off, self._denied = (
-            FaultDuration(1e-3 * limits.agreement_ms),
-            FaultDuration(1e-3 * limits.agreement_ms),
-        )
-        self._worst_deg = self._since_s = self._idle_s = 0.0
+        self._state, self._found = np.zeros(N_STATE), 0
+        self._fit = LagFit(self._state[:N_SUM])
+        self._since_s = self._idle_s = 0.0
         self._offset = self._follows = self._speed = ""
-        self._was: tuple[int, float, float] | None = None  # command, angle and speed before
-        self._turned = self._extra = self._hh = self._eh = 0.0
+        n_late, speed_max = math.ceil(self._late_s / period_s), math.radians(limits.speed_max_deg_s)
+        allowed = Allowed(self._agreement, n_late, 1e-3 * limits.agreement_ms, speed_max)
+        held = (self._state, self.told.rows, allowed)
+        self._compare = hold(compare, (*held, 0, 0, 0.0, 0.0, 0.0, 0.0), given=(3, 4, 5, 6, 7, 8))
 
     def look(self, newest: Device, awaited: int, passed_s: float, by_device_s: float = math.nan) -> None:
         """Compare a new measurement.
@@ -123,20 +105,13 @@ class SensorCheck:
         """
         if not self.limits.watch_sensors:
             return
-        at, angle, speed = newest.command, newest.angle[0] - self._adds, newest.speed[0]
-        reference = self.told.angle(at)
-        if reference != reference:  # nobody knows the angle
-            self._was = None
+        angle = newest.angle[0] - self._adds
+        found = self._compare(newest.command, awaited, angle, newest.speed[0], passed_s, by_device_s)
+        if found < 0:  # nobody knows the angle
             return
-        off = angle - reference
-        if abs(off) > self._agreement:
-            off = self.told.beyond(angle, max(0, at - self._n_late), awaited)
-        self.off_deg = math.degrees(off) if abs(off) > self._agreement else 0.0
-        self._off.add(self.off_deg != 0.0, passed_s)
-        if abs(self.off_deg) > abs(self._worst_deg) or not (self.off_deg or self._off.over):
-            self._worst_deg = self.off_deg
-        self._fit.add(angle, reference, self.told.speed(at), passed_s)
-        self._compare_speed(at, angle, speed, passed_s, by_device_s)
+        self._found = found
+        if found & (SPEED_OFF | GAIN_OFF):
+            self._speed = self._of_speed(found)
         self._since_s += passed_s
         if self._since_s > SOLVE_S:
             self._follow(self._since_s)
@@ -146,12 +121,13 @@ class SensorCheck:
         """A sentence on what speaks against the sensors; empty where nothing does. on : whether torque is
         commanded
         """
-        limits, why = self.limits, self._follows or self._offset
-        if self._off.over or (self.off_deg and not on):
-            off = f"{self._worst_deg:.3g} deg{hint_of_turns(self._worst_deg)}"
+        limits, why, found = self.limits, self._follows or self._offset, self._found
+        if found & ANGLE_OVER or (found & ANGLE_OFF and not on):
+            worst_deg = math.degrees(self._state[WORST])
+            off = f"{worst_deg:.3g} deg{hint_of_turns(worst_deg)}"
             allowed = f"{limits.agreement_deg:g} deg, or more for {limits.agreement_ms:g} ms in ten seconds"
             return f"the device's angle is off the joint's by {off}; allowed: {allowed}{why and ': ' + why}"
-        return why or (self._speed if self._denied.over else "")
+        return why or (self._speed if found & SPEED_OVER else "")
 
     def hint(self, newest: Device) -> str:
         """Words for an angle that is right if it is read in degrees; empty where it is not."""
@@ -172,11 +148,11 @@ class SensorCheck:
             if abs(offset) > most
             else ""
         )
-        sure = SIGMAS * fit.gain_error < GAIN_OFF and SIGMAS * fit.delay_error_s < self._late_s
+        sure = SIGMAS * fit.gain_error < MOST_GAIN_OFF and SIGMAS * fit.delay_error_s < self._late_s
         if sure:
             self._idle_s, self._follows = 0.0, self._as_told(fit)
             return
-        self._idle_s = 0.0 if self.off_deg else self._idle_s + passed_s
+        self._idle_s = 0.0 if self._found & ANGLE_OFF else self._idle_s + passed_s
         if self._idle_s > LONG_S:
             self._follows = ""
 
@@ -187,7 +163,7 @@ class SensorCheck:
             return "the device's angle does not move while the joint moves"
         if abs(fit.phase) > MIRRORED:
             return "the device's angle is mirrored: it falls where the joint's rises"
-        if abs(gain - 1.0) > GAIN_OFF:
+        if abs(gain - 1.0) > MOST_GAIN_OFF:
             degrees = IN_DEGREES[0] < gain < IN_DEGREES[1]
             hint = "; it looks like degrees, and radians are due" if degrees else ""
             return f"the device's angle moves {gain:.2g} times as much as the joint's{hint}"
@@ -199,46 +175,16 @@ class SensorCheck:
             )
         return ""
 
-    def _compare_speed(
-        self, at: int, angle: float, speed: float, passed_s: float, by_device_s: float
-    ) -> None:
-        was, self._was = self._was, (at, angle, speed)
-        keeps = math.exp(-passed_s / SHORT_S)
-        self._turned, self._extra = keeps * self._turned, keeps * self._extra
-        if was is None:
-            return
-        short = long = self.told.between_s(was[0], at)
-        if by_device_s == by_device_s:
-            short, long = min(short, by_device_s), max(long, by_device_s)
-        if not (short >= 0.0 and long <= LONGEST_S):
-            return
-        told = math.radians(self.limits.speed_max_deg_s) * long + LEAP_RAD
-        before = self.told.angle(was[0])
-        if not abs(self.told.angle(at) - before) <= told:
-            return
-        turned = angle - was[1]
-        slow, fast = (was[2], speed) if was[2] < speed else (speed, was[2])
-        low, high = slow * (short if slow > 0.0 else long), fast * (long if fast > 0.0 else short)
-        self._turned += turned
-        self._extra += low - turned if turned < low else min(0.0, high - turned)
-        h, e, k = self._turned, self._extra, math.exp(-passed_s / MEMORY_S)
-        self._hh = k * self._hh + passed_s * h * h
-        self._eh = k * self._eh + passed_s * e * h
-        said = self._of_speed(h, e)
-        self._denied.add(bool(said), passed_s)
-        self._speed = said or self._speed
-
-    def _of_speed(self, turned: float, extra: float) -> str:
-        if abs(extra) > self._agreement:
-            by_speed, by_angle = math.degrees(turned + extra), math.degrees(turned)
-            return (
-                f"the device's speed says that it turned by {by_speed:.3g} deg in about half a second, "
-                f"its angle by {by_angle:.3g} deg"
-            )
-        if self._hh > MOVED_RAD * MOVED_RAD * MEMORY_S and abs(self._eh) > GAIN_OFF * self._hh:
-            gain = 1.0 + self._eh / self._hh
-            return f"the device's speed is {gain:.2g} times what its angle turns by"
-        return ""
+    def _of_speed(self, found: int) -> str:
+        """What is wrong with the speed, in words."""
+        turned, extra, hh, eh = (float(self._state[k]) for k in (TURNED, EXTRA, HH, EH))
+        if found & GAIN_OFF:
+            return f"the device's speed is {1.0 + eh / hh:.2g} times what its angle turns by"
+        by_speed, by_angle = math.degrees(turned + extra), math.degrees(turned)
+        return (
+            f"the device's speed says that it turned by {by_speed:.3g} deg in about half a second, "
+            f"its angle by {by_angle:.3g} deg"
+        )
 
 
 def hint_of_turns(off_deg: float) -> str:

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import math
+from struct import Struct
+
+import numpy as np
+
+from kernels.sensors.told import ANGLE, N_TOLD, SEQ, SPEED, TIME, beyond
 
 LONGEST_S = 2.0
 """An output that is older tells nothing of what the device measures now [s]."""
+ROW = Struct(f"={N_TOLD}d")
+"""A row of numbers, written and read in one call, which NumPy would need one for each."""
 
 
 class ToldAngles:
@@ -14,44 +21,46 @@ class ToldAngles:
     Parameters
     ----------
     rate_hz : of the outputs
+
+    Attributes
+    ----------
+    rows : (n, 4) - of kernels/sensors/told
     """
 
     def __init__(self, rate_hz: float) -> None:
         self._n = math.ceil(LONGEST_S * rate_hz) + 1
-        self._angles, self._speeds = [math.nan] * self._n, [0.0] * self._n
-        self._times, self._seqs = [0.0] * self._n, [-1] * self._n
+        self.rows = np.full((self._n, N_TOLD), -1.0)
+        self._bytes = self.rows.data.cast("B")
 
     def note(self, seq: int, time: float, angle: float, speed: float, known: bool) -> None:
         """An output: its number, the model's time [s], angle and speed [rad, rad/s].
 
         known : false where the angle is an older one, as while markers are lost
         """
-        k = seq % self._n
-        self._seqs[k], self._times[k] = seq, time
-        self._angles[k], self._speeds[k] = angle if known else math.nan, speed
+        at = seq % self._n * ROW.size
+        ROW.pack_into(self._bytes, at, seq, time, angle if known else math.nan, speed)
 
     def angle(self, seq: int) -> float:
         """The angle in an output [rad]; NaN where it was not known, was never sent or is too old."""
-        k = seq % self._n
-        return self._angles[k] if seq >= 0 and self._seqs[k] == seq else math.nan
+        row = self._row(seq)
+        return row[ANGLE] if seq >= 0 and row[SEQ] == seq else math.nan
 
     def speed(self, seq: int) -> float:
         """The speed in an output whose angle is known [rad/s]."""
-        return self._speeds[seq % self._n]
+        return self._row(seq)[SPEED]
 
     def between_s(self, one: int, other: int) -> float:
         """Time of the model from one output to another [s]; NaN where one was never sent, or is too old."""
-        a, b = one % self._n, other % self._n
-        if one < 0 or other < 0 or self._seqs[a] != one or self._seqs[b] != other:
+        a, b = self._row(one), self._row(other)
+        if one < 0 or other < 0 or a[SEQ] != one or b[SEQ] != other:
             return math.nan
-        return self._times[b] - self._times[a]
+        return b[TIME] - a[TIME]
 
     def beyond(self, measured: float, first: int, last: int) -> float:
         """How far an angle is outside the range of those sent from one output to another [rad], with its
         sign; 0 inside.
         """
-        told = [angle for angle in map(self.angle, range(first, last + 1)) if angle == angle]
-        if not told:
-            return 0.0
-        low, high = min(told), max(told)
-        return measured - high if measured > high else min(0.0, measured - low)
+        return float(beyond(self.rows, measured, first, last))
+
+    def _row(self, seq: int) -> tuple[float, ...]:
+        return ROW.unpack_from(self._bytes, seq % self._n * ROW.size)

@@ -1,0 +1,1 @@
+"""What a device measures, held against what a model told it."""

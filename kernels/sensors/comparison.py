@@ -1,0 +1,158 @@
+"""One measurement of a device against the angles that a model told it, in one call a tick.
+
+rtsim/device/sensor_check.py says what is compared and why, and has the words; here are the numbers. What
+they are kept in is one array, STATE, so that a tick touches little memory.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from kernels.compiler.jit import njit
+from kernels.sensors.lag_sums import MEMORY_S, N_SUM, add_sample
+from kernels.sensors.told import ANGLE, SPEED, angle_told, beyond, time_between
+
+# places in the state, after the sums of kernels/sensors/lag_sums
+OFF, WORST = (
+    N_SUM,
+    N_SUM + 1,
+)  # [rad], of the newest angle, 0 where a delay explains it, and the worst of late
+WAS_THERE, WAS_SEQ, WAS_ANGLE, WAS_SPEED = N_SUM + 2, N_SUM + 3, N_SUM + 4, N_SUM + 5
+TURNED, EXTRA, HH, EH = N_SUM + 6, N_SUM + 7, N_SUM + 8, N_SUM + 9  # h, e [rad] and their sums of products
+OFF_TIMES, DENIED_TIMES = N_SUM + 10, N_SUM + 13  # three each
+N_STATE = N_SUM + 16
+WRONG_S, RIGHT_S, OVER = 0, 1, 2  # [s], [s] and whether it was too long
+
+# bits of what was found
+ANGLE_OFF, ANGLE_OVER, SPEED_OVER, SPEED_OFF, GAIN_OFF = 1, 2, 4, 8, 16
+
+LONG_S = 10.0
+"""Time over which an angle that was off is forgotten, and a fault of following where nothing moves [s]."""
+AGREED_S = 1.0
+"""An angle that agreed for so long is no longer off [s]."""
+SHORT_S = 0.5
+"""Memory of the turn that speed and angle tell [s]."""
+LONGEST_S = 0.05
+"""Between two measurements, of which speed and angle are compared [s]."""
+MOST_GAIN_OFF = 0.5
+"""That the gain of angle or speed may differ from 1."""
+MOVED_RAD = math.radians(1.0)
+LEAP_RAD = math.radians(1.0)
+"""That the reference may leap beyond the greatest speed, before its motion is none to compare with."""
+
+
+class Allowed(NamedTuple):
+    """Limits of what is compared.
+
+    agreement : [rad]; n_late : outputs by which a device may be late; most_s : time for which it may be wrong
+    speed_max : greatest speed of the joint [rad/s]
+    """
+
+    agreement: float
+    n_late: int
+    most_s: float
+    speed_max: float
+
+
+@njit
+def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device_s):
+    """Compare a measurement; return the bits of what is wrong, -1 where nobody knows the angle.
+
+    state : (N_STATE,) - updated
+    told : (n, 4) - outputs, as of kernels/sensors/told
+    allowed : Allowed
+    at, awaited : int, int - numbers of the output that it answers, and of the newest one
+    angle, speed : float, float - measured [rad, rad/s]
+    passed_s, by_device_s : float, float - since the measurement before [s], by ticks, and by the device's
+      clock, NaN where that means nothing
+    """
+    reference = angle_told(told, at)
+    if reference != reference:
+        state[WAS_THERE] = 0.0
+        return -1
+    off = angle - reference
+    if abs(off) > allowed.agreement:
+        off = beyond(told, angle, max(0, at - allowed.n_late), awaited)
+    off = off if abs(off) > allowed.agreement else 0.0
+    state[OFF] = off
+    add_time(state[OFF_TIMES:DENIED_TIMES], off != 0.0, passed_s, allowed.most_s)
+    over = state[OFF_TIMES + OVER] != 0.0
+    if abs(off) > abs(state[WORST]) or not (off != 0.0 or over):
+        state[WORST] = off
+    add_sample(state, angle, reference, told[at % told.shape[0], SPEED], passed_s)
+    found = compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s)
+    found |= ANGLE_OFF if off != 0.0 else 0
+    found |= ANGLE_OVER if over else 0
+    return found | (SPEED_OVER if state[DENIED_TIMES + OVER] != 0.0 else 0)
+
+
+@njit
+def add_time(times, wrong, passed_s, most_s):
+    """Count for how long something was wrong, forgotten over LONG_S; over with AGREED_S without.
+
+    times : (3,) - WRONG_S, RIGHT_S, OVER; updated
+    wrong : bool - in this time
+    passed_s, most_s : float, float - this time, and how long it may be wrong [s]
+    """
+    times[WRONG_S] *= math.exp(-passed_s / LONG_S)
+    if wrong:
+        times[RIGHT_S] = 0.0
+        times[WRONG_S] += passed_s
+        if times[WRONG_S] > most_s:
+            times[OVER] = 1.0
+        return
+    times[RIGHT_S] += passed_s
+    if times[OVER] != 0.0 and times[RIGHT_S] > AGREED_S:
+        times[OVER] = times[WRONG_S] = 0.0
+
+
+@njit
+def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s):
+    """Hold the speed against what the angle turned by; return SPEED_OFF, GAIN_OFF or 0.
+
+    state, told, allowed : (N_STATE,), (n, 4), Allowed - as of `compare`
+    at, angle, speed : int, float, float - of the measurement
+    passed_s, by_device_s : float, float - as of `compare` [s]
+    """
+    was_there, was_seq = state[WAS_THERE] != 0.0, int(state[WAS_SEQ])
+    was_angle, was_speed = state[WAS_ANGLE], state[WAS_SPEED]
+    state[WAS_THERE], state[WAS_SEQ], state[WAS_ANGLE], state[WAS_SPEED] = 1.0, at, angle, speed
+    keeps = math.exp(-passed_s / SHORT_S)
+    state[TURNED] *= keeps
+    state[EXTRA] *= keeps
+    if not was_there:
+        return 0
+    short = time_between(told, was_seq, at)
+    long = short
+    if by_device_s == by_device_s:
+        short, long = min(short, by_device_s), max(long, by_device_s)
+    if not (short >= 0.0 and long <= LONGEST_S):
+        return 0
+    turned_told = abs(told[at % told.shape[0], ANGLE] - angle_told(told, was_seq))
+    if not turned_told <= allowed.speed_max * long + LEAP_RAD:
+        return 0
+    turned, slow, fast = angle - was_angle, min(was_speed, speed), max(was_speed, speed)
+    low = slow * (short if slow > 0.0 else long)
+    high = fast * (long if fast > 0.0 else short)
+    state[TURNED] += turned
+    state[EXTRA] += low - turned if turned < low else min(0.0, high - turned)
+    found = speed_found(state, allowed.agreement, passed_s)
+    add_time(state[DENIED_TIMES:N_STATE], found != 0, passed_s, allowed.most_s)
+    return found
+
+
+@njit
+def speed_found(state, agreement, passed_s):
+    """Return SPEED_OFF where the speed turned by too much, GAIN_OFF where its gain is off, or 0.
+
+    state : (N_STATE,) - as of `compare`; its products are updated
+    agreement, passed_s : float, float - allowed [rad], time since the measurement before [s]
+    """
+    h, e, k = state[TURNED], state[EXTRA], math.exp(-passed_s / MEMORY_S)
+    state[HH] = k * state[HH] + passed_s * h * h
+    state[EH] = k * state[EH] + passed_s * e * h
+    if abs(e) > agreement:
+        return SPEED_OFF
+    moved = state[HH] > MOVED_RAD * MOVED_RAD * MEMORY_S
+    return GAIN_OFF if moved and abs(state[EH]) > MOST_GAIN_OFF * state[HH] else 0
