@@ -41,7 +41,7 @@ ROOMS: dict[str, MutatedRoom] = {
         "tests/kernels/rosenbrock/test_holds.py",
     ),
     "recruitment": of_kernels("recruitment"),
-    "fdk": of_kernels("fdk"),
+    "fdk": of_kernels("fdk", "tests/kernels/uncertainty/test_kinetic_errors.py"),
     "exchange": MutatedRoom(
         ("streams/exchange.py",), ("tests/streams/test_exchange.py",),
         ("tests/streams/test_reservation.py", "tests/rtsim/live/test_device_*.py",
