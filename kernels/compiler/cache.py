@@ -34,7 +34,7 @@ from numba.misc.appdirs import AppDirs
 from kernels.compiler.held_arguments import WordsType
 from kernels.compiler.inner import names_alone, places_of_calls, rebuilt, reduced
 from kernels.compiler.private_folder import HAS_OWNERS, NotPrivateError, check_private, opened
-from kernels.compiler.sources import HASH_LENGTH, module_hash, package_hash
+from kernels.compiler.sources import HASH_LENGTH, group_hash, module_hash
 
 CODE_SUFFIX = ".nbc"
 HEAD = b"rtsim kernel 2\n"
@@ -79,7 +79,7 @@ def cache_fault() -> str:
 
 
 def is_complete(group: str) -> bool:
-    """Return whether all kernels of a group were put into the cache, compiled from the present sources."""
+    """Return whether all kernels of a group are in the cache, of the present sources and this processor."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name):
@@ -346,7 +346,7 @@ class _CodeFiles:
 
 def _group_folder(group: str) -> Path:
     """Return the path of the empty folder that marks a group of which all kernels are compiled."""
-    return cache_root() / f"group.{group}-{package_hash()}"
+    return cache_root() / f"group.{group}-{group_hash()}"
 
 
 def _note_fault(fault: OSError) -> None:

@@ -13,10 +13,12 @@ import sys
 from pathlib import Path
 
 import numba
+from llvmlite import binding
 
 PACKAGE = Path(__file__).resolve().parents[1]
 """Folder of the package `kernels`."""
 HASH_LENGTH = 16
+PROCESSOR_FLAGS = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_ENABLE_AVX")
 CODE_FLAGS = ("NUMBA_BOUNDSCHECK", "NUMBA_DISABLE_JIT", "NUMBA_DEBUGINFO", "NUMBA_OPT")
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([\w.]+))", re.MULTILINE
@@ -40,6 +42,24 @@ def package_hash() -> str:
     for source in sorted(PACKAGE.rglob("*.py")):
         digest.update(hashlib.sha256(_text(source)).digest())
     return digest.hexdigest()[:HASH_LENGTH]
+
+
+def group_hash() -> str:
+    """Return a hash of all sources of this package, of the code flags and of the processor.
+
+    Computers of different processors may share a home directory, and with it the cache.
+    """
+    return hashlib.sha256(f"{package_hash()} {_processor()}".encode()).hexdigest()[:HASH_LENGTH]
+
+
+def _processor() -> str:
+    """Return the processor for which Numba makes machine code: name, instructions and what overrides them."""
+    flags = [f"{flag}={os.environ.get(flag, '')}" for flag in PROCESSOR_FLAGS]
+    try:
+        features = binding.get_host_cpu_features().flatten()
+    except RuntimeError:  # unknown to LLVM, as Numba takes it
+        features = ""
+    return " ".join([binding.get_process_triple(), binding.get_host_cpu_name(), features, *flags])
 
 
 def _flags() -> bytes:

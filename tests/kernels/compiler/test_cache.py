@@ -183,6 +183,21 @@ def test_code_depends_on_every_flag(flag: str, monkeypatch: pytest.MonkeyPatch) 
     assert len(hashes) == 3
 
 
+@pytest.mark.parametrize("flag", sources.PROCESSOR_FLAGS)
+def test_a_group_of_another_processor_is_not_complete(
+    flag: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Protects computers that share a home: what one compiled, another compiles with its bar."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    cache.mark_complete("solver")
+    assert cache.is_complete("solver")
+    monkeypatch.setenv(flag, "0")
+    assert not cache.is_complete("solver")
+    monkeypatch.delenv(flag)
+    monkeypatch.setattr(sources.binding, "get_host_cpu_name", lambda: "another")
+    assert not cache.is_complete("solver")
+
+
 def test_the_cache_follows_the_usual_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Protects the override that services with a read-only home need."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
