@@ -16,6 +16,20 @@ TRC = (
     "2\t{start}1\t1\t950\t2\t1\t30\t2\n"
     "3\t{start}2\t1\t950\t2\t1\t30\t2\n"
 )
+STUDY = """
+name = "impacts"
+[simulate]
+model = "impact"
+[[parameters]]
+name = "step"
+key = "model.simulation.step_ms"
+values = [0.08, 0.16]
+[[results]]
+name = "force"
+column = "contact_normal_forces.floor"
+take = "largest"
+"""
+"""A study of two impacts."""
 
 
 def trc(rate: str = "100", n_marker: str = "2", more: str = "", start: str = "0.0") -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.rtsim.cli.files import STUDY
+
 resource = pytest.importorskip("resource")
 
 ROOM = 600
@@ -71,6 +73,23 @@ def test_keys_are_whole_or_not_there(here, full, tmp_path: Path, room: int) -> N
     assert done.code == 1
     assert "cannot be written into own (File too large); no file was kept" in done.sentence
     assert list((tmp_path / "own").iterdir()) == []
+
+
+@pytest.mark.parametrize("room", [100, 1200])  # not even the plan fits, or it and no part of the table
+def test_a_study_goes_on_where_the_disk_was_full(here, full, tmp_path: Path, room: int) -> None:
+    """Protects long studies: a full disk is told, with no half file, and the table is the same afterwards."""
+    (tmp_path / "impacts.toml").write_text(STUDY)
+    whole = here("study", "impacts.toml", "--workers", "0", "--out", "whole")
+    assert whole.code == 0, whole.err
+    with full(room):
+        done = here("study", "impacts.toml", "--workers", "0", "--out", "cut")
+    assert done.code == 1
+    assert done.sentence.startswith("rtsim: cut/")
+    assert done.sentence.endswith("cannot be written (File too large)")
+    kept = [path for path in (tmp_path / "cut").rglob("*") if path.is_file()]
+    assert all(path.name == "plan.json" for path in kept)
+    assert here("study", "impacts.toml", "--workers", "0", "--out", "cut").code == 0
+    assert (tmp_path / "cut" / "table.npz").read_bytes() == (tmp_path / "whole" / "table.npz").read_bytes()
 
 
 def test_a_picture_of_the_window_is_whole_or_not_there(full, tmp_path: Path) -> None:

@@ -7,19 +7,7 @@ from pathlib import Path
 
 import pytest
 
-STUDY = """
-name = "impacts"
-[simulate]
-model = "impact"
-[[parameters]]
-name = "step"
-key = "model.simulation.step_ms"
-values = [0.08, 0.16]
-[[results]]
-name = "force"
-column = "contact_normal_forces.floor"
-take = "largest"
-"""
+from tests.rtsim.cli.files import STUDY
 
 
 @pytest.fixture
