@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from kernels.fdk.problem import BALANCED, NOT_BALANCED, NOT_BORNE, NOT_PLACED
 from kernels.forces.ligament import LINEAR
@@ -29,6 +30,9 @@ NO_MUSCLES = (
 NO_LOAD = "The force on a foot is not known: no balance of the joint."
 KNOWN = (BALANCED, NOT_BORNE)
 """What a balance ended with that has numbers."""
+
+LONGEST_JOINT = 48
+"""Characters of two bodies in a title, which `streams.messages.Curves` bounds."""
 
 CARRIES = "the body that carries them"
 """Axes of what is told of the joints that a run names."""
@@ -169,7 +173,7 @@ class Balance(Stage):
             found += [
                 Quantity(
                     "fdk_displacements", self._length, "m", lengths,
-                    curves=Curves("Joint displacements", "displacement", 1, 0.001),
+                    curves=Curves(f"Displacements of {self._joint(self._lengths)}", "displacement", 1, 0.001),
                     meaning=f"displacement along FDK degrees of freedom that are lengths, from their "
                     f"targets{late}",
                 ),
@@ -182,7 +186,7 @@ class Balance(Stage):
             found += [
                 Quantity(
                     "fdk_rotations", self._angle, "rad", angles,
-                    curves=Curves("Joint rotations", "rotation", 1, 0.01),
+                    curves=Curves(f"Rotations of {self._joint(self._angles)}", "rotation", 1, 0.01),
                     meaning=f"rotation about FDK degrees of freedom that are angles, from neutral{late}",
                 ),
                 Quantity(
@@ -200,6 +204,18 @@ class Balance(Stage):
                 )
             ]  # fmt: skip
         return found
+
+    def _joint(self, rows: NDArray[np.int64]) -> str:
+        """The bodies between which FDK degrees of freedom are, for a title; "joints" of several."""
+        elements, names = self.balanced.model.elements, self.balanced.model.names.bodies
+        found = {
+            (int(elements.body_a[e]), int(elements.body_b[e])) for e in self.balanced.joint.element[rows]
+        }
+        if len(found) > 1:
+            return "joints"
+        ((a, b),) = found
+        text = f"{names[b]} on {names[a]}" if min(a, b) >= 0 else names[max(a, b)]
+        return text.replace("_", " ") if len(text) <= LONGEST_JOINT else "joints"
 
     def _of_joints(self) -> list[Quantity]:
         """Displacements and forces of the joints that the run names."""

@@ -72,6 +72,13 @@ def test_the_walkers_knee_is_pressed_as_it_stands() -> None:
     assert (np.isfinite(found.fields["muscle_activations"]).all(axis=1) == known).all()
 
 
+def test_titles_of_curves_name_the_joint() -> None:
+    """Protects readers of the window and of figures: displacements of which joint."""
+    stages = make_stages(RUN, SPEC, SUBJECT, ForceFeed(), MASS_KG)
+    titles = {q.name: q.curves.panel for q in stages[-1].quantities() if q.curves is not None}
+    assert titles["fdk_displacements"] == "Displacements of shank on thigh"
+
+
 def test_forces_turn_the_tibia() -> None:
     """Protects angles through the whole chain: adduction and the turn about the long axis by forces, in rad
     and N m, with contact forces beside those of the run that holds the turn.
