@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rtsim.cli.patience import nothing_begins
+
 ROOT = Path(__file__).resolve().parents[3]
 GUARD_S = 60.0
 STREAM = ("--source", "tcp://127.0.0.1:1", "--subject", "walker")
@@ -67,11 +69,8 @@ def test_what_can_be_told_at_once_is(here, monkeypatch, tmp_path, arguments, wor
     """Protects patience: a minute of compilation, or of listening, does not come before such a sentence."""
     (tmp_path / "text.txt").write_text("some text\n")
     (tmp_path / "a.trc").write_text("some text\n")
-    for slow in (
-        "subprocess.Popen",
-        "rtsim.live.compiled.groups.compile_groups",
-        "rtsim.report.doctor.examine_stream",
-    ):
+    nothing_begins(monkeypatch)
+    for slow in ("rtsim.live.compiled.groups.compile_groups", "rtsim.report.doctor.examine_stream"):
         monkeypatch.setattr(slow, lambda *_, **__: pytest.fail("something slow began"))
     done = here(*arguments)
     assert (done.code, done.out) == (1, "")

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from rtsim.live.processes.children import Child
 from streams.control.commands import request
+from tests.rtsim.cli.patience import nothing_begins
 
 OFFSET = 23_000  # where nobody is expected
 ADDRESSES = (
@@ -83,24 +83,6 @@ def test_two_sockets_at_one_address_are_told(here, port):
     assert (done.code, done.sentence) == (
         1,
         f"rtsim: --control: {address} is taken by --results already; give it a port of its own",
-    )
-
-
-def nothing_begins(monkeypatch) -> None:
-    """Fail where kernels are compiled, or where a process starts that does more than wait for its request."""
-
-    def ask(*_):
-        pytest.fail("a process was asked for something")
-
-    class Idle(Child):
-        def __init__(self, name: str, arguments: list[str], asked_later: bool = False) -> None:
-            assert asked_later, "a process began its work"
-            super().__init__(name, arguments, asked_later)
-
-    monkeypatch.setattr(Child, "ask", ask)
-    monkeypatch.setattr("rtsim.live.processes.children.Child", Idle)
-    monkeypatch.setattr(
-        "rtsim.live.compiled.groups._Work", lambda name: pytest.fail(f"the group {name} is compiled")
     )
 
 
