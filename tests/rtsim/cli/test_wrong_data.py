@@ -12,6 +12,7 @@ import pytest
 from rtsim.files.markers.markers import read_markers
 from rtsim.files.markers.trc import trc_text
 from rtsim.files.markers.trial import MarkerTrial
+from tests.rtsim.cli.patience import nothing_begins
 
 DATA = Path(__file__).resolve().parents[3] / ".." / "shared" / "data"
 MCGILL = DATA / "gait_mcgill"
@@ -43,9 +44,8 @@ def mcgill(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is told before the first frame is told before anything is compiled or started."""
-    for slow in ("rtsim.live.processes.children.Child", "rtsim.live.compiled.groups.compile_groups"):
-        monkeypatch.setattr(slow, lambda *_, **__: pytest.fail("something slow began"))
+    """What is told before the first frame is told before anything is compiled, or begins its work."""
+    nothing_begins(monkeypatch)
 
 
 def write(trial: MarkerTrial, path: Path) -> str:
