@@ -39,6 +39,7 @@ OF_FILES = {
     "ezc3d": "MIT", "cmeel-qhull": "Qhull", "motioncapture": "MIT", "matplotlib": "matplotlib (as PSF-2.0)",
     "docutils": "CC0-1.0 AND BSD-2-Clause", "numba": "BSD-2-Clause", "scipy": "BSD-3-Clause",
     "lz4": "BSD-3-Clause", "contourpy": "BSD-3-Clause", "jinja2": "BSD-3-Clause",
+    "opensim": "Apache-2.0",
 }  # fmt: skip
 """Read in their own licence files, where their metadata says nothing, or several things at once."""
 
