@@ -66,7 +66,6 @@ def command(
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.cli.terminal.watch import Watch
-    from rtsim.live.subjects.persons import with_person
 
     del options["all_notes"]  # read where notes are told
     run = make_run(**options)
@@ -81,12 +80,7 @@ def command(
         estimator = start(stack, "estimator", ["estimate", "--request"], asked_later=True)
         source = ["replay", run.source, "--states", "--request"]
         players = [start(stack, "player", source, asked_later=True)] if plays else []
-        check_run(run)
-        check_tare(run)
-        check_captured_forces(run)
-        check_bound(run, player=captured or plays)
-        tell_notes(run)
-        run, whose = with_person(run)
+        run, whose = checked(run, player=captured or plays)
         played = PlayerRequest(
             run=run, speed=speed, rate=rate, loop=loop, start_s=start_s, end_s=end_s, duration_s=length_s,
             wait_s=READY_S,
@@ -113,9 +107,8 @@ def command(
             address = players[0].wait_ready(READY_S)["markers"] if players else run.source
             beside = forces or is_capture(run.forces)
             run = msgspec.structs.replace(run, forces=address if beside else run.forces)
-            recorded = record is not None
             request = asked_of_estimator(
-                run, address, recorded=recorded, loop=loop, notes=notes, anyway=anyway
+                run, address, recorded=record is not None, loop=loop, notes=notes, anyway=anyway
             )
             estimator.ask(encoded(request))
             ready = estimator.wait_ready(READY_S, players)
@@ -137,6 +130,21 @@ def command(
     if not exit_code():
         check_recorded(record)
     raise SystemExit(exit_code() or int(watch.failed))
+
+
+def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
+    """The run with the person who is followed, and sentences on who that is; ConfigError where it cannot be.
+
+    player : whether a process of this run sends the markers
+    """
+    from rtsim.live.subjects.persons import with_person
+
+    check_run(run)
+    check_tare(run)
+    check_captured_forces(run)
+    check_bound(run, player=player)
+    tell_notes(run)
+    return with_person(run)
 
 
 def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str | None) -> None:
