@@ -5,9 +5,9 @@ minutes. seconds : of `rtsim study` on two processes, from their start to the ta
 same in one process, without others. Two processes and one are timed in turns, LAPS times, and figures are
 medians over the laps, as a machine may run at another speed a few seconds later. scaling.2 is of rows a
 second from the moment when every process has delivered rows to the last row; scaling.2.first_row of the time
-from the first row to the table, in which the second process still starts, as is overhead_ms_per_row. in_place_ms and built_ms are of a case: with its
-weights replaced in place, and with a model, person and stages of its own. equal : whether all tables are,
-byte for byte.
+from the first row to the table, in which the second process still starts, as is overhead_ms_per_row.
+in_place_ms and built_ms are of a case: with its weights replaced in place, and with a model, person and
+stages of its own. equal : whether all tables are, byte for byte.
 """
 
 from __future__ import annotations

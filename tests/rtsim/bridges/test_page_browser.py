@@ -124,3 +124,4 @@ def test_a_silent_stream_is_said(page: Any) -> None:
     page.hold_walk()
     until(lambda: page.inner_text("#connection").startswith("no data since"))
     until(lambda: page.get_attribute("#figure", "class") == "dim")
+    assert page.faults == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.rtsim.studies.impacts import impacts
+
 REPLAY = ("--address", "tcp://127.0.0.1:0", "--wait", "0", "--speed", "1000")
 SUFFIXES = (".trc", ".c3d", ".mcap", ".npz", ".toml", ".osim")
 TRC = (
@@ -16,19 +18,7 @@ TRC = (
     "2\t{start}1\t1\t950\t2\t1\t30\t2\n"
     "3\t{start}2\t1\t950\t2\t1\t30\t2\n"
 )
-STUDY = """
-name = "impacts"
-[simulate]
-model = "impact"
-[[parameters]]
-name = "step"
-key = "model.simulation.step_ms"
-values = [0.08, 0.16]
-[[results]]
-name = "force"
-column = "contact_normal_forces.floor"
-take = "largest"
-"""
+STUDY = impacts(step=(0.08, 0.16))
 """A study of two impacts."""
 
 

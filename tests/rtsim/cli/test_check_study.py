@@ -8,23 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from rtsim.cli.main import cli
+from tests.rtsim.studies.impacts import impacts
 
-STUDY = """
-name = "impacts"
-[simulate]
-model = "impact"
-[[parameters]]
-name = "mass"
-key = "model.bodies.ball.mass_kg"
-values = [0.5, 0.6]
-[[parameters]]
-name = "step"
-key = "model.simulation.step_ms"
-values = [0.08, 0.16]
-[[results]]
-name = "force"
-column = "contact_normal_forces.floor"
-"""
+STUDY = impacts(mass=(0.5, 0.6), step=(0.08, 0.16))
 
 
 def checked(path: Path, text: str) -> tuple[int, str]:

@@ -291,6 +291,7 @@ def test_noise_on_the_line_is_survived(talk: Talk, servo: Servo) -> None:
     servo.noise = b"ERR bus\nrcv 0300 21000a\n\xff\xfe\x00\nrcv 0100 2c\n" + b"x" * 300 + b"\n"
     # a busy machine may cost it its torque now and then
     until(lambda: talk.arm() or talk.say(20) or talk.last.state == "armed")
+    assert talk.process.poll() is None
 
 
 def test_a_port_that_is_none_is_said(tmp_path: Path) -> None:

@@ -9,28 +9,12 @@ import numpy as np
 import pytest
 
 from rtsim.studies.plan import StudyPlan, plan_of
+from tests.rtsim.studies.impacts import impacts
 
-IMPACT = """
-name = "impacts"
-seed = 3
-[simulate]
-model = "impact"
-[[parameters]]
-name = "step"
-key = "model.simulation.step_ms"
-values = [0.08, 0.16]
-[[parameters]]
-name = "mass"
-key = "model.bodies.ball.mass_kg"
-values = [0.5, 0.6, -1.0]
-[[parameters]]
-name = "friction"
-key = "model.contacts.floor.friction.static"
-values = [0.2, 0.3]
-[[results]]
-name = "force"
-column = "contact_normal_forces.floor"
-take = "largest"
+IMPACT = (
+    "seed = 3\n"
+    + impacts(step=(0.08, 0.16), mass=(0.5, 0.6, -1.0), friction=(0.2, 0.3))
+    + """
 [[results]]
 name = "when"
 column = "contact_normal_forces.floor"
@@ -40,6 +24,7 @@ threshold = 1000.0
 columns = ["contact_normal_forces.floor"]
 points = 11
 """
+)
 
 
 @pytest.fixture

@@ -16,26 +16,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.rtsim.studies.impacts import impacts
+
 if sys.platform == "win32":
     pytest.skip("processes are killed by signals here", allow_module_level=True)
 
-STUDY = """
-name = "impacts"
-[simulate]
-model = "impact"
-[[parameters]]
-name = "step"
-key = "model.simulation.step_ms"
-values = [0.002, 0.004, 0.008]
-[[parameters]]
-name = "mass"
-key = "model.bodies.ball.mass_kg"
-values = [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4]
-[[results]]
-name = "force"
-column = "contact_normal_forces.floor"
-take = "largest"
-"""
+STUDY = impacts(step=(0.002, 0.004, 0.008), mass=[k / 10 for k in range(5, 15)])
 WAIT_S = 300.0
 
 

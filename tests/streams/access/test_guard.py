@@ -250,6 +250,7 @@ def test_a_message_without_end_is_cut_off(part, eventually):
     """Protects a receiver of markers or results: the sender of an endless message is cut off and named."""
     with endless(b"XPUB", part) as address, Subscriber(address, ["markers"]) as subscriber:
         eventually(lambda: any("do not end" in sentence for sentence in subscriber.events))
+        assert subscriber.session is None
 
 
 @pytest.mark.parametrize("part", PARTS, ids=len)

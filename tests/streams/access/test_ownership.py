@@ -124,7 +124,8 @@ def test_links_of_ones_own_and_sticky_folders_are_good(places: Places, tmp_path:
     sticky.chmod(0o1777)
     (sticky / "link.key_secret").symlink_to(places.secret)
     (tmp_path / "list").symlink_to(places.allowed.name)
-    Publisher(LOCAL, Security.for_server(sticky / "link.key_secret", tmp_path / "list")).close()
+    with Publisher(LOCAL, Security.for_server(sticky / "link.key_secret", tmp_path / "list")) as publisher:
+        assert publisher.address.startswith("tcp://127.0.0.1:")
 
 
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:

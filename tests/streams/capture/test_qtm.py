@@ -141,6 +141,7 @@ def test_no_measurement_yet_and_events_are_told(double):
         until(lambda: "QTM: the capture has begun." in run.said, "the event")
         sent(double, 0)
         until(lambda: run.take() == 1, "a frame")
+        assert run.said.count("QTM: the capture has begun.") == 1
 
 
 def test_markers_without_a_name_are_counted_and_handed_on(double):

@@ -54,6 +54,15 @@ def forces_session() -> Session:
     return force_channel(FORCES, 100.0, t_start=now_ns(), time_base="one").session
 
 
+def announced(markers: Publisher, forces: Publisher, keys: StreamKeys) -> PairedInput:
+    """The input of both servers' streams, each with the key that was given for it; both have begun."""
+    markers.announce(MARKERS)
+    forces.announce(forces_session())
+    return PairedInput.beside(
+        (markers.address, forces.address), 64, ForceFeed(), 20.0, (keys.of_markers, keys.of_forces)
+    )
+
+
 def seen_by(
     source: PairedInput, publishers: tuple[Publisher, Publisher], enough: Callable[[], bool]
 ) -> tuple[str, str]:
@@ -74,11 +83,7 @@ def seen_by(
 def test_each_server_is_heard_as_what_its_key_is_of(keys: StreamKeys) -> None:
     """Protects both streams: each comes from the server whose key was given for it."""
     with Publisher(LOCAL, keys.markers) as markers, Publisher(LOCAL, keys.forces) as forces:
-        markers.announce(MARKERS)
-        forces.announce(forces_session())
-        source = PairedInput.beside(
-            (markers.address, forces.address), 64, ForceFeed(), 20.0, (keys.of_markers, keys.of_forces)
-        )
+        source = announced(markers, forces, keys)
         with source:
             seen = seen_by(
                 source, (markers, forces),
@@ -91,11 +96,7 @@ def test_each_server_is_heard_as_what_its_key_is_of(keys: StreamKeys) -> None:
 def test_a_server_with_the_key_of_the_other_stream_is_not_heard(keys: StreamKeys) -> None:
     """Protects markers from who may publish forces alone, and forces from who may publish markers alone."""
     with Publisher(LOCAL, keys.forces) as markers, Publisher(LOCAL, keys.markers) as forces:
-        markers.announce(MARKERS)
-        forces.announce(forces_session())
-        source = PairedInput.beside(
-            (markers.address, forces.address), 64, ForceFeed(), 20.0, (keys.of_markers, keys.of_forces)
-        )
+        source = announced(markers, forces, keys)
         said: list[list[str]] = [[], []]
 
         def refused() -> bool:
