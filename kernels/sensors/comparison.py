@@ -14,12 +14,11 @@ from kernels.sensors.lag_sums import MEMORY_S, N_SUM, add_sample
 from kernels.sensors.told import ANGLE, SPEED, angle_told, beyond, time_between
 
 # places in the state, after the sums of kernels/sensors/lag_sums
-OFF, WORST = (
-    N_SUM,
-    N_SUM + 1,
-)  # [rad], of the newest angle, 0 where a delay explains it, and the worst of late
+# [rad] - by how much the newest angle is off, 0 where a delay explains it, and the worst of late
+OFF, WORST = N_SUM, N_SUM + 1
 WAS_THERE, WAS_SEQ, WAS_ANGLE, WAS_SPEED = N_SUM + 2, N_SUM + 3, N_SUM + 4, N_SUM + 5
-TURNED, EXTRA, HH, EH = N_SUM + 6, N_SUM + 7, N_SUM + 8, N_SUM + 9  # h, e [rad] and their sums of products
+# h, e [rad]: what the angle turned by, and what the speed says beyond it; sums of h*h and e*h [rad^2 s]
+TURNED, EXTRA, HH, EH = N_SUM + 6, N_SUM + 7, N_SUM + 8, N_SUM + 9
 OFF_TIMES, DENIED_TIMES = N_SUM + 10, N_SUM + 13  # three each
 N_STATE = N_SUM + 16
 WRONG_S, RIGHT_S, OVER = 0, 1, 2  # [s], [s] and whether it was too long
