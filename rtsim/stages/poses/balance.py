@@ -173,7 +173,7 @@ class Balance(Stage):
             found += [
                 Quantity(
                     "fdk_displacements", self._length, "m", lengths,
-                    curves=Curves(f"Displacements of {self._joint(self._lengths)}", "displacement", 1, 0.001),
+                    curves=Curves(f"{self._joint(self._lengths)} displacement", "displacement", 1, 0.001),
                     meaning=f"displacement along FDK degrees of freedom that are lengths, from their "
                     f"targets{late}",
                 ),
@@ -186,7 +186,7 @@ class Balance(Stage):
             found += [
                 Quantity(
                     "fdk_rotations", self._angle, "rad", angles,
-                    curves=Curves(f"Rotations of {self._joint(self._angles)}", "rotation", 1, 0.01),
+                    curves=Curves(f"{self._joint(self._angles)} rotation", "rotation", 1, 0.01),
                     meaning=f"rotation about FDK degrees of freedom that are angles, from neutral{late}",
                 ),
                 Quantity(
@@ -206,16 +206,17 @@ class Balance(Stage):
         return found
 
     def _joint(self, rows: NDArray[np.int64]) -> str:
-        """The bodies between which FDK degrees of freedom are, for a title; "joints" of several."""
+        """The bodies between which FDK degrees of freedom are, for a title; "Joint" of several."""
         elements, names = self.balanced.model.elements, self.balanced.model.names.bodies
         found = {
-            (int(elements.body_a[e]), int(elements.body_b[e])) for e in self.balanced.joint.element[rows]
+            tuple(sorted((int(elements.body_a[e]), int(elements.body_b[e]))))
+            for e in self.balanced.joint.element[rows]
         }
         if len(found) > 1:
-            return "joints"
-        ((a, b),) = found
-        text = f"{names[b]} on {names[a]}" if min(a, b) >= 0 else names[max(a, b)]
-        return text.replace("_", " ") if len(text) <= LONGEST_JOINT else "joints"
+            return "Joint"
+        ((base, moved),) = found  # a body comes after the one that carries it
+        text = f"{names[moved]} on {names[base]}" if base >= 0 else names[moved]
+        return text.replace("_", " ").capitalize() if len(text) <= LONGEST_JOINT else "Joint"
 
     def _of_joints(self) -> list[Quantity]:
         """Displacements and forces of the joints that the run names."""

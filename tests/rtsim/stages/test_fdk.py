@@ -151,7 +151,10 @@ def test_runs_that_cannot_be_are_told() -> None:
 @pytest.mark.own_kernels
 def test_a_figure_shows_where_the_joint_lies_and_what_presses() -> None:
     """Protects who asks for a figure of a balanced joint: its displacements, or its reactions, are curves."""
-    for joint, title, unit in (("pop", "Normal force", "N"), ("fdk", "Normal displacement", "mm")):
+    for joint, title, unit in (
+        ("pop", "Normal force", "N"),
+        ("fdk", "Mandible on skull displacement: normal", "mm"),
+    ):
         drawn = {panel.title: panel for panel in panels_of_results(results(joint)).panels}
         assert drawn[title].unit == unit
         assert list(drawn[title].curves) == ["right", "left"]

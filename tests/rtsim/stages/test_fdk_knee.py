@@ -76,7 +76,7 @@ def test_titles_of_curves_name_the_joint() -> None:
     """Protects readers of the window and of figures: displacements of which joint."""
     stages = make_stages(RUN, SPEC, SUBJECT, ForceFeed(), MASS_KG)
     titles = {q.name: q.curves.panel for q in stages[-1].quantities() if q.curves is not None}
-    assert titles["fdk_displacements"] == "Displacements of shank on thigh"
+    assert titles["fdk_displacements"] == "Shank on thigh displacement"
 
 
 def test_forces_turn_the_tibia() -> None:
