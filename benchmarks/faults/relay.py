@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import random
-import select
 import socket
 import threading
 import time
+
+from streams.readable import readable
 
 CHUNK = 65_536
 LOOK_S = 0.02
@@ -75,7 +76,7 @@ class NetworkRelay:
         with near, far, contextlib.suppress(OSError):
             while not (self._over.is_set() or self.broken):
                 sources = [] if self.holds else [way[0] for way in ways]
-                ready = select.select(sources, [], [], 0.001)[0] if sources else []
+                ready = readable(sources, 0.001) if sources else []
                 if not sources:
                     time.sleep(0.001)
                 for source, _, waiting in ways:

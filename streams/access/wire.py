@@ -38,8 +38,13 @@ def open_wire(
     thread of its own, and their numbers are used again. While the handle is open, so is the connection.
     """
     try:
-        wire = socket.socket(fileno=os.dup(fd))
+        copy = os.dup(fd)
     except OSError:
+        return None
+    try:
+        wire = socket.socket(fileno=copy)
+    except OSError:  # the number stands for no socket any more; the copy does not close by itself
+        os.close(copy)
         return None
     try:
         if local_port is not None and wire.getsockname()[1] == local_port and wire.getpeername():

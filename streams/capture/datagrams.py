@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import select
 import socket
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from streams.capture.records import CaptureError
 from streams.clock import now_ns
+from streams.readable import readable
 
 LONGEST_DATAGRAM = 65_535
 RECEIVE_BUFFER = 1 << 21
@@ -81,8 +81,7 @@ def group_socket(local: str, group: str, port: int) -> socket.socket:
 
 def arrivals(sockets: Sequence[socket.socket], timeout_s: float) -> Iterator[Datagram]:
     """What has come, at most MOST_AT_ONCE of each socket, after a wait of at most the timeout."""
-    readable, _, _ = select.select(sockets, [], [], max(0.0, timeout_s))
-    for sock in readable:
+    for sock in readable(sockets, max(0.0, timeout_s)):
         for _ in range(MOST_AT_ONCE):
             try:
                 packet, sender = sock.recvfrom(LONGEST_DATAGRAM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import struct
 import threading
@@ -30,6 +29,7 @@ from streams.capture.natnet.frame import decode_frame
 from streams.capture.natnet.markers import NamedRows
 from streams.capture.natnet.messages import decode_definitions
 from streams.clock import now_ns
+from streams.readable import readable
 
 TICK_RATE = 10_000_000
 KEPT_NS = 5_000_000_000
@@ -164,8 +164,7 @@ class NatNetDouble:
 
     def _serve(self, command: socket.socket) -> None:
         while not self._stopping.is_set():
-            readable, _, _ = select.select([command], [], [], 0.02)
-            if readable:
+            if readable([command], 0.02):
                 with contextlib.suppress(OSError):
                     packet, client = command.recvfrom(65_535)
                     arrived_ns = now_ns()

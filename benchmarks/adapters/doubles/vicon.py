@@ -6,7 +6,6 @@ Objects as in the source of Vicon's DataStream SDK 1.11 (MIT licence); written a
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import struct
 import threading
@@ -20,6 +19,7 @@ from benchmarks.adapters.plate_axes import axes_of, in_plate_axes
 from benchmarks.adapters.server_clock import ServerClock
 from streams.capture.vicon.stream import ViconRows, ViconStream
 from streams.clock import now_ns
+from streams.readable import readable
 
 OFFERED = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 20, 23, 26, 36, 37, 39, 42, 100004)
 STATIC = (1, 2, 3, 4, 20, 37)
@@ -186,8 +186,7 @@ class ViconDouble:
             with self._lock:
                 clients = {client.socket: client for client in self._clients}
             with contextlib.suppress(OSError, ValueError):  # one was closed meanwhile
-                readable, _, _ = select.select([server, *clients], [], [], 0.02)
-                for sock in readable:
+                for sock in readable([server, *clients], 0.02):
                     if sock is server:
                         self._accept(server)
                     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import threading
@@ -13,6 +12,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 from streams.closing import Closing
+from streams.readable import readable
 
 KEYS = b" \x1b"
 """Space and Esc. A key that sends a sequence, as an arrow, begins it with Esc: it stops, too."""
@@ -108,7 +108,7 @@ def _at_terminal() -> bool:
 def _listen(fd: int, over: int, press: Callable[[], object]) -> None:
     """Read keys until something is written to the other end of `over`."""
     while True:
-        ready, _, _ = select.select([fd, over], [], [])
+        ready = readable([fd, over])
         if over in ready:
             return
         try:

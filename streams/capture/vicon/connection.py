@@ -6,7 +6,6 @@ Without the vendor's SDK; the protocol as in the source of DataStream SDK 1.11 (
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 import struct
 from collections import Counter, deque
@@ -32,6 +31,7 @@ from streams.capture.vicon.plates import ViconPlates
 from streams.capture.vicon.stream import ViconFrame, ViconRows, ViconStream
 from streams.clock import now_ns
 from streams.errors import DecodeError
+from streams.readable import readable
 
 ANSWER_S = 3.0
 """How long the server has to answer [s]."""
@@ -180,8 +180,7 @@ class ViconConnection:
 
     def _receive(self, timeout_s: float) -> None:
         """Read what is there, and take in every block that is whole."""
-        readable, _, _ = select.select([self._socket], [], [], timeout_s)
-        if not readable:
+        if not readable([self._socket], timeout_s):
             return
         try:
             got = self._socket.recv(RECEIVE)

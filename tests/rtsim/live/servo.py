@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 import os
-import select
 import struct
 import threading
 import time
 import tty
+
+from streams.readable import readable
 
 SIZE, FORM = {0: 1, 4: 2, 8: 4, 12: 4}, {0: "b", 4: "h", 8: "i", 12: "f"}
 
@@ -52,7 +53,7 @@ class Servo:
 
     def _run(self) -> None:
         while not self._over.is_set():
-            if select.select([self._end], [], [], 0.002)[0]:
+            if readable([self._end], 0.002):
                 self._waiting += os.read(self._end, 4096)
                 *lines, self._waiting = self._waiting.split(b"\n")
                 for line in lines:
