@@ -15,7 +15,7 @@ from kernels.recruitment.conditioned import put_back, resize, size_of, square_ro
 from kernels.recruitment.criterion import SPREAD, power_of, slopes
 from kernels.recruitment.problem import NOT_CONVERGED, OPTIMAL, VIOLATED, Recruitment, RecruitmentOptions
 from kernels.recruitment.squares import by_squares
-from kernels.recruitment.step import FLAT, advance, centre, direction, factorise, is_sound, predict
+from kernels.recruitment.step import FLAT, ROUNDED, advance, centre, direction, factorise, is_sound, predict
 
 COLD = 0.3
 """Activations and multipliers that the first frame starts from, in parts of 1."""
@@ -54,10 +54,10 @@ def recruit(problem, options, state, work, out):
         status, n = by_squares(problem, options, state, work, out)
     else:
         begin(problem, options, warm, state)
-        status, n = iterate(problem, options, 0.0, state, work, out)
+        status, n = iterate(problem, options, 0.0, 0.0, state, work, out)
     if status == NOT_CONVERGED and (warm or options.power == 2):
         begin(problem, options, False, state)
-        status, more = iterate(problem, options, 0.0, state, work, out)
+        status, more = iterate(problem, options, 0.0, 0.0, state, work, out)
         n += more
     small = status == OPTIMAL and out.gap[0] > options.gap and options.power > FLAT
     if (status == NOT_CONVERGED and options.power != 2) or small:
@@ -66,15 +66,8 @@ def recruit(problem, options, state, work, out):
     if status == OPTIMAL and exceeds(problem, state):  # of min/max, whose bound is max x alone
         status = VIOLATED
     if status != OPTIMAL and is_finite(work.demand, work.action):
-        power = max(options.power, 2)
-        least_squares = RecruitmentOptions(power, options.n_iteration, options.residual, SOFT_GAP)
-        scale_weights(problem, TRACE, work)
-        begin(problem, least_squares, False, state)
-        status, more = iterate(problem, least_squares, 1.0, state, work, out)
+        status, more = bear_most(problem, options, state, work, out)
         n += more
-        if status == OPTIMAL and not is_borne(problem, state, work):
-            status = VIOLATED
-        out.gap[0] = math.nan
     state.started[0] = int(status == OPTIMAL)
     answer(problem, options, status, state, out)
     return status, n
@@ -100,9 +93,37 @@ def again(problem, options, state, work, out):
     other = Recruitment(problem.action, problem.demand, problem.weight, work.most)
     begin(other, options, False, state)
     patient = RecruitmentOptions(options.power, PATIENT * options.n_iteration, options.residual, options.gap)
-    status, n = iterate(other, patient, 0.0, state, work, out)
+    status, n = iterate(other, patient, 0.0, 0.0, state, work, out)
     put_back(options, size, state, work)
     scale_rows(problem, work)
+    return status, n
+
+
+@njit
+def bear_most(problem, options, state, work, out):
+    """Find the least sum of squares of the violations; return (status, iterations).
+
+    At last the residual of stationarity is rounding: if it is waited for, mu may stand still; if not, mu may
+    fall to where steps are rounding, too. Few frames are lost either way, and other ones, so both are tried.
+
+    problem : Recruitment - elements and demand of the frame
+    options : RecruitmentOptions - the criterion and tolerances
+    state : RecruitmentState - activations and multipliers, written
+    work : RecruitmentWork - the scaled problem, and working space, written
+    out : RecruitmentOut - results; objective, gap, residual are written
+    """
+    power = max(options.power, 2)
+    least_squares = RecruitmentOptions(power, options.n_iteration, options.residual, SOFT_GAP)
+    scale_weights(problem, TRACE, work)
+    begin(problem, least_squares, False, state)
+    status, n = iterate(problem, least_squares, 1.0, ROUNDED, state, work, out)
+    if status == NOT_CONVERGED:
+        begin(problem, least_squares, False, state)
+        status, more = iterate(problem, least_squares, 1.0, 0.0, state, work, out)
+        n += more
+    if status == OPTIMAL and not is_borne(problem, state, work):
+        status = VIOLATED
+    out.gap[0] = math.nan
     return status, n
 
 
@@ -211,12 +232,13 @@ def begin(problem, options, warm, state):
 
 
 @njit
-def iterate(problem, options, soft, state, work, out):
+def iterate(problem, options, soft, rounded, state, work, out):
     """Step until the solution is certified, or the rows are proved impossible; return (status, iterations).
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
     soft : float - 1 where rows may be violated, else 0
+    rounded : float - residual of stationarity that is not waited for, over the terms of a row [1]
     state : RecruitmentState - activations and multipliers of the last frame, updated
     work : RecruitmentWork - the scaled problem, and working space, written
     out : RecruitmentOut - results; objective, gap, residual are written
@@ -230,7 +252,7 @@ def iterate(problem, options, soft, state, work, out):
         kappa = factorise(options, soft, state, work)
         predict(state, work)
         dpeak = direction(options, kappa, unbalanced, state, work)
-        centre(options, soft, mu, n_pair, dpeak, state, work)
+        centre(options, rounded, mu, n_pair, dpeak, state, work)
         dpeak = direction(options, kappa, unbalanced, state, work)
         if not is_sound(work):
             return NOT_CONVERGED, n

@@ -20,7 +20,7 @@ CENTRED = 0.02
 """Least mu, over p - 1 times the residual of stationarity: below it a curved criterion is overshot [1]."""
 ROUNDED = 1e-15
 """Residual of stationarity that is rounding, over the terms of a row, where a row's multiplier is what it
-lacks: waiting for less would hold mu, and so every distance from a bound, where it is [1]."""
+lacks: waiting for less may hold mu, and so every distance from a bound, where it is [1]."""
 FLAT, FOLLOWED, SHORTER, N_SHORTER = 3, 5.0, 0.6, 40
 """Power above which a step must follow the slopes of the criterion: it may miss them by FOLLOWED times mu, or
 times their present residual; otherwise it is shortened by SHORTER, at most N_SHORTER times."""
@@ -140,11 +140,11 @@ def predict(state, work):
 
 
 @njit
-def centre(options, soft, mu, n_pair, dpeak, state, work):
+def centre(options, rounded, mu, n_pair, dpeak, state, work):
     """Write into low and high the targets of the corrected step, from the predicted one.
 
     options : RecruitmentOptions - the criterion and tolerances
-    soft : float - 1 where rows may be violated, else 0
+    rounded : float - residual of stationarity that is not waited for, over the terms of a row [1]
     mu : float - mean of the products x lower and room upper
     n_pair : int - number of these products
     dpeak : float - predicted step of max x, for min/max
@@ -155,14 +155,13 @@ def centre(options, soft, mu, n_pair, dpeak, state, work):
     left, lacking, terms = 0.0, 0.0, float(state.x.shape[0])
     for j in range(work.demand.shape[0]):
         terms = max(terms, abs(work.demand[j]))
-    rounded = soft * ROUNDED * terms
     for i in range(state.x.shape[0]):
         x = state.x[i]
         left += (x + primal * work.dx[i]) * (state.lower[i] + dual * work.dlower[i])
         if state.upper[i] > 0.0:
             room = work.room[i] + primal * (dpeak - work.dx[i])
             left += room * (state.upper[i] + dual * work.dupper[i])
-        lacking = max(lacking, (abs(work.dual[i]) - rounded) * x)
+        lacking = max(lacking, (abs(work.dual[i]) - rounded * terms) * x)
     part = left / (n_pair * mu)
     curved = CENTRED * max(options.power - 1, 1) * lacking / mu
     target = mu * min(1.0, max(part * part * part, curved))

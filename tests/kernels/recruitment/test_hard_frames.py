@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from kernels.recruitment.problem import OPTIMAL, VIOLATED, RecruitmentOptions, new_recruitment
+from kernels.recruitment.problem import (
+    NOT_CONVERGED,
+    OPTIMAL,
+    VIOLATED,
+    Recruitment,
+    RecruitmentOptions,
+    RecruitmentOut,
+    RecruitmentWork,
+    new_recruitment,
+)
 from kernels.recruitment.recruit import TRACE, recruit
 from rtsim.bench.mechanics.recruitment_frames import BORNE, KINDS, N_MUSCLE, frames, try_frames
 
@@ -84,14 +95,74 @@ def test_what_is_not_borne_is_least_by_a_proof(power: int) -> None:
         if recruit(*arguments)[0] != VIOLATED:
             continue
         n_violated += 1
-        A, lacking = C * work.scale[:, None], out.violation * work.scale
-        drive = np.maximum(A.T @ lacking, 0.0)
-        x = np.minimum((drive / (TRACE * power)) ** (1.0 / (power - 1)), 1.0)
-        primal = 0.5 * lacking @ lacking + TRACE * np.sum(out.activation**power)
-        bound = lacking @ (3.0 * d * work.scale) - 0.5 * lacking @ lacking
-        bound += TRACE * np.sum(x**power) - drive @ x
-        assert primal - bound <= 1e-7 * primal
+        assert gap(problem, power, work, out) <= 1e-7
     assert n_violated > 30
+
+
+def gap(problem: Recruitment, power: int, work: RecruitmentWork, out: RecruitmentOut) -> float:
+    """Return by how much, in parts of it, the sum of squares is above what no activations go below."""
+    lacking, demand = out.violation * work.scale, problem.demand * work.scale
+    weight = TRACE * problem.weight / problem.weight.max()
+    drive = np.maximum((problem.action * work.scale) @ lacking, 0.0)
+    x = np.minimum((drive / (weight * power)) ** (1.0 / (power - 1)), problem.most)
+    primal = 0.5 * lacking @ lacking + weight @ out.activation**power
+    bound = lacking @ demand - 0.5 * lacking @ lacking + weight @ x**power - drive @ x
+    return float((primal - bound) / primal)
+
+
+def scattered(seed: int, powers: list[int]) -> Iterator[tuple[int, np.ndarray, np.ndarray, list[np.ndarray]]]:
+    """Power, C (m, n), demand (m,), and weight and most (n,) of random problems: rows and elements of very
+    different size, demands at, next to and far beyond what the elements can do."""
+    rng = np.random.default_rng(seed)
+    while True:
+        n, m, power = rng.integers(3, 40), rng.integers(1, 7), int(rng.choice(powers))
+        C = rng.normal(size=(m, n)) * 10 ** rng.uniform(-3, 3, (m, 1)) * rng.uniform(1, 500, (1, n))
+        if rng.random() < 0.3:
+            C = np.abs(C)
+        if rng.random() < 0.2:
+            C[:, :] = C[:, :1]
+        x = rng.uniform(0, 1, n)
+        x[rng.random(n) < 0.3] = 0.0
+        x[rng.random(n) < 0.4] = 1.0
+        d = C @ x * rng.choice([1, 1, 1 + 1e-7, 1 + 1e-6, 1 + 1e-5, 1.01, 2, 100, 1e5])
+        if rng.random() < 0.1:
+            d *= 0.0
+        most = np.where(rng.random(n) < 0.1, math.inf, 1.0)
+        weight = rng.uniform(0.1, 10, n) if rng.random() < 0.5 else np.ones(n)
+        yield power, C, d, [weight, most]
+
+
+@pytest.mark.parametrize(
+    ("seed", "powers", "expected"),
+    [
+        (7, [0, 2, 3, 5, 7, 10], {3272: VIOLATED}),
+        (11, [3, 5, 7, 10], {1296: VIOLATED, 5626: OPTIMAL, 18288: OPTIMAL, 29603: OPTIMAL}),
+    ],
+)
+def test_frames_at_the_end_of_rounding_are_not_lost(seed, powers, expected) -> None:
+    """Protects frames that converge only where rounding is waited for, or only where it is not.
+
+    Rounding decides on each; so copies are counted that differ by it, as those of another machine do.
+    """
+    rng = np.random.default_rng(seed)
+    for number, (power, C, d, limits) in enumerate(islice(scattered(seed, powers), max(expected) + 1)):
+        if number not in expected:
+            continue
+        n_lost = 0
+        for _ in range(100):
+            arguments = new_recruitment(*limits, len(d), OPTIONS._replace(power=power, gap=1e-7))
+            problem, options, _, work, out = arguments
+            problem.action[:] = C.T * (1.0 + 1e-15 * rng.normal(size=C.T.shape))
+            problem.demand[:] = d
+            status, n_iteration = recruit(*arguments)
+            assert n_iteration <= 6 * options.n_iteration
+            if status == NOT_CONVERGED:
+                n_lost += 1
+                continue
+            assert (number, status) == (number, expected[number])
+            if status == VIOLATED:  # the gap of 1e-7, and what rounding makes of it in this sum
+                assert gap(problem, power, work, out) <= 1e-6
+        assert (number, n_lost) <= (number, 10)
 
 
 def pulled(n: int, power: int, lacking: float) -> tuple[int, int, float]:
