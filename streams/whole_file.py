@@ -8,6 +8,8 @@ import os
 import re
 import secrets
 import stat
+import struct
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,8 +17,14 @@ from pathlib import Path
 
 from streams.recording.opening import MODE
 
+if sys.platform == "linux":
+    import fcntl
+
 LEFT_S = 86_400.0
-"""A part that nobody has written to for so long is a leftover [s]; who still wants it has an OSError."""
+"""A part that nobody holds, and that nobody has written to for so long, is a leftover [s]."""
+FAR = 1 << 62
+"""Place of the lock on a part [bytes], beyond any content: on a share of Windows nobody else, not even this
+process, may write where a lock is."""
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
 _looked: set[str] = set()  # folders where this process has removed leftovers
 
@@ -30,9 +38,12 @@ def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
     """
     part = part_of(path, mode)
     try:
-        yield part
-        with part.open("r+b") as file:  # else a power cut could leave the name without the content
-            os.fsync(file.fileno())
+        with part.open("r+b") as held:
+            with suppress(OSError):  # of a file system without locks, where the age of a part alone counts
+                _lock(held.fileno())
+            yield part
+            with part.open("r+b") as file:  # else a power cut could leave the name without the content
+                os.fsync(file.fileno())
         with suppress(FileNotFoundError):
             part.chmod(stat.S_IMODE(path.stat().st_mode))
         part.replace(os.path.realpath(path))
@@ -62,4 +73,16 @@ def remove_leftovers(folder: Path) -> None:
                 status = entry.stat(follow_symlinks=False)
                 own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
                 if own and stat.S_ISREG(status.st_mode) and status.st_mtime < old:
+                    with open(entry.path, "r+b") as part:
+                        _lock(part.fileno())
                     os.unlink(entry.path)
+
+
+def _lock(file: int) -> None:
+    """Lock a part that is open to be written, until it is closed; OSError where another process has done so.
+
+    The age of a part may deceive: clocks are set, shares have clocks of their own, processes are suspended.
+    """
+    # A lock of the open file: flock would lock all of it, lockf end where the process closes the file again.
+    if sys.platform == "linux":
+        fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, FAR, 1, 0))

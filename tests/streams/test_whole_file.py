@@ -32,7 +32,7 @@ KILLED_AT = """if True:
             for _ in range(100):
                 file.write(bytes(10))
 """
-posix = pytest.mark.skipif(sys.platform == "win32", reason="limits of another kind")
+posix = pytest.mark.skipif(sys.platform == "win32", reason="limits and removal of another kind")
 
 
 def killed_at(folder: Path, what: str, n_byte: int) -> int:
@@ -40,6 +40,16 @@ def killed_at(folder: Path, what: str, n_byte: int) -> int:
     root = str(Path(streams.whole_file.__file__).parents[1])
     return subprocess.run(
         [sys.executable, "-c", KILLED_AT, what, str(n_byte)], cwd=folder, check=False, timeout=60,
+        env={**os.environ, "PYTHONPATH": root},
+    ).returncode  # fmt: skip
+
+
+def removing(folder: Path) -> int:
+    """How a process ends that removes what killed writers left in a folder."""
+    root = str(Path(streams.whole_file.__file__).parents[1])
+    words = "import sys; from pathlib import Path; from streams.whole_file import remove_leftovers as remove"
+    return subprocess.run(
+        [sys.executable, "-c", f"{words}; remove(Path(sys.argv[1]))", str(folder)], check=False, timeout=60,
         env={**os.environ, "PYTHONPATH": root},
     ).returncode  # fmt: skip
 
@@ -104,8 +114,26 @@ def test_the_next_writer_removes_what_killed_ones_left(tmp_path: Path, monkeypat
     assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "b"])
 
 
+@pytest.mark.skipif(sys.platform not in ("linux", "win32"), reason="the age of a part alone counts")
+def test_a_part_that_somebody_writes_stays_however_old_it_looks(tmp_path: Path) -> None:
+    """Protects writers from clocks that are set, clocks of shares, and long suspension."""
+    path = tmp_path / "a"
+    with whole_file(path) as part:
+        part.write_bytes(b"new")  # opened and closed, as every writer does
+        old = time.time() - LEFT_S - 1.0
+        os.utime(part, (old, old))
+        assert removing(tmp_path) == 0
+        assert part.exists()
+    assert path.read_bytes() == b"new"
+    left = part_of(path)  # nobody writes it
+    os.utime(left, (old, old))
+    assert removing(tmp_path) == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@posix
 def test_a_writer_whose_part_is_gone_is_told(tmp_path: Path) -> None:
-    """Protects who was suspended for days: an error, and the old file as it was."""
+    """Protects from success without a file, where somebody removed the part: the old file is as it was."""
     path = tmp_path / "a"
     path.write_bytes(b"before")
     with pytest.raises(FileNotFoundError), whole_file(path) as part:
