@@ -15,8 +15,9 @@ import threading
 from contextlib import suppress
 
 from rtsim.errors import ConfigError
+from rtsim.live.processes.signals import Interrupted
 
-_requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+_requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()  # None: the parent is gone
 _has_parent = threading.Event()
 
 
@@ -42,17 +43,24 @@ def end_with_parent() -> None:
             signal.raise_signal(signal.SIGTERM)  # os.kill would be a hard end there
         else:
             os.kill(os.getpid(), signal.SIGTERM)
+        # A signal that is ignored ends no wait, nor does any on Windows. It comes first: who wakes up has it.
+        _requests.put(None)
 
     _has_parent.set()
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def request_of_parent() -> bytes:
-    """The line that the parent writes, which may compile kernels before; ConfigError without a parent."""
+    """The line that the parent writes, which may compile kernels before; ConfigError without a parent, and
+    Interrupted where it is gone.
+    """
     try:
-        return _requests.get(block=_has_parent.is_set())
+        request = _requests.get(block=_has_parent.is_set())
     except queue.Empty:
         raise ConfigError(
             "no request has come on standard input", where="--request",
             remedy="it is for processes that rtsim starts itself; give the options instead",
         ) from None  # fmt: skip
+    if request is None:
+        raise Interrupted
+    return request

@@ -92,12 +92,17 @@ class Child:
             try:
                 state = self._states.get(timeout=0.05)
             except queue.Empty:
-                if not self.running:
+                if self.running:
+                    continue
+                self._join_readers()
+                if self._states.empty():
                     break
                 continue
             if state.get("state") == "ready":
                 return state
         self.check()
+        if not self.running:
+            raise ChildFailedError(f"the {self.name} ended before it was ready")
         raise ChildFailedError(f"the {self.name} was not ready within {timeout_s:.0f} s")
 
     def newest_state(self, name: str) -> dict:
@@ -127,8 +132,7 @@ class Child:
         code = self._process.poll()
         if not code:
             return ""
-        for reader in self._readers:
-            reader.join(timeout=1.0)
+        self._join_readers()
         last = next((words for words in reversed(self._errors) if words.startswith(LAST)), "")
         words = last.removeprefix(LAST) or " ".join(self._errors[-20:])
         if code < 0:
@@ -172,6 +176,11 @@ class Child:
         if not self.wait(TERMINATE_S):
             self._process.kill()
             self._process.wait()
+
+    def _join_readers(self) -> None:
+        """Take in what a process that has ended said at last; not for ever, as its own children may go on."""
+        for reader in self._readers:
+            reader.join(timeout=1.0)
 
     def _read_states(self) -> None:
         assert self._process.stdout is not None
