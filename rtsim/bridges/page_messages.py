@@ -55,7 +55,7 @@ def layout_message(layout: WindowLayout) -> dict[str, Any]:
     return {
         "session": layout.session_id,
         "details": details_of(layout, layout.meta.get("method", "")),
-        "meta": layout.meta,
+        "meta": {key: value for key, value in layout.meta.items() if key != "subject_name"},
         "panels": [
             {
                 "title": panel.title,

@@ -65,6 +65,8 @@ SIGMAS, EARLY = 3.0, 0.85
 MIRRORED = 0.75 * math.pi
 FROZEN = 0.2
 """A gain below it is told as an angle that does not move."""
+STANDS = 0.05
+"""A gain of the speed below it is told as a speed that stays at zero."""
 IN_DEGREES = (40.0, 80.0)
 """Gains that look like degrees where radians are due, 57.3."""
 
@@ -179,7 +181,10 @@ class SensorCheck:
         """What is wrong with the speed, in words."""
         turned, extra, hh, eh = (float(self._state[k]) for k in (TURNED, EXTRA, HH, EH))
         if found & GAIN_OFF:
-            return f"the device's speed is {1.0 + eh / hh:.2g} times what its angle turns by"
+            gain = 1.0 + eh / hh
+            if abs(gain) < STANDS:
+                return "the device's speed stays at zero while its angle turns"
+            return f"the device's speed is {gain:.2g} times what its angle turns by"
         by_speed, by_angle = math.degrees(turned + extra), math.degrees(turned)
         return (
             f"the device's speed says that it turned by {by_speed:.3g} deg in about half a second, "

@@ -23,6 +23,7 @@ from rtsim.errors import ConfigError
 from rtsim.live.checks import check_run
 from rtsim.live.forces import check_tare
 from rtsim.live.processes.requests import EstimatorRequest, estimator_request
+from streams.access.security import Security
 from streams.addresses import is_stream
 from streams.capture.system import is_capture
 
@@ -63,7 +64,8 @@ def command(
     **options: str,
 ) -> None:
     """Estimate a marker stream and publish the results; one JSON line on standard output per state."""
-    bind, connect = bind_security(key, clients), connect_security(client_key, server_key)
+    bind = bind_security(key, clients)
+    connect, apart = keys_of_streams(client_key, server_key, forces_server_key)
     if request:
         importlib.import_module("rtsim.live.processes.serve")  # while the parent looks at the run
         asked = estimator_request(request_of_parent())
@@ -74,19 +76,27 @@ def command(
         asked = EstimatorRequest(
             run=run, markers=address, wait_s=wait_s, n_subscriber=subscribers, anyway=anyway
         )
-    apart = None
-    if forces_server_key is not None:
+    if apart is not None:
         own = bool(asked.run.forces) and asked.run.forces != asked.markers
         check_of_use(
             "--forces-server-key", own, "forces at an address of their own (--forces tcp://HOST:PORT)"
         )
-        apart = connect_security(client_key, forces_server_key)
     check_run(asked.run)
     check_bound(asked.run, bind)
 
     from rtsim.live.processes.serve import serve
 
     serve(asked, say, bind, connect, apart)
+
+
+def keys_of_streams(
+    client_key: str | None, server_key: str | None, forces_server_key: str | None
+) -> tuple[Security | None, Security | None]:
+    """Keys for the stream of markers, None = without keys, and for that of forces, None = as for markers."""
+    if forces_server_key is None:
+        return connect_security(client_key, server_key), None
+    apart = connect_security(client_key, forces_server_key, "--forces-server-key")
+    return connect_security(client_key if server_key else None, server_key), apart
 
 
 def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunConfig, str]:

@@ -49,12 +49,14 @@ def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
     return RoleKeys(Path(key), Path(clients))
 
 
-def connect_security(client_key: str | None, server_key: str | None) -> Security | None:
-    """Security of a client; None where no key is given."""
+def connect_security(
+    client_key: str | None, server_key: str | None, option: str = "--server-key"
+) -> Security | None:
+    """Security of a client; None where no key is given. option : that gives the server's key"""
     if not client_key and not server_key:
         return None
     if not (client_key and server_key):
-        raise ConfigError("--client-key and --server-key go together", where="security", remedy="give both")
+        raise ConfigError(f"--client-key and {option} go together", where="security", remedy="give both")
     return _checked(Security.for_client(client_key, server_key))
 
 

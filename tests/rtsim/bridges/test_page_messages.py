@@ -52,6 +52,16 @@ def test_the_layout_is_that_of_the_window(walk_frames: Callable[..., list[Receiv
     assert look_message()["themes"]["light"]["right"] == LIGHT.right
 
 
+def test_the_person_whom_a_file_names_is_not_sent_to_the_page(
+    walk_frames: Callable[..., list[ReceivedFrame]],
+) -> None:
+    """Protects the name of a patient from tablets about the laboratory."""
+    feed = feed_of(walk_frames(0, 1))
+    assert feed.layout is not None
+    named = feed.layout._replace(meta={"method": "minimised", "subject_name": "Anna Beck"})
+    assert layout_message(named)["meta"] == {"method": "minimised"}
+
+
 def test_unknown_places_are_null(walk_frames: Callable[..., list[ReceivedFrame]]) -> None:
     """Protects JavaScript, whose JSON has no NaN, and the figure from places that cannot be."""
     hidden = np.array([[np.nan] * 3, [1e6, 0.0, 0.0]])

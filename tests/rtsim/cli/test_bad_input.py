@@ -32,7 +32,7 @@ IN_PROCESS = [
     ((*ESTIMATE, "--model", "arm"), ("arm", "lower_limb")),
     ((*ESTIMATE, "--key", "a"), ("--key and --clients go together",)),
     ((*ESTIMATE, "--client-key", "a"), ("--client-key and --server-key go together",)),
-    ((*ESTIMATE, "--forces-server-key", "a"), ("--forces-server-key: it is for forces at an address",)),
+    ((*ESTIMATE, "--forces-server-key", "a"), ("--client-key and --forces-server-key go together",)),
     (("replay",), ("Missing argument", "SOURCE")),
     (("replay", "nowhere.c3d"), ("nowhere.c3d", SOURCES.removesuffix(", or tcp://HOST:PORT"))),
     (("replay", "text.txt"), ("text.txt", ".trc, .c3d, .mcap")),
