@@ -124,7 +124,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
     from rtsim.config.runs.hil_schema import HilSpec
-    from rtsim.live.compiled.group_table import group_of_simulation
+    from rtsim.live.compiled.group_table import groups_of_limb
     from rtsim.live.hardware.device_loop import hil_loop, moved, parts_of, simulator_for
     from rtsim.live.hardware.hil_summary import summary_of
 
@@ -154,7 +154,8 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     note_joint(spec, of_device, ways)
     check_addresses(spec, ways)
     console = LastingConsole(stderr=True)
-    compile_first(console, (group_of_simulation(model),))
+    for group in groups_of_limb(model):
+        compile_first(console, (group,))
     with console.status("starting"):
         simulator = simulator_for(spec)
     run(spec, ways, partial(hil_loop, spec, simulator), summary_of)
@@ -172,7 +173,7 @@ def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
     estimate = wearable_run.run_of(spec, source)
     note_joint(spec, load_toml(find_config(spec.device, "devices"), DeviceSpec), ways)
     check_addresses(spec, ways)
-    compile_first(LastingConsole(stderr=True), groups_of(estimate))
+    compile_first(LastingConsole(stderr=True), (*groups_of(estimate), "sensors"))
     run(spec, ways, partial(wearable_run.wearable_loop, spec, estimate), wearable_run.summary_of)
 
 

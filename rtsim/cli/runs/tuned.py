@@ -27,6 +27,7 @@ from rtsim.config.runs.tuning_schema import CostTerm
 from rtsim.device.tuning import LONGEST_RAMP_S
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder
+from rtsim.live.compiled.group_table import groups_of_limb
 from rtsim.live.hardware.device_loop import fields_of, parts_of
 from rtsim.live.processes.signals import exit_code
 from rtsim.tuning.bayesian import Bayesian
@@ -104,8 +105,8 @@ Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
     """Return a function that measures the cost of settings in simulations, as the mean of repeats."""
-    group = "coupled-simulation" if parts_of(spec)[0].couplers else "simulation"
-    compile_first(LastingConsole(stderr=True), (group,))
+    for group in groups_of_limb(parts_of(spec)[0]):
+        compile_first(LastingConsole(stderr=True), (group,))
     n_repeat = tuning_of(spec).repeats
     pool = stack.enter_context(Pool(spec, seed, processes or os.cpu_count() or 1))
 

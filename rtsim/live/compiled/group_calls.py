@@ -6,12 +6,16 @@ Imports stand inside: each group is called in a process of its own, which needs 
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import msgspec
 import numpy as np
 
 from rtsim.live.inputs.sources import WALKER
+
+if TYPE_CHECKING:
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.device.exchange import DeviceExchange
 
 LOWER_LIMB = "lower_limb"
 
@@ -310,6 +314,31 @@ def call_held() -> None:
     from rtsim.simulation.run import warm_up
 
     warm_up(load_simulator("squeezer"))
+
+
+def call_energy() -> None:
+    """Call the kernels of the account of energy, by which `rtsim hil` watches the limb that it simulates."""
+    from rtsim.live.hardware.device_loop import simulator_for
+    from rtsim.stages.device.energy import EnergyAccount
+
+    spec, exchange = _device_exchange()
+    EnergyAccount(exchange, simulator_for(spec))
+
+
+def call_sensors() -> None:
+    """Call the kernels by which `rtsim hil` watches a device's sensors."""
+    _device_exchange()
+
+
+def _device_exchange() -> tuple[HilSpec, DeviceExchange]:
+    """The shipped run of an ankle with a device, and its exchange, whose watches compile as it is made."""
+    from rtsim.config.load import load_toml
+    from rtsim.config.paths import find_config
+    from rtsim.config.runs.hil_schema import HilSpec
+    from rtsim.device.exchange import DeafPort, DeviceExchange
+
+    spec = load_toml(find_config("ankle", "hil"), HilSpec)
+    return spec, DeviceExchange(spec, DeafPort(), "")
 
 
 def call_foot_fit() -> None:

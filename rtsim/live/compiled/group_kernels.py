@@ -21,6 +21,7 @@ from kernels.conventional.leg import conventional_legs
 from kernels.dynamics.constrained import drift
 from kernels.dynamics.constraint_slopes import element_motion, onset_slopes
 from kernels.dynamics.constraints import constraint_bias, constraint_rows
+from kernels.dynamics.energy import energy_and_power
 from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.kinetics import joint_kinetics
 from kernels.dynamics.mass import mass_matrix
@@ -61,6 +62,7 @@ from kernels.rosenbrock.projection import (
     project,
     put_on_constraints,
 )
+from kernels.sensors.comparison import compare
 from kernels.solver.frame import estimate
 from kernels.solver.published_values import publish_loads, show
 from kernels.torque_generator.curves import angle_knots, find_shape, passive_knots, velocity_knots
@@ -176,6 +178,8 @@ KERNELS = {
     "turned-simulation": GroupKernels(
         (pose, integrate, reduced_mass, set_constants, advance), without=(*NO_MESHES, *NO_HOLDS)
     ),
+    "energy": GroupKernels((advance, energy_and_power), without=(*NO_MESHES, *NO_HOLDS)),
+    "sensors": GroupKernels((compare,)),
     "foot": GroupKernels((fit_feet, follow, share_load, stand, press_grid), without=(*NO_MESHES,)),
     "foot-fit": GroupKernels(
         (recorded_wrenches, recorded_derivatives, pressure_misfit), without=(*NO_MESHES,)

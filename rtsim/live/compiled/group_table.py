@@ -9,6 +9,7 @@ from rtsim.live.compiled.group_calls import (
     call_conventional,
     call_coupled,
     call_deviations,
+    call_energy,
     call_fdk,
     call_foot,
     call_foot_fit,
@@ -20,6 +21,7 @@ from rtsim.live.compiled.group_calls import (
     call_moment_arms,
     call_muscles,
     call_recruitment,
+    call_sensors,
     call_simulation,
     call_solver,
     call_torque_generators,
@@ -65,6 +67,8 @@ ON_DEMAND = {
     "torque-generator-fit": KernelGroup("fits of torque generators", call_generator_fit),
     "held-simulation": KernelGroup("forward simulation under constraints", call_held),
     "turned-simulation": KernelGroup("forward simulation of models that torque generators turn", call_turned),
+    "energy": KernelGroup("the account of energy of a limb with a device", call_energy),
+    "sensors": KernelGroup("the watch over a device's sensors", call_sensors),
     "foot": KernelGroup("contact of the feet", call_foot),
     "foot-fit": KernelGroup("identification of a foot's contact", call_foot_fit),
 }
@@ -79,6 +83,12 @@ def group_of_simulation(spec: ModelSpec) -> str:
     if spec.torque_generators is not None:
         return "turned-simulation"
     return "coupled-simulation" if spec.couplers else "simulation"
+
+
+def groups_of_limb(spec: ModelSpec) -> tuple[str, ...]:
+    """The groups of a limb with a device, to be compiled one after the other: they share kernels."""
+    group = group_of_simulation(spec)
+    return (group, *(("energy",) if group == "coupled-simulation" else ()), "sensors")
 
 
 def groups_of(run: RunConfig) -> tuple[str, ...]:

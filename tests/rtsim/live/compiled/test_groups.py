@@ -11,9 +11,13 @@ from pathlib import Path
 import numba
 import pytest
 
+from rtsim.config.load import load_toml
+from rtsim.config.paths import find_config
+from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.live.compiled.group_kernels import KERNELS
-from rtsim.live.compiled.group_table import ALL, GROUPS
+from rtsim.live.compiled.group_table import ALL, GROUPS, groups_of_limb
 from rtsim.live.compiled.groups import compile_groups, n_kernel_of
+from rtsim.live.hardware.device_loop import parts_of
 from tests.rtsim.live.rig import until
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -68,12 +72,22 @@ def test_every_group_has_its_kernels() -> None:
     assert list(KERNELS) == list(ALL)
 
 
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [("ankle", ("coupled-simulation", "energy", "sensors")), ("knee_brace", ("simulation", "sensors"))],
+)
+def test_a_limb_with_a_device_names_what_watches_over_it(name: str, groups: tuple[str, ...]) -> None:
+    """Protects the first start with a device: its watches are compiled with a bar, not in silence."""
+    spec = load_toml(find_config(name, "hil"), HilSpec)
+    assert groups_of_limb(parts_of(spec)[0]) == groups
+
+
 N_KERNEL = {
     "solver": 247, "deviations": 333, "simulation": 369, "model": 250, "model-deviations": 336,
     "coupled-simulation": 370, "moment-arms": 166, "forces": 150, "recruitment": 66, "muscles": 62,
     "fdk": 429, "torque-generators": 25, "torque-generator-fit": 58,
     "held-simulation": 408, "turned-simulation": 370, "foot": 100, "foot-fit": 86,
-    "conventional": 14,
+    "conventional": 14, "energy": 330, "sensors": 8,
 }  # fmt: skip
 """Of each group on 27 November 2026; who makes one grow by more than a tenth writes the new count here, and
 into docs/benchmarks.md what it takes to compile."""
