@@ -3,7 +3,7 @@
 The sum of all forces stays as it is, and the pressure is under a foot all the same, as in files whose points
 follow each foot on a belt, or whose columns of two feet are exchanged. But a foot that bears a person is
 lower and slower than one that swings past it, forwards, backwards, over ground and on a belt; on stairs it is
-slower.
+slower. Who stands swings no foot: which of two still ankles is faster is chance, and tells nothing.
 """
 
 from __future__ import annotations
@@ -21,38 +21,61 @@ Array = NDArray[np.float64]
 
 BEARING, FREE = 0.5, 0.05
 """One foot alone bears where it has more than the one, the other less than the other, in body weights."""
-LEAST_FRAMES = 20
+SWINGS, FASTER = 0.3, 1.5
+"""A foot swings whose ankle moves along the floor by more than the first [m/s], the second times faster
+than the other ankle: choices, between sway with heel rises and the slowest of walks."""
+HALF_S = 0.05
+"""Speeds are means over so long before and after [s], which noise of markers does not reach at any rate."""
+LEAST_S = 0.25
+"""Seconds for which each foot has to bear alone while one swings: a push-off beside a foot that stands on no
+plate is shorter."""
 MOSTLY = 0.5
-"""Part of these frames in which the foot that bears is higher and faster, from which it is told: a choice
-between 0 to 8 %, which walks on plates and on a belt have, and 79 % with their forces exchanged."""
+"""Part of these frames, of each foot, in which the foot that bears is the one that swings and is higher, from
+which it is told: a choice inside the gap that docs/kinetics.md gives."""
 
 
 def judge_feet(results: Results, mass: float) -> str:
     """A sentence where the forces are those of the other feet, "" otherwise, or where it is not known."""
-    fields, centres = results.fields, labels_of(results, "joint_centres")
-    names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]
-    if "plate_shares" not in fields or any(name not in centres for name in names):
-        return ""
-    if len(results.times) < LEAST_FRAMES:
-        return ""
-    up = np.nan_to_num(fields["plate_forces"][..., 1])[..., None]
-    loads = (up * (fields["plate_shares"] == BEARS)).sum(axis=1) / (mass * GRAVITY)
-    ankles = fields["joint_centres"][:, [centres.index(name) for name in names]]
-    speeds = np.linalg.norm(np.gradient(ankles, results.times, axis=0), axis=2)
-    known = np.isfinite(ankles).all(axis=(1, 2)) & np.isfinite(speeds).all(axis=1)
-    single = known & (loads.max(axis=1) > BEARING) & (loads.min(axis=1) < FREE)
-    rows = np.flatnonzero(single)
-    if len(rows) < LEAST_FRAMES:
-        return ""
-    bears = loads[rows].argmax(axis=1)
-    heights = ankles[rows, :, 1]
-    k = np.arange(len(rows))
-    swings = heights[k, bears] > heights[k, 1 - bears]
-    swings &= speeds[rows][k, bears] > speeds[rows][k, 1 - bears]
-    if swings.mean() < MOSTLY:
+    bears, swings = swinging(results, mass)
+    step = float(np.median(np.diff(results.times))) if len(results.times) > 1 else 0.0
+    told = [swings[bears == foot] for foot in range(len(SUFFIXES))]
+    if any(len(rows) * step < LEAST_S or rows.mean() < MOSTLY for rows in told):
         return ""
     return (
         f"each foot has the force of the other one: in {100 * swings.mean():.0f} % of the frames in which "
-        "one foot bears the person, that foot is the one that swings: check which columns, plates or "
+        "one foot bears the person and one swings, both are the same foot: check which columns, plates or "
         "external loads belong to which foot"
     )
+
+
+def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Of the n frames in which one foot alone bears and one swings: (n,) which foot bears, 0 = right, and
+    (n,) whether that one swings and is higher.
+    """
+    fields, centres = results.fields, labels_of(results, "joint_centres")
+    names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]
+    if "plate_shares" not in fields or any(name not in centres for name in names):
+        return np.zeros(0, np.int64), np.zeros(0, np.bool_)
+    up = np.nan_to_num(fields["plate_forces"][..., 1])[..., None]
+    loads = (up * (fields["plate_shares"] == BEARS)).sum(axis=1) / (mass * GRAVITY)
+    ankles = fields["joint_centres"][:, [centres.index(name) for name in names]]
+    speeds = floor_speeds(ankles, results.times)
+    known = np.isfinite(ankles).all(axis=(1, 2)) & np.isfinite(speeds).all(axis=1)
+    counted = known & (loads.max(axis=1) > BEARING) & (loads.min(axis=1) < FREE)
+    counted &= speeds.max(axis=1) > np.maximum(SWINGS, FASTER * speeds.min(axis=1))
+    rows = np.flatnonzero(counted)
+    bears, heights = loads[rows].argmax(axis=1), ankles[rows, :, 1]
+    k = np.arange(len(rows))
+    higher = heights[k, bears] > heights[k, 1 - bears]
+    return bears, higher & (speeds[rows].argmax(axis=1) == bears)
+
+
+def floor_speeds(places: Array, times: Array) -> Array:
+    """(n, 2) - speeds of the ankles (n, 2, 3) along the floor at times (n,) [m/s]; NaN at the ends."""
+    speeds = np.full(places.shape[:2], np.nan)
+    half = max(1, round(HALF_S / float(np.median(np.diff(times))))) if len(times) > 1 else 1
+    if len(times) > 2 * half:
+        way = (places[2 * half :] - places[: -2 * half])[..., [0, 2]]
+        passed = (times[2 * half :] - times[: -2 * half])[:, None]
+        speeds[half:-half] = np.linalg.norm(way, axis=2) / passed
+    return speeds

@@ -1,4 +1,4 @@
-"""Forces of the other foot: who bears and swings at once, and who walks as people do."""
+"""Forces of the other foot: who bears and swings at once, who walks as people do, and who stands."""
 
 from __future__ import annotations
 
@@ -73,3 +73,50 @@ def test_nothing_is_said_of_few_frames_and_of_one_leg() -> None:
     both = results.fields["plate_forces"]
     both[:] = 0.5 * 9.81 * MASS
     assert judge_feet(results, MASS) == ""
+
+
+def stands(seed: int, higher: float, rate: float) -> Results:
+    """Stands for 1.2 s on the right foot, then on the left, whose ankle is higher by so much [m]; the other
+    foot rests with 3 % of the weight."""
+    n = round(2.4 * rate)
+    bearing = np.arange(n) // (n // 2)
+    ankles = np.tile([[0.0, 0.08, 0.1], [0.0, 0.08, -0.1]], (n, 1, 1))
+    ankles[np.arange(n), bearing, 1] += higher
+    ankles += np.random.default_rng(seed).normal(0.0, 0.0003, ankles.shape)
+    force = np.zeros((n, 2, 3))
+    force[..., 1] = 9.81 * MASS * np.where(np.arange(2) == bearing[:, None], 0.97, 0.03)
+    fields = {
+        "plate_forces": force,
+        "plate_shares": np.tile(np.eye(2), (n, 1, 1)),
+        "joint_centres": ankles,
+    }
+    return walk()._replace(fields=fields, times=np.arange(n) / rate, status=np.zeros(n, np.int64))
+
+
+@pytest.mark.parametrize("rate", [100.0, 1000.0])
+@pytest.mark.parametrize("higher", [0.005, 0.02, 0.15])
+def test_who_stands_on_one_leg_is_left_alone(higher: float, rate: float) -> None:
+    """Protects who stands with a shoe lift or on a step: which of two still ankles is faster is chance."""
+    assert [judge_feet(stands(seed, higher, rate), MASS) for seed in range(10)] == [""] * 10
+
+
+def pushed_off(feet: tuple[int, ...], seconds: float) -> Results:
+    """Push-offs alone: a foot bears whose heel rises and moves, the other stands on no plate; one foot after
+    the other."""
+    results = walk()
+    ankles, force = results.fields["joint_centres"], results.fields["plate_forces"]
+    ankles[:] = np.array([[0.0, 0.08, 0.1], [0.3, 0.08, -0.1]])
+    force[:] = 0.0
+    n = round(seconds * RATE)
+    for k, foot in enumerate(feet):
+        rows = 40 + 100 * k + np.arange(n)
+        ankles[rows[0] :, foot, :2] += np.minimum(np.arange(N - rows[0]), n)[:, None] / RATE * [0.8, 0.5]
+        ankles[rows[-1] + 1 :, foot, 1] = 0.08  # stands again
+        force[rows, foot, 1] = 0.7 * 9.81 * MASS
+    return results
+
+
+@pytest.mark.parametrize(("feet", "seconds"), [((0,), 0.4), ((0, 1), 0.15)])
+def test_push_offs_beside_a_foot_off_the_plates_are_left_alone(feet: tuple[int, ...], seconds: float) -> None:
+    """Protects cut recordings and plates for one foot: a foot that pushes off is higher and faster."""
+    assert judge_feet(pushed_off(feet, seconds), MASS) == ""
