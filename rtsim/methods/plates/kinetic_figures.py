@@ -59,7 +59,8 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
     figures["residual"] = residual(results, mass)
     figures["momentum"] = judge_residual(results, mass)
     figures["exchanged_feet"] = judge_feet(results, mass)
-    asked = walks and not figures["exchanged_feet"]
+    # who runs strikes with any part of the foot, and rolls less
+    asked = walks and figures["gait"] != RUNS and not figures["exchanged_feet"]
     figures["pressure"] = judge_places(results, mass, figures["momentum"]) if asked else None
     return figures
 

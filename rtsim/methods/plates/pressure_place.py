@@ -1,13 +1,15 @@
-"""Whether the pressure of a plate, or of all plates, lies beside where feet press, by a constant.
+"""Whether the pressure of a plate, or of all plates, is shifted from where feet press, by a constant.
 
 Two witnesses are asked. A foot rolls over its plate from the heel to the toes: the way of the centre of
-pressure has a usual place across and along it, with a habit of the person that both feet share. And a force
-that acts elsewhere turns the whole body: the moment that is left at the root shows by how much one plate is
-off against the others. What trunk and arms do that no marker shows is common to all plates.
+pressure has a usual place across and along it, with a habit that both feet share and one of each foot (a foot
+in varus, one that strikes with the forefoot, a toe marker that is off). And a force that acts elsewhere turns
+the whole body: the moment that is left at the root shows by how much one plate is off against the others.
+What trunk and arms do that no marker shows is common to all plates.
 
 All is linear: observations = displacement + what is common + error. Displacements of one plate and of all are
 each estimated by least squares with these errors as weights, and the one that explains most is told where it
-explains far more than errors do.
+explains far more than errors do. All plates that are walked over in one direction look like habits: these are
+told only where a foot walks over them in several directions, as then the habit turns with it.
 """
 
 from __future__ import annotations
@@ -48,6 +50,11 @@ USUAL = np.array([-0.003, -0.015])
 both [m]: of 20 steps of six persons in five laboratories."""
 HABIT = np.array([0.009, 0.013])
 """What persons and marker sets differ by [m], standard deviations over the same persons."""
+OWN = np.array([0.015, 0.015])
+"""What each foot differs by of its own, outwards and ahead [m], standard deviations, so that left and right
+differ by 21 mm: a choice, since all of the persons above are sound."""
+ANY = np.array([1.0, 1.0])
+"""The same where habits are no evidence at all [m]."""
 STEP = np.array([0.007, 0.008])
 """What single steps of one person differ by [m], standard deviations."""
 TURNS, TURNS_ABSENT = 0.010, 0.020
@@ -65,11 +72,13 @@ LEAST = 0.02
 class PressedStep(NamedTuple):
     """Where one foot pressed one plate.
 
+    foot : 0 = right, 1 = left
     outwards, ahead : of the usual line of a foot [m]; NaN where the step is not whole
     across, along : (2,) - these directions in ground, X and Z
     """
 
     plate: int
+    foot: int
     outwards: float
     ahead: float
     across: Array
@@ -104,12 +113,16 @@ def judge_places(results: Results, mass: float, residual: dict[str, Any] | None)
     off = float(np.linalg.norm(found.shift))
     if found.gain < EXPLAINS or off < LEAST:
         return {"plate": "", "shift_m": [0.0, 0.0], "sentence": ""}
-    whose = labels_of(results, "plate_forces")[found.plate] if found.plate >= 0 else "all plates"
+    one = found.plate >= 0
+    whose = labels_of(results, "plate_forces")[found.plate] if one else "all plates"
     x, z = 1e3 * found.shift
     said = (
-        f"the centre of pressure of {whose} lies some {1e3 * off:.0f} mm beside where feet press "
-        f"({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments are off: check corners, "
-        "ORIGIN and moments, and that plates and markers have one origin"
+        f"the centre of pressure of {whose} is shifted by {1e3 * off:.0f} mm from where the feet are "
+        f"({x:+.0f} mm along X, {z:+.0f} mm along Z of ground), so joint moments may be off: check the "
+        f"corners, ORIGIN and moments of {'this plate' if one else 'the plates'}, and that plates and "
+        "markers have the same laboratory origin; or "
+        + ("the foot on it rolls unusually, or its " if one else "the feet roll unusually, or their ")
+        + "ankle and toe markers are off"
     )
     return {"plate": whose, "shift_m": found.shift.tolist(), "sentence": said}
 
@@ -136,18 +149,15 @@ def steps_of(results: Results, mass: float) -> list[PressedStep]:
             alone = sound & (share[:, own] == BEARS) & (share[:, 1 - own] != BEARS)
             alone &= (fields["plate_status"][:, p].astype(np.int64) & OFF_PLATE) == 0
             alone &= np.isfinite(told[:, p]).all(axis=1)
-            rows = whole(load > heavy, alone)
-            if len(rows) < LEAST_FRAMES:
-                continue
-            outer = 1.0 if side == "right" else -1.0
-            step = pressed(p, told[rows, p] - a[rows], (t - a)[rows], load[rows], outer)
-            found += [step] if step is not None else []
+            for rows in whole(load > heavy, alone):
+                step = pressed(p, own, told[rows, p] - a[rows], (t - a)[rows], load[rows])
+                found += [step] if step is not None else []
     return found
 
 
-def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Frames of spells of load (n,) that begin and end within the recording, known (n,) at both ends and
-    nearly throughout.
+def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Frames (n,) of each spell of load (m,) that begins and ends within the recording, known (m,) at both
+    ends and nearly throughout.
     """
     edges = np.flatnonzero(np.diff(loaded.astype(np.int64)))
     spells = [(int(a) + 1, int(b) + 1) for a, b in pairwise(edges) if loaded[a + 1]]
@@ -156,18 +166,19 @@ def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int
         for a, b in spells
         if known[a] and known[b - 1] and known[a:b].mean() >= KNOWN
     ]
-    return np.concatenate(rows) if rows else np.zeros(0, np.int64)
+    return [spell for spell in rows if len(spell) >= LEAST_FRAMES]
 
 
-def pressed(p: int, at: Array, line: Array, load: Array, outer: float) -> PressedStep | None:
-    """One plate under one foot; at, line : (n, 3) - pressure and toes from the ankle; load : (n,) [N].
+def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedStep | None:
+    """One plate under one foot, 0 = right; at, line : (n, 3) - pressure and toes from the ankle [m]; load :
+    (n,) [N].
 
     None where the foot does not roll: who stands may stand as they like.
     """
     forward = line * (1.0 - UP)
     length = np.linalg.norm(forward, axis=1)
     forward /= length[:, None]
-    side = outer * np.cross(forward, UP)
+    side = (1.0 - 2.0 * foot) * np.cross(forward, UP)
     way = (at * forward).sum(axis=1)
     begin, end = np.percentile(way, EDGES)
     reach = float(np.median(length))
@@ -175,7 +186,8 @@ def pressed(p: int, at: Array, line: Array, load: Array, outer: float) -> Presse
         return None
     outwards = float(np.average((at * side).sum(axis=1), weights=load))
     ahead = 0.5 * float(begin + end - reach)
-    return PressedStep(p, outwards, ahead, side.mean(axis=0)[list(FLOOR)], forward.mean(axis=0)[list(FLOOR)])
+    across, along = (way.mean(axis=0)[list(FLOOR)] for way in (side, forward))
+    return PressedStep(plate=p, foot=foot, outwards=outwards, ahead=ahead, across=across, along=along)
 
 
 def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[dict[int, Array], float]:
@@ -199,38 +211,50 @@ def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[di
 
 def displacements(steps: list[PressedStep], turned: tuple[dict[int, Array], float]) -> Iterator[Displacement]:
     """Yield the displacement of each plate that was pressed, and that of all, with what it explains."""
-    before = solved(steps, turned, ())[1]
     pressed_plates = sorted({step.plate for step in steps})
     for plate, moved in [(p, (p,)) for p in pressed_plates] + [(-1, tuple(pressed_plates))]:
-        shift, left = solved(steps, turned, moved)
-        yield Displacement(plate, shift, before - left)
+        habits = (HABIT, OWN) if plate >= 0 else (ANY, ANY)
+        shift, left = solved(steps, turned, moved, habits)
+        yield Displacement(plate, shift, solved(steps, turned, (), habits)[1] - left)
 
 
 def solved(
-    steps: list[PressedStep], turned: tuple[dict[int, Array], float], moved: tuple[int, ...]
+    steps: list[PressedStep],
+    turned: tuple[dict[int, Array], float],
+    moved: tuple[int, ...],
+    habits: tuple[Array, Array],
 ) -> tuple[Array, float]:
     """Displacement (2,) that the plates `moved` share, and the sum of squared errors left, in variances.
 
-    Unknown are the displacement, the person's habit (outwards, ahead), and what moments share (X, Z).
+    habits : deviations (2,) of what both feet share and of each foot's own, outwards and ahead [m]
+
+    Unknown are the displacement, what moments share (X, Z), and habits (outwards, ahead) of both feet, of the
+    right, and of the left.
     """
-    rows, values = [np.r_[0.0, 0.0, 1.0 / HABIT[0], 0.0, 0.0, 0.0]], [USUAL[0] / HABIT[0]]
-    rows.append(np.r_[0.0, 0.0, 0.0, 1.0 / HABIT[1], 0.0, 0.0])
-    values.append(USUAL[1] / HABIT[1])
+    shared, *own = (slice(k, k + 2) for k in (4, 6, 8))
+    rows, values = [], []
+    for where, mean, deviation in (
+        (slice(2, 4), np.zeros(2), np.full(2, COMMON)),
+        (shared, USUAL, habits[0]),
+        *((foot, np.zeros(2), habits[1]) for foot in own),
+    ):
+        row = np.zeros((2, 10))
+        row[:, where] = np.diag(1.0 / deviation)
+        rows.append(row)
+        values.append(mean / deviation)
     for step in steps:
-        on = float(step.plate in moved)
-        rows.append(np.r_[on * step.across, 1.0, 0.0, 0.0, 0.0] / STEP[0])
-        rows.append(np.r_[on * step.along, 0.0, 1.0, 0.0, 0.0] / STEP[1])
-        values += [step.outwards / STEP[0], step.ahead / STEP[1]]
-    for k in range(2):
-        rows.append(np.r_[np.zeros(4), np.eye(2)[k] / COMMON])
-        values.append(0.0)
+        row = np.zeros((2, 10))
+        row[:, :2] = float(step.plate in moved) * np.stack([step.across, step.along])
+        row[:, shared] = row[:, own[step.foot]] = np.eye(2)
+        rows.append(row / STEP[:, None])
+        values.append(np.array([step.outwards, step.ahead]) / STEP)
     shifts, sigma = turned
     for p, shift in shifts.items():
-        for k in range(2):
-            on = float(p in moved)
-            rows.append(np.r_[on * np.eye(2)[k], 0.0, 0.0, np.eye(2)[k]] / sigma)
-            values.append(shift[k] / sigma)
-    matrix, told = np.array(rows), np.array(values)
+        row = np.zeros((2, 10))
+        row[:, :2], row[:, 2:4] = float(p in moved) * np.eye(2), np.eye(2)
+        rows.append(row / sigma)
+        values.append(shift / sigma)
+    matrix, told = np.concatenate(rows), np.concatenate(values)
     if not moved:
         matrix = matrix[:, 2:]
     found, *_ = np.linalg.lstsq(matrix, told, rcond=None)
