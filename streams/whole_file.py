@@ -17,9 +17,6 @@ from pathlib import Path
 
 from streams.recording.opening import MODE
 
-if sys.platform == "linux":
-    import fcntl
-
 LEFT_S = 86_400.0
 """A part that nobody holds, and that nobody has written to for so long, is a leftover [s]."""
 FAR = 1 << 62
@@ -85,4 +82,6 @@ def _lock(file: int) -> None:
     """
     # A lock of the open file: flock would lock all of it, lockf end where the process closes the file again.
     if sys.platform == "linux":
+        import fcntl
+
         fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, FAR, 1, 0))

@@ -70,8 +70,10 @@ def unchanged_cpu_s(tree: MutatedTree, name: str, room: MutatedRoom) -> float:
     tests, _ = files_of_tests(tree.root, room, modules_of(tree.root, room)[0])
     found = tree.run(tests, room.compiler, 3600.0, 3600.0)
     if not found.passed:
+        lines = found.told.strip().splitlines() or ["pytest wrote nothing"]
+        cause = next((line for line in lines if line.startswith(("ERROR", "FAILED"))), lines[-1])
         raise ConfigError(
-            f"tests of {name} fail before anything is changed: {found.told.strip().splitlines()[-1]}",
+            f"tests of {name} fail before anything is changed: {cause}",
             where="rtsim bench mutation", remedy="mend them first",
         )  # fmt: skip
     return found.cpu_s

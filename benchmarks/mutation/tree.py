@@ -88,6 +88,7 @@ class MutatedTree:
         """
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *tests]
         environment = {**os.environ, "PYTHONPATH": str(self.root), "PYTHONHASHSEED": "0", **LONE}
+        environment.pop("PYTEST_ADDOPTS", None)  # which may name options of the checkout's conftest alone
         if not compiler:
             environment["NUMBA_DISABLE_JIT"] = "1"
             command += ["-m", "not compiled"]
