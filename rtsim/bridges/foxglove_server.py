@@ -13,6 +13,7 @@ import msgspec
 from rtsim.bridges.capture_stamps import captured_ns
 from rtsim.bridges.foxglove_messages import FoxgloveFrames, FoxgloveMessage, log_message
 from rtsim.bridges.foxglove_schemas import INFO, LOG, SCENE, SCHEMAS, TRANSFORMS, Schema
+from rtsim.bridges.viewer_gate import HOST, ViewerGate, hidden_host
 from rtsim.errors import ConfigError
 from streams.access.security import Security
 from streams.clock import now_ns
@@ -20,7 +21,6 @@ from streams.errors import StreamError
 from streams.receiving.subscriber import Subscriber
 
 PORT = 8765
-LOCAL = "127.0.0.1"
 ALWAYS = {"/log": LOG, "/tf": TRANSFORMS, "/scene": SCENE}
 """Topics that every session has -> names of their schemas."""
 BACKLOG, LOOK_S = 512, 0.1
@@ -43,27 +43,32 @@ class FoxgloveServer:
     """A WebSocket that Foxglove connects to; a slow viewer loses messages and holds up nobody.
 
     port : on this machine alone, 0 = any
+    origins, say : further pages that may look, and what is told of those that are refused, as `ViewerGate`
 
     Attributes
     ----------
     port : where it is
 
-    Raises ConfigError where the SDK is missing, or the port cannot be had.
+    Raises ConfigError where the SDK is missing, the port cannot be had, or an origin is none.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, origins: Sequence[str] = (), say: Callable[[str], None] = print) -> None:
         self._sdk = foxglove_sdk()
         self._context = self._sdk.Context()
+        self._gate = ViewerGate(port, origins, say)
         try:
+            host = hidden_host()
             self._server = self._sdk.start_server(
-                name="rtsim", host=LOCAL, port=port, context=self._context, message_backlog_size=MOST_WAITING
+                name="rtsim", host=host, port=0, context=self._context, message_backlog_size=MOST_WAITING
             )
         except Exception as fault:  # of the SDK, which has one kind for all
+            self._gate.close()
             raise ConfigError(
-                f"port {port} of {LOCAL} cannot be had ({fault})", where="--port",
-                remedy="give another one, or end the program that has it",
-            ) from None  # fmt: skip
-        self.port: int = self._server.port
+                f"the WebSocket of Foxglove's SDK cannot be started ({fault})", where="bridge foxglove"
+            ) from None
+        self._gate.behind = host, self._server.port
+        self._gate.open()
+        self.port = self._gate.port
         self._channels: dict[str, tuple[bytes, Any]] = {}
         self._schemas: dict[int, tuple[Schema, bytes]] = {}
         self._encode = msgspec.json.Encoder().encode
@@ -93,6 +98,7 @@ class FoxgloveServer:
 
     def close(self) -> None:
         """End the connections."""
+        self._gate.close()
         self._server.stop()
 
 
@@ -103,22 +109,25 @@ def serve_foxglove(
     security: Security | None,
     stop: threading.Event,
     say: Callable[[str], None],
+    origins: Sequence[str] = (),
 ) -> int:
     """Send the results at an address to Foxglove until `stop` is set; how many frames were sent.
+
+    origins : pages in a browser that may look beside Foxglove's own
 
     ConfigError as `FoxgloveServer`, for an address that cannot be connected to, or a field named twice.
     """
     if len(set(fields)) < len(fields):
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")
     frames, n_frame = FoxgloveFrames(fields, say), 0
-    server = FoxgloveServer(port)
+    server = FoxgloveServer(port, origins, say)
     try:
         subscriber = Subscriber(address, ("result", "telemetry"), backlog=BACKLOG, security=security)
     except StreamError as fault:
         server.close()
         raise ConfigError(str(fault), where="bridge foxglove") from fault
     with subscriber:
-        say(f"in Foxglove open a connection, Foxglove WebSocket, ws://{LOCAL}:{server.port}")
+        say(f"in Foxglove open a connection, Foxglove WebSocket, ws://{HOST}:{server.port}")
         wall_ns = time.time_ns() - now_ns()
         while not stop.is_set():
             frame = subscriber.wait(LOOK_S)

@@ -81,11 +81,13 @@ def plot_command(
               help="Where Foxglove connects, on this machine alone; 0 takes any.")  # fmt: skip
 @click.option("--field", "fields", multiple=True, help="A field whose numbers are sent, may be given again "
               "(default: all but the places of the figure).")  # fmt: skip
+@click.option("--origin", "origins", multiple=True, help="A page in a browser that may look, beside "
+              "Foxglove's and this machine's own, as http://viewer:8080, may be given again.")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def foxglove_command(
-    address: str | None, port_offset: int, port: int, fields: tuple[str, ...], duration_s: float | None,
-    client_key: str | None, server_key: str | None,
+    address: str | None, port_offset: int, port: int, fields: tuple[str, ...], origins: tuple[str, ...],
+    duration_s: float | None, client_key: str | None, server_key: str | None,
 ) -> None:  # fmt: skip
     """Send the results at ADDRESS (tcp://127.0.0.1:5561 unless given) to Foxglove: figure, frames, numbers,
     messages. Needs the extra: pip install 'rtsim[foxglove]'.
@@ -95,7 +97,8 @@ def foxglove_command(
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
     stop = stopped_after(duration_s)
     with noting_requests(lambda _: stop.set()):
-        n_frame = serve_foxglove(address, port, fields, connect_security(client_key, server_key), stop, tell)
+        security = connect_security(client_key, server_key)
+        n_frame = serve_foxglove(address, port, fields, security, stop, tell, origins)
     tell(f"{n_frame} frames sent")
     if (code := exit_code()) is not None:
         raise SystemExit(code)

@@ -1,0 +1,188 @@
+"""A gate before a WebSocket that asks nobody who they are: programs of this machine pass, and few pages.
+
+A browser lets every page connect to a WebSocket of the machine that it runs on, and says in `Origin` which
+page it is. The WebSocket itself stands behind the gate where no page finds it: on Linux at an address of the
+loopback network that is drawn by lot, elsewhere at a port of which nobody is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from rtsim.bridges.page_access import HERE
+from rtsim.errors import ConfigError
+from streams.account import plain
+from streams.readable import readable
+
+HOST = "127.0.0.1"
+VIEWERS_MOST = 16
+REQUEST_MOST = 16_384
+"""Longest request of a viewer [bytes]."""
+REQUEST_S = 5.0
+"""How long a viewer may take for it [s]."""
+LOOK_S = 0.2
+PIECE = 1 << 16
+TOLD_MOST = 8
+"""Pages that are named when they are refused."""
+ORIGINS = (
+    re.compile(r"https://([a-z0-9-]+\.)*foxglove\.(dev|com)"),
+    re.compile(r"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?"),
+    re.compile(r"file://"),
+)
+"""Pages that may look: Foxglove's own, those that this machine serves, and programs made of files."""
+ORIGIN = re.compile(r"(https?|file|[a-z][a-z0-9+.-]{0,30})://[a-z0-9.\[\]:_-]{0,253}")
+REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+def hidden_host() -> str:
+    """An address of this machine alone, where it has many of them one that nobody can guess."""
+    if sys.platform != "linux":
+        return HOST
+    return "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
+
+
+class ViewerGate:
+    """Takes viewers at a port, and leads those that may look to the WebSocket behind.
+
+    Parameters
+    ----------
+    port : on this machine alone, 0 = any
+    origins : further pages that may look, as http://viewer.lab:8080
+    say : told once of each page that is refused
+
+    Attributes
+    ----------
+    port : where it is; behind : host and port of the WebSocket, to be given before `open`
+
+    Raises ConfigError for a port that cannot be had, and for what is no page's origin.
+    """
+
+    def __init__(self, port: int, origins: Sequence[str], say: Callable[[str], None]) -> None:
+        self.behind = (HOST, 0)
+        self._say, self._told = say, set[str]()
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        for origin in self._origins:
+            if not ORIGIN.fullmatch(origin):
+                raise ConfigError(
+                    f"{origin!r} is no page's origin", where="--origin", allowed="as http://viewer.lab:8080"
+                )
+        self._places = threading.BoundedSemaphore(VIEWERS_MOST)
+        self._over = threading.Event()
+        self._listener = socket.socket()
+        try:
+            if sys.platform != "win32":  # where it would let another program take the port
+                self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listener.bind((HOST, port))
+            self._listener.listen(VIEWERS_MOST)
+        except OSError as fault:
+            self._listener.close()
+            raise ConfigError(
+                f"port {port} of {HOST} cannot be had ({fault.strerror or fault})", where="--port",
+                remedy="give another one, or end the program that has it",
+            ) from None  # fmt: skip
+        self.port: int = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+
+    def open(self) -> None:
+        """Begin to take viewers."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no more, and let go of those that are there."""
+        self._over.set()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while not self._over.is_set():
+            try:
+                if not readable([self._listener], LOOK_S):
+                    continue
+                viewer, _ = self._listener.accept()
+            except (OSError, ValueError):  # it was closed meanwhile, or the viewer has gone
+                continue
+            if not self._places.acquire(blocking=False):
+                viewer.close()
+                continue
+            threading.Thread(target=self._lead, args=(viewer,), daemon=True).start()
+
+    def _lead(self, viewer: socket.socket) -> None:
+        """Read a viewer's request, and stand between it and the WebSocket until one of them hangs up."""
+        try:
+            with viewer, contextlib.suppress(OSError, ValueError):  # either has gone
+                request = read_request(viewer)
+                if not self._admitted(request):
+                    viewer.sendall(REFUSED)
+                    return
+                with socket.create_connection(self.behind, REQUEST_S) as behind:
+                    behind.sendall(request)
+                    for end in (viewer, behind):
+                        end.settimeout(None)
+                        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    self._hand_over(viewer, behind)
+        finally:
+            self._places.release()
+
+    def _hand_over(self, viewer: socket.socket, behind: socket.socket) -> None:
+        """Hand over what comes from either; one that takes nothing is waited for, which holds up itself."""
+        other = {viewer: behind, behind: viewer}
+        while not self._over.is_set():
+            for end in readable([viewer, behind], LOOK_S):
+                piece = end.recv(PIECE)
+                if not piece:
+                    return
+                other[end].sendall(piece)
+
+    def _admitted(self, request: bytes) -> bool:
+        """Whether a request is of a program, or of a page that may look, and asks for this machine."""
+        hosts, origins = header_values(request, "host"), header_values(request, "origin")
+        if len(hosts) != 1 or not HERE.fullmatch(hosts[0]) or len(origins) > 1:
+            return False
+        origin = origins[0].lower() if origins else ""
+        if not origins or origin in self._origins or any(known.fullmatch(origin) for known in ORIGINS):
+            return True
+        if origin not in self._told and len(self._told) < TOLD_MOST:
+            self._told.add(origin)
+            self._say(
+                f"a page of {plain(origin, 100)!r} in a browser of this machine was refused; if it is a "
+                "viewer of yours, name it with --origin"
+            )
+        return False
+
+
+def read_request(viewer: socket.socket) -> bytes:
+    """The head of an HTTP request, with what already follows; ValueError for one that is too long, cut, or
+    does not come in time.
+    """
+    due, request = time.monotonic() + REQUEST_S, b""
+    while b"\r\n\r\n" not in request:
+        left_s = due - time.monotonic()
+        if left_s <= 0.0 or len(request) > REQUEST_MOST:
+            raise ValueError("no request")
+        viewer.settimeout(left_s)
+        piece = viewer.recv(4096)
+        if not piece:
+            raise ValueError("cut")
+        request += piece
+    return request
+
+
+def header_values(request: bytes, name: str) -> list[str]:
+    """What the headers of that name say in a request; ValueError for lines that two readers could read in two
+    ways.
+    """
+    lines = request.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
+    found = []
+    for line in lines:
+        key, colon, value = line.partition(":")
+        if not colon or not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", key) or not value.isprintable():
+            raise ValueError("a line that is no header")
+        if key.lower() == name:
+            found.append(value.strip(" \t"))
+    return found
