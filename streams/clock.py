@@ -15,6 +15,13 @@ for all processes of a machine. Python's monotonic clock ticks at 15.6 ms on Win
 """
 
 
+def is_over(since_ns: int, span_ns: int, at_ns: int) -> bool:
+    """Whether at a moment a span of time is over [ns]; also where the clock has been set back behind its
+    beginning, as whatever is bounded in time would else last for as long as the clock was set back.
+    """
+    return not 0 <= at_ns - since_ns < span_ns
+
+
 def sleep_until_ns(due_ns: int) -> None:
     """Return at `due_ns` on the clock of now_ns: sleep until shortly before, then spin."""
     while (left_ns := due_ns - now_ns()) > SPIN_NS:

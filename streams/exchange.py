@@ -19,7 +19,7 @@ from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.account import plain
 from streams.addresses import is_here
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.closing import Closing
 from streams.codec import decode, encode
 from streams.errors import DecodeError, StreamError
@@ -312,7 +312,7 @@ class ModelLink(Closing):
             self._link.heard()
             if output is not None:
                 found = (output, t_arrived)
-        if found is None and now_ns() - self._looked_ns > LOOK_NS:
+        if found is None and is_over(self._looked_ns, LOOK_NS, now_ns()):
             self._looked_ns = now_ns()
             sentence = self._link.check()
             if sentence is not None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 import zmq
 
 from streams.access.wire import EVENT_FORMAT
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.errors import StreamError
 from streams.receiving.unfinished import Unfinished
 from streams.sockets import ZmqSocket, connect
@@ -83,14 +83,16 @@ class ClientLink:
         now = now_ns()
         if self._unfinished.cut():
             self._n_cut += 1
-            if now - self._cut_said_ns > PATIENCE_NS:
+            if is_over(self._cut_said_ns, PATIENCE_NS, now):
                 self._cut_said_ns = now
                 return _ENDLESS.format(self._address, self._n_cut)
-        if self._abandoned_ns is not None and now - self._abandoned_ns > ATTEMPT_NS:
+        if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
             self._socket.disconnect(self._address)
             self._socket.connect(self._address)
             self._abandoned_ns = now
-        if self._state == self._said or (self._state == "connecting" and now - self._start_ns < PATIENCE_NS):
+        if self._state == self._said or (
+            self._state == "connecting" and not is_over(self._start_ns, PATIENCE_NS, now)
+        ):
             return None
         at_first = self._state == "connected" and not self._said
         uneventful = at_first or (over and self._state == "closed")

@@ -9,7 +9,7 @@ import zmq
 from streams.access.askers import key_of
 from streams.access.guard import SendingLimit
 from streams.access.security import Security
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.closing import Closing
 from streams.codec import TOPICS, encode
 from streams.messages import AnyMessage, End, Forces, Markers, Result, Session, StreamName
@@ -61,7 +61,7 @@ class Publisher(Closing):
         self._socket.setsockopt(zmq.XPUB_VERBOSER, 1)
         self._subscriptions: Counter[bytes] = Counter()
         self._open: dict[StreamName, _Open] = {}
-        self._announce_due_ns = 0
+        self._announced_ns = -ANNOUNCE_NS
         self._drained_ns = 0
         self._early: deque[tuple[int, bytes, str]] = deque(maxlen=MOST_AT_ONCE)
         self._closed = False
@@ -116,7 +116,7 @@ class Publisher(Closing):
                 break
             self._hear(message)
             joined |= self._note_subscription(message.bytes)
-        if self._open and (joined or now_ns() >= self._announce_due_ns):
+        if self._open and (joined or is_over(self._announced_ns, ANNOUNCE_NS, now_ns())):
             self._send_sessions()
 
     def wait_for_subscriber(self, timeout_s: float) -> bool:
@@ -146,7 +146,7 @@ class Publisher(Closing):
     def _send_sessions(self) -> None:
         for current in self._open.values():
             self._socket.send_multipart(current.parts)
-        self._announce_due_ns = now_ns() + ANNOUNCE_NS
+        self._announced_ns = now_ns()
 
     def _hear(self, message: zmq.Frame) -> None:
         """Judge a subscription; one of a connection that the guard does not know yet next time."""

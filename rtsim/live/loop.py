@@ -28,7 +28,7 @@ from rtsim.live.processes.thread_priority import with_priority
 from rtsim.live.result_session import FrameResult, ResultSession
 from rtsim.stages.stage import Stage, StageCommand
 from streams.account import LONGEST_NAME, Sentences, account, plain
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.messages import AnyMessage, Command, Result, Session, Status
 from streams.receiving.ring import ReceivedFrame
 
@@ -157,16 +157,16 @@ class Loop:
             self.journal.announced(self.course.fields.session)
 
     def _serve(self) -> None:
-        report_ns = now_ns() + TELEMETRY_NS
+        reported_ns = now_ns()
         while not (self.reason or self.source.over):
             frame = self.source.wait(self._obey)
             if frame is not None and not self.failure:
                 self._turn(frame)
-            elif self._last is not None and now_ns() - self._last_ns > STALE_NS:
+            elif self._last is not None and is_over(self._last_ns, STALE_NS, now_ns()):
                 self._publish_stale(self._last)
             self.output.service()
-            if now_ns() > report_ns or len(self.control_events) > MOST_WAITING:
-                report_ns = now_ns() + TELEMETRY_NS
+            if is_over(reported_ns, TELEMETRY_NS, now_ns()) or len(self.control_events) > MOST_WAITING:
+                reported_ns = now_ns()
                 self._report()
                 n_collected = self.counters["collected"]
                 self.source.rest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zmq
 
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 
 ZAP_ADDRESS = "inproc://zeromq.zap.01"
 PENALTY_NS = 500_000_000
@@ -24,16 +24,16 @@ class Admission:
         self.socket = context.socket(zmq.REP)
         self.socket.linger = 0
         self.socket.bind(ZAP_ADDRESS)
-        self._closed_until_ns = 0
+        self._closed_ns = -PENALTY_NS  # since when nobody is let in
 
     def pause(self) -> None:
         """Refuse all connections for a while."""
-        self._closed_until_ns = now_ns() + PENALTY_NS
+        self._closed_ns = now_ns()
 
     def answer(self) -> None:
         """Answer the request that waits; the answer is no during a pause."""
         version, request, *_ = self.socket.recv_multipart()
-        if now_ns() < self._closed_until_ns:
+        if not is_over(self._closed_ns, PENALTY_NS, now_ns()):
             status, text = b"300", b"try again later"
         else:
             status, text = b"200", b"OK"

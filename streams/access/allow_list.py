@@ -16,7 +16,7 @@ from typing import get_args
 
 from streams.access.askers import Asker, Role
 from streams.access.key_files import public_key_of
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.errors import StreamError
 
 FOLDERS: tuple[Role, ...] = tuple(role for role in get_args(Role) if role)
@@ -79,7 +79,7 @@ class AllowList:
 
     def refresh(self) -> None:
         """Look at the folder again where that is due."""
-        if now_ns() - self._looked_ns < LOOK_NS or not self._lock.acquire(blocking=False):
+        if not is_over(self._looked_ns, LOOK_NS, now_ns()) or not self._lock.acquire(blocking=False):
             return
         try:
             self._looked_ns = now_ns()

@@ -82,7 +82,7 @@ class AcceptedConnection:
         now, before = now_ns(), self.traffic
         self.traffic = traffic(self.wire)
         n_new = self.traffic.received - before.received
-        self.left += 1e-9 * (now - self._seen_ns) * rate
+        self.left += 1e-9 * max(0, now - self._seen_ns) * rate  # a clock set back is nobody's guilt
         self.left = min(self.left, burst) - n_new
         self._seen_ns = now
         if self.traffic.taken != before.taken or not self.traffic.waits:

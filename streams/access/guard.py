@@ -20,7 +20,7 @@ from streams.access.admission import Admission
 from streams.access.allow_list import ListedKeys
 from streams.access.crowd import AcceptedConnection, condemn
 from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 
 LOOK_MS, BUSY_LOOK_MS = 25, 2
 """How often connections are looked at, while there are any, and while they send something [ms]."""
@@ -80,7 +80,7 @@ class Guard:
         ] = {}  # when the last connection under a descriptor was known to be over
         self._ended_uid: dict[int, int | None] = {}  # whose they were, as `Connection.told`
         self._address = ""
-        self._last, self._n_said, self._say_due_ns = "", 0, 0
+        self._last, self._n_said, self._said_ns = "", 0, -SAY_NS
         self._monitor = socket.get_monitor_socket(
             zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED | zmq.EVENT_MONITOR_STOPPED
         )
@@ -132,7 +132,7 @@ class Guard:
             if self._admission is not None and self._admission.socket in ready:
                 self._admission.answer()
             began_ns = now_ns()
-            if began_ns - looked_ns >= 1_000_000 * look_ms:
+            if is_over(looked_ns, 1_000_000 * look_ms, began_ns):
                 busy = self._look()
                 looked_ns = now_ns()
                 rest_ms = min(LONGEST_REST_MS, REST * (looked_ns - began_ns) // 1_000_000)
@@ -194,9 +194,9 @@ class Guard:
             self._admission.pause()  # of floods only: who makes room is back at once, and may be
         condemn(self._connections, self.is_foreign)
         self._cut_guilty()
-        if self.n_cut > self._n_said and now_ns() >= self._say_due_ns:
+        if self.n_cut > self._n_said and is_over(self._said_ns, SAY_NS, now_ns()):
             n, self._n_said = self.n_cut - self._n_said, self.n_cut
-            self._say_due_ns = now_ns() + SAY_NS
+            self._said_ns = now_ns()
             what = "1 connection" if n == 1 else f"{n} connections"
             self.sentences.append(f"Cut off {what} to {self._address}; the last was {self._last}.")
         return busy

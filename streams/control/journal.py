@@ -14,7 +14,7 @@ from typing import Any
 
 from streams.access.askers import Asker
 from streams.account import plain
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 
 MOST_KEPT = 1024
 MOST_A_SECOND = 8
@@ -80,7 +80,7 @@ class CommandJournal:
             self._flush()
 
     def _flush(self) -> None:
-        if now_ns() - self._since_ns < SECOND_NS:
+        if not is_over(self._since_ns, SECOND_NS, now_ns()):
             return
         if self._left_out:
             self.sentences.append(plain(f"And {self._left_out} more such commands; the last: {self._last}"))

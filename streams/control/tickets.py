@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 from typing import NamedTuple
 
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 
 TICKET = "ticket"
 """Name of the command that asks for one."""
@@ -34,7 +34,7 @@ def may_follow(ok: bool, text: str) -> bool:
 
 class _Given(NamedTuple):
     connection: bytes
-    until_ns: int
+    since_ns: int
 
 
 class Tickets:
@@ -48,7 +48,7 @@ class Tickets:
         while len(self._given) >= MOST:
             self._given.pop(next(iter(self._given)))  # the oldest
         ticket = secrets.token_hex(16)
-        self._given[ticket] = _Given(connection, now_ns() + round(1e9 * VALID_S))
+        self._given[ticket] = _Given(connection, now_ns())
         return ticket
 
     def refusal(self, name: str, ticket: str, connection: bytes) -> str:
@@ -61,6 +61,6 @@ class Tickets:
         given = self._given.pop(ticket, None)
         if given is None or given.connection != connection:
             return f"{name} is no new command: its ticket was used before, or is none of this connection."
-        if now_ns() > given.until_ns:
+        if is_over(given.since_ns, round(1e9 * VALID_S) + 1, now_ns()):
             return f"{name} came more than {VALID_S:g} s after its ticket was given out; give it again."
         return ""

@@ -38,6 +38,10 @@ class Unfinished:
         """Note that a whole message has come."""
         self._heard = True
 
+    def _heartbeats(self) -> float:
+        """Bytes that may be of heartbeats, of which a clock that was set back tells nothing."""
+        return 1e-9 * max(0, now_ns() - self._mark_ns) * HEARTBEAT_RATE
+
     def cut(self) -> bool:
         """Shut the connection down if it brings a message that does not end; whether it did.
 
@@ -53,7 +57,7 @@ class Unfinished:
         if self._heard:
             self._heard = False
             self._mark, self._mark_ns = self._n, now_ns()
-        elif n_before - self._mark > MOST_UNFINISHED + 1e-9 * (now_ns() - self._mark_ns) * HEARTBEAT_RATE:
+        elif n_before - self._mark > MOST_UNFINISHED + self._heartbeats():
             shut(wire)
             self.gone()
             return True

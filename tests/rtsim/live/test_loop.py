@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rtsim.live.loop import Loop
+from streams.clock import now_ns
 from streams.codec import FieldLayout
 from streams.messages import Status
 from streams.publisher import Publisher
@@ -233,6 +234,20 @@ def test_a_source_that_stops_without_a_word_goes_stale(start, trial, make_sessio
     assert [result.seq for result in seen] == list(range(len(seen)))
     assert run.final.counters["stale"] == len(seen) - 4
     assert run.final.counters["published"] == 4
+
+
+def test_results_go_stale_where_the_clock_was_set_back(start, trial, make_session, monkeypatch):
+    """Protects whoever controls something: the flag of old results does not wait until an hour is made up."""
+    ahead_ns = [7_200_000_000_000]
+    monkeypatch.setattr("rtsim.live.loop.now_ns", lambda: now_ns() + ahead_ns[0])
+    run = start()
+    run.source.begin(make_session())
+    run.source.send(trial.positions[0])
+    run.read(1, fresh)
+    ahead_ns[0] //= 2
+    assert run.read(2, lambda seen: not fresh(seen))
+    run.source.end()
+    run.finish()
 
 
 def test_before_the_first_frame_nothing_is_stale(start, make_session):
