@@ -28,10 +28,10 @@ Number = TypeVar("Number", int, float)
 
 
 def plain(text: str, longest: int = LONGEST) -> str:
-    """The text in one line of at most `longest` printable characters.
+    """The text as one line of at most `longest` printable characters.
 
     Control characters, so also the escape codes of a terminal, and marks that turn the direction of writing
-    are written as \\x1b; what is too long ends with three dots.
+    are written as \x1b; what is too long ends with three dots.
     """
     cut = text[: longest + 1]  # first, so that a long text costs no more than a short one
     if not cut.isprintable():
@@ -72,7 +72,8 @@ class Sentences:
                 self._n_more += 1
 
     def take(self) -> list[str]:
-        """All that are kept, and how many were not; they are then forgotten."""
+        """Return all sentences that are kept and the number of those that were not; both are then
+        forgotten."""
         taken = list(self._kept)
         if self._n_more:
             taken.append(f"There was more to say: {self._n_more} sentences were left out.")
@@ -100,7 +101,7 @@ def account(
 
 
 def received(message: Telemetry) -> Telemetry:
-    """A telemetry message of a stranger, cut to what can be kept and shown."""
+    """A telemetry message from an unknown sender, cut to what can be kept and shown."""
     sentences = Sentences(2 * MOST_SENTENCES)  # not to cut again what was cut at the sender
     sentences.say(*message.text)
     return account(message.session, message.counters, message.gauges, sentences, message.t)

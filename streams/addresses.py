@@ -18,7 +18,7 @@ def is_stream(source: str) -> bool:
 
 
 def check_address(address: str, binding: bool = False) -> None:
-    """StreamError, with what is wrong, for what is no address.
+    """Raise StreamError, with what is wrong, for what is no address.
 
     binding : for the side that opens it, where port 0 or * takes a free one
     """
@@ -43,7 +43,7 @@ def check_address(address: str, binding: bool = False) -> None:
 
 
 def is_here(address: str) -> bool:
-    """Whether an address can be of this machine alone, if nothing forwards it to another one."""
+    """Whether an address can only be reached from this machine, if nothing forwards it to another one."""
     host = address.removeprefix("tcp://").rpartition(":")[0]
     return not address.startswith("tcp://") or host in ("localhost", "[::1]") or host.startswith("127.")
 

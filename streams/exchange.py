@@ -1,4 +1,4 @@
-"""The exchange with a device: outputs (torque commands) to it, what it measures back, one connection.
+"""The exchange with a device over one connection: outputs (torque commands) to it, and its measurements back.
 
 The model binds a ROUTER socket, the device connects a DEALER socket. What cannot be delivered is dropped, not
 kept: a command that waited would be an old one. Receiving never waits and takes the newest; what is not used
@@ -124,7 +124,8 @@ class OutputIntake(ExchangeIntake[Output]):
 
 
 class DevicePort(Closing):
-    """The model's side: binds; one device at a time. For use by one thread.
+    """The model's end of the exchange: binds an address and accepts one device at a time; for use by one
+    thread.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ class DevicePort(Closing):
         return told
 
     def receive(self) -> bool:
-        """Take all messages that have come, into `taken`; whether any of them was usable.
+        """Take all messages that have come, into `taken`; returns whether any of them was usable.
 
         Everything of the device is taken from the socket, and the newest of it read: what stayed there would
         be old when the next look finds it.
@@ -212,7 +213,7 @@ class DevicePort(Closing):
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Wait until something comes, at most this long [ms]; whether it did."""
+        """Wait until something comes, at most this long [ms]; returns whether it did."""
         return bool(self._socket.poll(timeout_ms))
 
     def send(self, output: Output) -> None:
@@ -261,7 +262,7 @@ class DevicePort(Closing):
 
 
 class ModelLink(Closing):
-    """The device's side: connects, and connects again by itself. For use by one thread.
+    """The device's end of the exchange: connects, and connects again by itself; for use by one thread.
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ class Command(Message, frozen=True, kw_only=True):
 
 
 class End(Message, frozen=True, kw_only=True):
-    """The stream is over after `seq` frames."""
+    """The stream has ended after `seq` frames."""
 
     type: Literal["end"] = "end"
     seq: Count

@@ -120,7 +120,7 @@ class Publisher(Closing):
             self._send_sessions()
 
     def wait_for_subscriber(self, timeout_s: float) -> bool:
-        """Wait until somebody gets the descriptor and the frames; whether that happened in time."""
+        """Wait until somebody gets the descriptor and the frames; returns whether that happened in time."""
         due_ns = now_ns() + int(timeout_s * 1e9)
         self.service()
         while self.n_subscriber == 0:

@@ -11,7 +11,7 @@ _Selector: Any = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 def readable(files: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
-    """Those that can be read without waiting, after a wait of at most the timeout [s]; None = without end.
+    """Sockets that can be read without waiting, after a wait of at most the timeout [s]; None = without end.
 
     files : sockets; but on Windows also other descriptors. ValueError where one is closed.
     """

@@ -141,7 +141,7 @@ def hasten(context: ZmqContext) -> None:
 
 
 def check_free(address: str, security: Security | None = None) -> None:
-    """StreamError where the address could not be bound at the moment, for a look before slow work."""
+    """Raise StreamError where the address could not be bound at the moment, for a look before slow work."""
     if not address.startswith("ipc://"):  # binding one takes it away from whoever holds it
         BoundSocket(zmq.PAIR, address, security, SendingLimit(part=1, burst=0, rate=0, buffer=1)).close(0)
 

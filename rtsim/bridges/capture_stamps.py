@@ -9,7 +9,8 @@ FRESH_NS = 1_000_000_000
 
 
 def captured_ns(frame: ReceivedFrame) -> int:
-    """Time when the frame was captured; else when it was received, or else when it arrived here [ns]."""
+    """Time when the frame was captured; where it is not known, when it was received, or else when it arrived
+    here [ns]."""
     stamp_ns = frame.t_capture
     if not 0 <= frame.t_received - stamp_ns < FRESH_NS:
         stamp_ns = frame.t_received

@@ -133,6 +133,6 @@ def lines(name: str, ends: Array) -> list[dict[str, Any]]:
 
 
 def drawn(places: Array) -> NDArray[np.bool_]:
-    """Return which places (..., 3) can be drawn, as they are finite and plausible."""
+    """Return whether places (..., 3) are finite and plausible, so that they can be drawn."""
     with np.errstate(invalid="ignore"):
         return np.asarray((np.abs(places) <= FAR).all(axis=-1))  # NaN is not

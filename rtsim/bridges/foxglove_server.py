@@ -111,7 +111,7 @@ def serve_foxglove(
     say: Callable[[str], None],
     origins: Sequence[str] = (),
 ) -> int:
-    """Send the results at an address to Foxglove until `stop` is set; how many frames were sent.
+    """Send the results at an address to Foxglove until `stop` is set; returns how many frames were sent.
 
     origins : pages in a browser that may look beside Foxglove's own
 

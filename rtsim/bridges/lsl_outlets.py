@@ -167,7 +167,7 @@ def serve_lsl(
     stop: threading.Event,
     say: Callable[[str], None],
 ) -> int:
-    """Send the results at an address until `stop` is set; how many frames were sent.
+    """Send the results at an address until `stop` is set; returns how many frames were sent.
 
     Raises CaptureError where liblsl is missing, ConfigError for a field that cannot be named so.
     """

@@ -44,7 +44,8 @@ FIGURE = (*POINTS, *LINES)
 
 
 def stride_of(rate: float) -> int:
-    """How many samples two points of a curve stand for at this rate [Hz]; 1 = every sample is a point."""
+    """Number of samples from one drawn point of a curve to the next at this rate [Hz]; 1 = every sample is
+    drawn."""
     if rate <= 1.2 * POINTS_PER_S:
         return 1
     return int(2 ** math.ceil(math.log2(2.0 * rate / POINTS_PER_S)))
@@ -122,7 +123,7 @@ def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
 
 
 def drawn_places(places: Array) -> list[Any]:
-    """Places in the figure [m], NaN where one cannot be."""
+    """Places in the figure [m]; NaN for one that is not plausible."""
     return np.round(np.where(np.abs(places) > FAR, np.nan, places), DECIMALS_M).tolist()
 
 

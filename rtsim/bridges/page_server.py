@@ -53,7 +53,7 @@ HEADERS = {
 
 
 class Showing:
-    """The feed, shared between the thread that takes frames and those of the viewers.
+    """The page's data, shared between the thread that takes frames and the threads of the viewers.
 
     feed : used under `news` alone; events : gait events, likewise
     """
@@ -176,7 +176,7 @@ class PageServer(ThreadingHTTPServer):
                     connection.shutdown(socket.SHUT_RDWR)
 
     def has_asked(self, connection: socket.socket) -> None:
-        """Note that the request of a connection is there; answering it may take as long as it needs."""
+        """Note that the request of a connection has arrived; answering it may take as long as it needs."""
         self._asking.pop(connection, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:

@@ -49,7 +49,8 @@ class PlotNumbers:
         self._masks: dict[str, list[str]] = {}
 
     def of(self, frame: ReceivedFrame) -> dict[str, Any]:
-        """time [s], status, and field -> label (-> part) -> number; NaN where that is not to be used."""
+        """Map of a frame: time [s], status, and field -> label (-> part) -> number; NaN for a number that is
+        not to be used."""
         if frame.session is not self._session:
             self._begin(frame.session)
         told: dict[str, Any] = {"time": frame.time, "status": int(frame.status)}
@@ -111,7 +112,8 @@ def serve_plot(
     stop: threading.Event,
     say: Callable[[str], None],
 ) -> int:
-    """Send the results at an address as numbers, at `bound`, until `stop` is set; how many frames were sent.
+    """Send the results at an address as numbers, at `bound`, until `stop` is set; returns how many frames
+    were sent.
 
     ConfigError for an address that cannot be bound, or a field that is named twice. Other interfaces than
     this machine's are refused: the plugin has no keys.

@@ -1,4 +1,4 @@
-"""Results into a C3D file behind all that the recording has: for `analyse` and `export`."""
+"""Results appended to a copy of a C3D file that keeps the whole recording: for `analyse` and `export`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_c3d(path: Path) -> bool:
 
 
 def check_into(outputs: Sequence[Path], source: str) -> None:
-    """ConfigError before a run where its results could not be appended to its recording."""
+    """Raise ConfigError before a run where its results could not be appended to its recording."""
     from rtsim.files.c3d_bytes.write import check_source
 
     for path in outputs:

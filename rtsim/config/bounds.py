@@ -45,7 +45,7 @@ RANGES = {"range_deg": 1e9, "range_mm": 1e9}
 
 
 def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") -> None:
-    """ValueError, a sentence with the key and what is allowed, for an implausible number.
+    """Raise ValueError, a sentence with the key and what is allowed, for an implausible number.
 
     value : a record and all that is in it; key : where it stands; name : the field that holds it;
     floor : what the schema says of it: "> 0", ">= 0" or nothing
@@ -64,7 +64,7 @@ def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") ->
 
 
 def check_number(value: float, key: str, name: str, floor: str) -> None:
-    """ValueError for a number outside the bounds of its unit."""
+    """Raise ValueError for a number outside the bounds of its unit."""
     unit = unit_of(name)
     least, most = UNITS.get(unit, ANY)
     most = RANGES.get(name, most)
@@ -77,7 +77,7 @@ def check_number(value: float, key: str, name: str, floor: str) -> None:
 
 
 def check_texts(value: Any, key: str = "") -> None:
-    """ValueError for a name or a text with control characters, which a terminal would obey."""
+    """Raise ValueError for a name or a text with control characters, which a terminal would obey."""
     if isinstance(value, dict):
         for entry, inner in value.items():
             check_texts(entry, key)
@@ -109,7 +109,7 @@ WORDS = {
 
 @cache
 def fields_of(record: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    """Fields of a record, and the floor that the schema gives them."""
+    """Names for the shell to complete: those that begin with the text so far, or files where no name does."""
     hints = get_type_hints(record, include_extras=True)
     return tuple((field, floor_of(hints[field])) for field in record.__struct_fields__)
 

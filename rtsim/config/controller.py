@@ -85,9 +85,9 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     @property
     def needs_gait(self) -> bool:
-        """Whether it has no torque without the phase of the gait."""
+        """Whether the controller gives no torque without the phase of the gait."""
         return False
 
     def beyond(self, torque_max: float) -> str:
-        """A phrase on what exceeds a largest torque [N m]; empty where nothing does."""
+        """A phrase on what could exceed the largest torque [N m]; empty where nothing can."""
         return ""

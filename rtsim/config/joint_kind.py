@@ -25,21 +25,22 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """Return no numbers: for kinds of joints whose kernels read none."""
+    """Return no numbers: for kinds of joints whose kernels read no numbers."""
     return ()
 
 
 def no_offset(numbers: Array) -> Array:
-    """No offset, for kinds whose frames coincide in the neutral position."""
+    """Return no offset: for kinds of joints whose frames coincide in the neutral position."""
     return np.zeros(3)
 
 
 def along_none(body: Any, k: int) -> None:
-    """None, for kinds none of whose coordinates moves the body along an axis of its table."""
+    """Return None: for kinds of joints without a coordinate that moves the body along an axis of
+    its table."""
 
 
 def unscaled(body: Any, factors: Array) -> dict[str, Any]:
-    """No changes, for kinds without sizes of their own."""
+    """Return no changes: for kinds of joints without sizes of their own."""
     return {}
 
 

@@ -49,7 +49,7 @@ def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[s
 
 
 def bound_in_words(what: str) -> str:
-    """The bound that a schema's message states, in words; "" where it tells none."""
+    """The bound that a schema's message states, in words; "" where it states none."""
     found = BOUND.search(what)
     return BOUNDS[found.group(1)].format(float(found.group(2))) if found else ""
 

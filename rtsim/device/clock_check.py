@@ -25,7 +25,7 @@ JITTER_MS = 0.2
 
 
 class DeviceClockCheck:
-    """Judges the times of the device's messages; times are handed in.
+    """Whether what a device measures is consistent with its commands.
 
     Attributes
     ----------

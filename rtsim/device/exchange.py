@@ -35,7 +35,8 @@ LOOK_MS = 5
 
 
 class Port(Protocol):
-    """The connection to a device, for outputs and its messages; keeps : whether no other may replace it."""
+    """The connection to a device: sends outputs and receives messages; keeps : whether no other device may
+    replace it"""
 
     keeps: bool
 
@@ -74,7 +75,7 @@ class DeafPort:
         """Discard the output."""
 
     def sentences(self) -> list[str]:
-        """Nothing to report."""
+        """Return no sentences: there is nothing to report."""
         return []
 
 
@@ -84,7 +85,7 @@ def never() -> bool:
 
 
 def first_of(watches: Sequence[Callable[[], str]]) -> str:
-    """The first non-empty text of some watches; empty where all are."""
+    """The first text that is not empty, as some watches give them; empty where all are."""
     for look in watches:
         if told := look():
             return told
@@ -215,7 +216,8 @@ class DeviceExchange:
             self.newest, self.t_arrived = message, t_arrived
 
     def await_answer(self, due_ns: int, ends: Callable[[], bool] = never) -> None:
-        """Wait for the answer to the newest output until a time [ns]; ends : whether torque must end."""
+        """Wait for the answer to the newest output until a time [ns]; ends : whether torque must end if none
+        comes"""
         while True:
             self.collect()
             left_ns = due_ns - now_ns()
@@ -337,7 +339,7 @@ class DeviceExchange:
         return torque
 
     def output(self, time: float, angle: float, speed: float) -> Output:
-        """The next output, its torque limited; angle, speed : of the model [rad, rad/s]."""
+        """The next output, its torque limited; angle, speed : those of the model's joint [rad, rad/s]"""
         arming, spec, seq = self.arming, self.spec, self.seq
         self.commanded = self.limit.torque
         wanted, torque = self.wanted(time, angle, speed), 0.0

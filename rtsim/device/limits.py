@@ -48,7 +48,7 @@ class TorqueLimit:
 
 
 class EnergyWatch:
-    """Work of the device on the limb, that of long ago forgotten over about a second.
+    """Work of the device on the limb; earlier work is forgotten with a time constant of about a second.
 
     E' = tau w - E / 1 s: a device that gives back what it took stays near zero, one that drives does not.
     """
@@ -84,7 +84,7 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
 
 
 def of_itself(newest: Device) -> str:
-    """A sentence on the state that a device says it is in, and why."""
+    """A sentence on the state that a device reports, and the reason that it gives."""
     return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
 
 
@@ -102,7 +102,7 @@ def too_weak(message: Device, limits: DeviceLimits) -> str:
 
 
 def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
-    """ConfigError for a torque limit beyond what the device's actuator applies."""
+    """Raise ConfigError for a torque limit beyond what the device's actuator applies."""
     limit, most = spec.limits.torque_max_Nm, device.actuator.torque_max_Nm
     if limit > most:
         raise ConfigError(

@@ -33,7 +33,7 @@ class ToldAngles:
         self._bytes = self.rows.data.cast("B")
 
     def note(self, seq: int, time: float, angle: float, speed: float, known: bool) -> None:
-        """An output: its number, the model's time [s], angle and speed [rad, rad/s].
+        """Store an output by its number, with the model's time [s], angle and speed [rad, rad/s].
 
         known : false where the angle is an older one, as while markers are lost
         """

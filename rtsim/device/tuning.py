@@ -71,7 +71,7 @@ class Tuning:
         return ""
 
     def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
-        """Do a command that is not refused; what was done, in words.
+        """Do a command that is not refused; returns what was done, in words.
 
         least_s : of a change [s]; less than LEAST_RAMP_S only while no torque is commanded
         """

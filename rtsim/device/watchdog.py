@@ -100,7 +100,8 @@ class Watchdog:
         self.most = math.inf
 
     def age_ms(self, t_ns: int) -> float:
-        """Age of the newest command [ms]; infinite before the first, negative where the clock went back."""
+        """Age of the newest command [ms]; infinite before the first, negative where the clock was
+        set back."""
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
@@ -158,7 +159,7 @@ class Watchdog:
             self._valid_s, self.most = 1e-3 * self.output.valid_for_ms, self.output.torque_max[0]
 
     def tick(self, period_s: float, t_ns: int | None, asked: bool) -> float:
-        """A tick of a length [s] begins at a time [ns]; the time that it stands for [s].
+        """Begin a tick of a length [s] at a time [ns]; returns the time that it stands for [s].
 
         t_ns : None where no time passes but that of ticks, as in one process with the model
         asked : the model asks for it: then the clock may be ahead by as much as its command is valid; of one

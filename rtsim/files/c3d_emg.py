@@ -141,7 +141,7 @@ def plate_columns(content: Content) -> set[int]:
 
 
 def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[str], source: str) -> None:
-    """ConfigError for a channel that a force plate has."""
+    """Raise ConfigError for a channel that a force plate has."""
     taken = plate_columns(content)
     if of_plate := [labels[column] for column in columns if column in taken]:
         raise ConfigError(

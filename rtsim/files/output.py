@@ -18,17 +18,16 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
-    """ConfigError where the folder of a file at `path` does not exist or is not writable; in_place as
-    below.
-    """
+    """Raise ConfigError where the folder of a file at `path` does not exist or is not writable; in_place as
+    below."""
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
     check_writable(path, where, in_place)
 
 
 def check_writable(path: Path, where: str, in_place: bool = False) -> None:
-    """ConfigError where a file of this name cannot be written, tested with one beside it, before the work
-    begins.
+    """Raise ConfigError where a file of this name cannot be written, tested with one beside it, before the
+    work begins.
 
     in_place : whether a file that is there is opened itself, as that of a log or a picture, and may be a
         device; else it is replaced
@@ -60,9 +59,8 @@ def _is_there(path: Path) -> bool:
 
 
 def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
-    """ConfigError where a file at `path` exists and must not be overwritten, or cannot be; in_place as
-    above.
-    """
+    """Raise ConfigError where a file at `path` exists and must not be overwritten, or cannot be; in_place as
+    above."""
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
     if not path.parent.is_dir():

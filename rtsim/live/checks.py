@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 
 def check_run(run: RunConfig) -> None:
-    """ConfigError for a model, method, source, subject, static trial or lab that the run cannot have."""
+    """Raise ConfigError for a model, method, source, subject, static trial or lab that the run
+    cannot have."""
     from rtsim.files.markers.markers import check_kind
     from rtsim.live.subjects.feet import placed_feet
     from rtsim.methods.kinematics.choice import followed_by, methods_of
@@ -66,7 +67,8 @@ def check_run(run: RunConfig) -> None:
 
 
 def check_person(run: RunConfig, spec: ModelSpec) -> None:
-    """ConfigError for what a run over a person's markers cannot have, and for a person who is not given."""
+    """Raise ConfigError for what a run over a person's markers cannot have, and for a person who is not
+    given."""
     from rtsim.live.subjects.feet import placed_feet
 
     if run.ik_setup:
@@ -86,7 +88,7 @@ def check_person(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_measured(run: RunConfig, spec: ModelSpec) -> None:
-    """ConfigError for a person beside a model that brings its own markers."""
+    """Raise ConfigError for a person beside a model that brings its own markers."""
     if spec.markers and not spec.of_subject and (run.subject or run.static):
         raise ConfigError(
             f"the model {spec.name} brings its own markers, so that no person is measured",
@@ -96,7 +98,7 @@ def check_measured(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_side(run: RunConfig, spec: ModelSpec) -> None:
-    """ConfigError where one leg is requested and the model has both, or both are and it has one."""
+    """Raise ConfigError where one leg is requested and the model has both, or both are and it has one."""
     from rtsim.models.load import ONE_LEG
 
     one_leg = spec.of_subject and not spec.has_both_sides and run.model != ONE_LEG  # which becomes two

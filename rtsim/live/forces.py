@@ -37,7 +37,7 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
-    """ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
+    """Raise ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
     from rtsim.files.formats import FORCES, has_format, listed
 
     allowed = listed(FORCES) + (f", {WALKER}" if run.source == WALKER else "")
@@ -91,7 +91,7 @@ def load_forces(
 
 
 def check_tare(run: RunConfig) -> None:
-    """ConfigError for seconds of a recording where forces are a stream."""
+    """Raise ConfigError for seconds of a recording where forces are a stream."""
     if run.plates.tare and (is_stream(run.source) or is_stream(run.forces)):
         raise ConfigError(
             "seconds of a recording are not for forces of a stream", where="--tare",
@@ -315,7 +315,7 @@ def told_bodies(run: RunConfig) -> list[str]:
 
 
 def check_borne(run: RunConfig, forces: ForceTrial) -> None:
-    """ConfigError where a run states who bears a plate that a recording has not."""
+    """Raise ConfigError where a run states who bears a plate that a recording has not."""
     from rtsim.files.markers.trial import name_some
 
     if absent := [plate for plate in run.plates.borne_by if plate not in forces.names]:

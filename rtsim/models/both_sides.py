@@ -45,7 +45,7 @@ def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
 
 
 def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
-    """ConfigError that names the first thing without a mirror image."""
+    """Raise ConfigError that names the first thing without a mirror image."""
 
     def refuse(what: str, remedy: str) -> ConfigError:
         return ConfigError(what, where=f"{how.name}: both_sides_of {spec.name}", remedy=remedy)

@@ -231,7 +231,7 @@ def body_named(model: Model, name: str) -> int:
 
 
 def check_named(model: Model, roots: Sequence[int]) -> None:
-    """ConfigError for named bodies that are no low ends of limbs, each of its own."""
+    """Raise ConfigError for named bodies that are no low ends of limbs, each of its own."""
     names, parents = model.names.bodies, model.tree.parent.tolist()
     for k, root in enumerate(roots):
         if parents[root] < 0 and root in parents:

@@ -52,7 +52,7 @@ class TrackingTasks(NamedTuple):
 
 
 def check_markers(spec: ModelSpec) -> None:
-    """ConfigError for a model without markers."""
+    """Raise ConfigError for a model without markers."""
     if not spec.markers:
         raise ConfigError(
             "it has no markers, so that nothing says how it moves",

@@ -73,9 +73,9 @@ def body_factors(
 
 
 def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTrial | None) -> None:
-    """ConfigError for a trial of another marker set, as of another laboratory: it has no measurement whole or
-    less than half of the markers to be measured, and half of its own or more are strange to setup and model.
-    """
+    """Raise ConfigError for a trial of another marker set, as of another laboratory: it has no measurement
+    whole or less than half of the markers to be measured, and half of its own or more are strange to setup
+    and model."""
     pairs = (pair for measurement in scaler.measurements for pair in measurement.pairs)
     wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
     if trial is None or not wanted:

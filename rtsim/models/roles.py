@@ -32,7 +32,7 @@ def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, 
 
 
 def check_fits_markers(spec: ModelSpec) -> None:
-    """ConfigError where something rolls: a constraint of velocity, which no pose has."""
+    """Raise ConfigError where something rolls: a constraint of velocity, which no pose has."""
     if spec.rolls:
         roll = spec.rolls[0]
         raise ConfigError(

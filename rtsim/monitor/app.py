@@ -36,7 +36,7 @@ def run(
     control: str | None = None,
     as_json: bool = False,
 ) -> int:
-    """Show the results of `address` until the window is closed; the exit code.
+    """Show the results of `address` until the window is closed; returns the exit code.
 
     Parameters
     ----------

@@ -40,8 +40,8 @@ def open_window(
     screenshot: str | Path | None,
     duration_s: float | None,
 ) -> tuple[bool, dict[str, float]]:
-    """Show the window until it is closed, interrupted or `duration_s` is over; whether all was saved, and
-    what was drawn and what it took: redraws of figure and curves a second, % of a core, frames taken."""
+    """Show the window until it is closed, interrupted or `duration_s` is over; returns whether all was saved,
+    and what was drawn and what it took: redraws of figure and curves a second, % of a core, frames taken."""
     application = make_application()
     commander = Commander(control, security) if control else None
     path = settings_path() if screenshot is None else None  # a picture shows what everybody would see

@@ -58,7 +58,7 @@ class Drivers:
 
 
 def check_drivers(model: Model, names: tuple[str, ...]) -> None:
-    """ConfigError where there are no drivers, and for names that cannot be driven."""
+    """Raise ConfigError where there are no drivers, and for names that cannot be driven."""
     followers = model.couplers.dof
     free = [
         name

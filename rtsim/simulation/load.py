@@ -119,7 +119,8 @@ def simulator_of(setup: Setup) -> Simulator:
 def check_spec(
     spec: ModelSpec, subject: str | None, gains: Mapping[str, float], note: Note = lambda text: None
 ) -> None:
-    """ConfigError for faults of a model that show without a kernel; notes on elements that have no effect."""
+    """Raise ConfigError for faults of a model that show without a kernel; notes on elements that have no
+    effect."""
     check_inertias(spec, note)
     check_holds(spec, note)
     if spec.of_subject and subject is None:
@@ -139,7 +140,8 @@ def check_spec(
 
 
 def check_holds(spec: ModelSpec, note: Note) -> None:
-    """ConfigError for impossible exact constraints of a simulation; notes on settings without effect."""
+    """Raise ConfigError for impossible exact constraints of a simulation; notes on settings without
+    effect."""
     how = next(iter(spec.methods.values()))
     for name in spec.held:
         for kind, acting in (
@@ -180,9 +182,8 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
 
 
 def check_settings(spec: ModelSpec, model: Model) -> None:
-    """ConfigError where [simulation] names a coordinate whose joint the model's method replaces, or that a
-    coupler determines.
-    """
+    """Raise ConfigError where [simulation] names a coordinate whose joint the model's method replaces, or
+    that a coupler determines."""
     given = [coupler.coordinate for coupler in spec.couplers]
     for key in ("hold", "speeds"):
         for name in getattr(spec.simulation, key):
@@ -203,7 +204,7 @@ def check_settings(spec: ModelSpec, model: Model) -> None:
 
 
 def check_mass(spec: ModelSpec, model: Model) -> None:
-    """ModelError where nothing can move, or a coordinate has no mass to move."""
+    """Raise ModelError where nothing can move, or a coordinate has no mass to move."""
     n_v, where = model.n_v, f"model {spec.name}"
     if not n_v:
         raise ModelError("nothing can move", where=where, remedy="add a body with a joint other than a weld")

@@ -166,7 +166,7 @@ def within(length: float, duration: float | None, where: str) -> float:
 
 
 def check_motion(spec: ModelSpec, motion: str) -> None:
-    """ConfigError where a motion is given and not needed, needed and not given, or unreadable."""
+    """Raise ConfigError where a motion is given and not needed, needed and not given, or unreadable."""
     names = moved_names(spec)
     if motion and not names:
         raise ConfigError(

@@ -130,7 +130,7 @@ def warm_up(simulator: Simulator) -> SimulatedRun:
 
 
 def check_paths(simulator: Simulator, when: str) -> None:
-    """ModelError that names the first muscle or ligament whose path was not found; when : in words."""
+    """Raise ModelError that names the first muscle or ligament whose path was not found; when : in words."""
     if simulator.work.pulls is None:
         return
     names = (*simulator.model.names.pulling, *simulator.model.names.wrapping)
@@ -155,7 +155,7 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
 
 
 def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
-    """ModelError, with the time and a remedy, where a step had no result or many had a large error.
+    """Raise ModelError, with the time and a remedy, where a step had no result or many had a large error.
 
     kept : what is said about results at the end of the sentence
     """

@@ -90,7 +90,7 @@ def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, EmgEnvelope]:
 
 
 def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """ConfigError for channels that cannot be shown."""
+    """Raise ConfigError for channels that cannot be shown."""
     source = Path(run.source)
     if not run.emg or (source.suffix.lower() == ".c3d" and not is_file(source)):
         return  # of a recording that may come, as `rtsim check` allows

@@ -150,7 +150,7 @@ def make(setting: StageContext) -> BalancedJoint:
 
 
 def check(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """ConfigError for what the balance of a run cannot have."""
+    """Raise ConfigError for what the balance of a run cannot have."""
     check_balance(run, spec, facts, loaded=LOADS in before)
 
 

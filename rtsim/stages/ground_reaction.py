@@ -133,7 +133,7 @@ class GroundReaction(Stage):
 
 
 def check_whole(subject: Subject) -> None:
-    """ConfigError where a person is not followed as a whole."""
+    """Raise ConfigError where a person is not followed as a whole."""
     lacking = TRUNK if TRUNK not in subject.segments else "both legs" if subject.side != "both" else ""
     if lacking:
         raise ConfigError(

@@ -94,9 +94,8 @@ class Stage:
         """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
 
     def follow(self, other: Self) -> bool:
-        """Take the settings of another like it, which commands may have changed; whether its quantities
-        change by that.
-        """
+        """Take the settings of another like it, which commands may have changed; returns whether its
+        quantities change by that."""
         return False
 
     @property

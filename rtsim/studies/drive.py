@@ -80,7 +80,8 @@ class StudyDrive:
             raise KeyboardInterrupt
 
     def run(self) -> bool:
-        """Solve all cases; whether they all are done. What is done is on the disk, however this ends."""
+        """Solve all cases; returns whether they all are done. What is done is on the disk, however
+        this ends."""
         executor = self._workers.start()
         lost: tuple[type[BaseException], ...] = (*self._workers.lost, WorkerUnnoticedError)
         try:

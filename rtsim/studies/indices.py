@@ -116,7 +116,7 @@ def interval_of(resampled: Array) -> Array:
 
 
 def check_enough(n: int, n_left_out: int, what: str) -> None:
-    """ConfigError where too few complete rows or trajectories are there."""
+    """Raise ConfigError where too few complete rows or trajectories are there."""
     if n < LEAST_ROWS:
         raise ConfigError(
             f"{n} {what} are complete, {n_left_out} are not", where="indices",

@@ -99,7 +99,7 @@ class StudyStore:
 
 
 def check_folder_of(folder: Path, plan: StudyPlan) -> None:
-    """ConfigError where a folder contains another study, or other files."""
+    """Raise ConfigError where a folder contains another study, or other files."""
     if (folder / PLAN).exists():
         record = read_record(folder)
         if record.hash != plan.digest:

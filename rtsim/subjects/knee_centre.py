@@ -26,7 +26,7 @@ def width_of(measures: Mapping[str, float], label_side: str, joint: str, width_m
 
 
 def check_width(width: float, label_side: str, joint: str, where: str) -> None:
-    """ConfigError for a width [m] that is not known, or no person's."""
+    """Raise ConfigError for a width [m] that is not known, or no person's."""
     (low, high), bone = WIDTHS[joint]
     if low <= width <= high:
         return

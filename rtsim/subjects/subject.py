@@ -117,7 +117,7 @@ def load_subject(path: Path) -> Subject:
 
 
 def check_person(subject: Subject) -> None:
-    """ValueError for a subject without markers, with one on two segments, or of no possible size."""
+    """Raise ValueError for a subject without markers, with one on two segments, or of no possible size."""
     names = subject.marker_names
     if not names:
         raise ValueError("segments: none of them has markers_mm; allowed: one marker or more")

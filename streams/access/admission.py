@@ -16,9 +16,8 @@ PENALTY_NS = 500_000_000
 
 
 class Admission:
-    """Answers libzmq's requests to admit connections, for all sockets of a context; for use by one
-    thread, which polls `socket`.
-    """
+    """Answers libzmq's requests to admit connections, for all sockets of a context; only one thread, which
+    polls `socket`, may use it."""
 
     def __init__(self, context: zmq.Context[zmq.Socket[bytes]]) -> None:
         self.socket = context.socket(zmq.REP)
@@ -31,7 +30,7 @@ class Admission:
         self._closed_ns = now_ns()
 
     def answer(self) -> None:
-        """Answer the request that waits; the answer is no during a pause."""
+        """Answer the waiting request: yes, or no during a pause."""
         version, request, *_ = self.socket.recv_multipart()
         if not is_over(self._closed_ns, PENALTY_NS, now_ns()):
             status, text = b"300", b"try again later"
@@ -40,5 +39,5 @@ class Admission:
         self.socket.send_multipart([version, request, status, text, b"", b""])
 
     def close(self) -> None:
-        """Stop answering."""
+        """Stop answering requests to connect."""
         self.socket.close()

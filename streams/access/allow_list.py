@@ -147,7 +147,8 @@ class ListedKeys(Mapping[str, Asker]):
         return sum(1 for _ in self)
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """Whether a public key may connect, for libzmq's authenticator; domain : of its protocol."""
+        """Whether a public key may connect: a callback of libzmq's authenticator; domain : the ZAP domain,
+        part of its signature"""
         self.listed.refresh()
         return key.decode() in self
 

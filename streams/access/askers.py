@@ -1,4 +1,4 @@
-"""Who gave a command, or sends measurements: by the key of the connection, or by its user.
+"""Identity of who gave a command or sends measurements: by the key of the connection, or by its user.
 
 libzmq names with each message the key that its connection was let in with, and the descriptor that it came
 by. That may be another connection's by the time it is looked at: what cannot be told apart has no role.
@@ -82,7 +82,7 @@ class Askers:
 
 
 def key_of(frame: zmq.Frame) -> str:
-    """The public key that the connection of a message was let in with; "" where there are no keys."""
+    """The public key that was accepted for the connection of a message; "" where no keys are used."""
     try:
         return str(frame.get("User-Id"))
     except zmq.ZMQError:  # nobody was asked for the connection
@@ -97,5 +97,6 @@ def user_of(connection: AcceptedConnection) -> int | None:
 
 
 def is_foreign(connection: AcceptedConnection) -> bool:
-    """Whether a connection is not that of who runs this process, as far as the system tells."""
+    """Whether a connection belongs to another user than the one who runs this process, as far as the system
+    tells."""
     return not is_own(user_of(connection))

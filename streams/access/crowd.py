@@ -68,14 +68,14 @@ class AcceptedConnection:
         return max(self.since_ns, self.heard_ns)
 
     def sent(self, drained_ns: int) -> bool:
-        """Whether a message that came by its descriptor can only be its own, not of the connection before it;
-        drained_ns : when the socket was last seen to be empty before the message [ns].
-        """
+        """Whether a message read from its descriptor can only come from this connection, and not from an
+        earlier one with that descriptor; drained_ns : when the socket was last seen to be empty before the
+        message [ns]"""
         return not self.former_ns or self.former_ns < drained_ns
 
     def look(self, burst: int, rate: int) -> bool:
-        """Look at what it has sent, and mark it as guilty where that is more than allowed; whether it has
-        sent anything.
+        """Look at what the connection has sent, and mark it as guilty where that is more than allowed;
+        returns whether it has sent anything.
 
         burst, rate : how much may come at once [bytes], and in the long run [bytes/s]
         """
@@ -92,18 +92,16 @@ class AcceptedConnection:
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
-        """Whether its peer takes nothing: what is sent to it had waited for too long at the last look;
-        now : [ns].
-        """
+        """Whether its peer receives nothing: what was sent to it had already waited too long at the last
+        look; now : the time [ns]"""
         return now - self._took_ns > TAKES_NOTHING_NS
 
 
 def condemn(
     connections: Mapping[int, AcceptedConnection], is_foreign: Callable[[AcceptedConnection], bool]
 ) -> None:
-    """Write into `guilty` of the connections that have to go why they do; is_foreign : whether a
-    connection is another user's.
-    """
+    """Write the reason into `guilty` of each connection that must be closed; is_foreign : tells whether a
+    connection is another user's"""
     if len(connections) <= PLACES:
         return
     now = now_ns()

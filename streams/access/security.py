@@ -41,7 +41,8 @@ class Security:
 
     @staticmethod
     def for_server(server_key: Path | str, allowed_clients: Path | str) -> Security:
-        """For the side that binds: its secret key file and the folder of allowed public key files."""
+        """Security for the side that binds: its secret key file and the folder of allowed public
+        key files."""
         return Security(server_key=Path(server_key), allowed_clients=Path(allowed_clients))
 
     def check(self) -> None:
@@ -57,7 +58,7 @@ class Security:
 
     @staticmethod
     def for_client(client_key: Path | str, server_public_key: Path | str) -> Security:
-        """For the side that connects: its secret key file and the server's public key file."""
+        """Security for the side that connects: its secret key file and the server's public key file."""
         return Security(client_key=Path(client_key), server_public_key=Path(server_public_key))
 
 

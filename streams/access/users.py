@@ -48,7 +48,7 @@ def uid_of(wire: socket.socket) -> int | None:
 
 
 def is_own(uid: int | None) -> bool:
-    """Whether a user is the one who runs this process, or root."""
+    """Whether a user is root or the one who runs this process."""
     return uid is not None and uid in (os.geteuid(), ROOT)
 
 

@@ -109,7 +109,7 @@ def n_unread(wire: socket.socket) -> int:
 
 
 def shut(wire: socket.socket) -> str:
-    """Shut the connection down, which libzmq notices; returns who was at the other end."""
+    """Shut down the connection, which libzmq notices; returns host and port of its peer, in words."""
     try:
         host, port = wire.getpeername()[:2]
         # Reset when libzmq closes it, or a peer that goes on sending would wait for a minute.

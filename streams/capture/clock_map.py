@@ -79,7 +79,8 @@ class ClockMap:
         return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))
 
     def gauges(self) -> dict[str, float]:
-        """Offset now, drift, and the median distance of earliest arrivals from the line."""
+        """Gauges of the clock: its offset now, its drift, and the median distance of the earliest arrivals
+        from the fitted line."""
         if not self.known:
             return {}
         last = self._earliest or self._blocks[-1]

@@ -80,7 +80,8 @@ def group_socket(local: str, group: str, port: int) -> socket.socket:
 
 
 def arrivals(sockets: Sequence[socket.socket], timeout_s: float) -> Iterator[Datagram]:
-    """What has come, at most MOST_AT_ONCE of each socket, after a wait of at most the timeout."""
+    """Datagrams that have arrived, at most MOST_AT_ONCE from each socket, after a wait of at most the
+    timeout."""
     for sock in readable(sockets, max(0.0, timeout_s)):
         for _ in range(MOST_AT_ONCE):
             try:

@@ -25,11 +25,11 @@ class EchoClock:
 
     @property
     def shortest_ns(self) -> int:
-        """The shortest round trip of late [ns]; -1 = there was none."""
+        """The shortest of the recent round trips [ns]; -1 = there was none."""
         return min(self._trips, default=-1)
 
     def ask(self, now: int) -> int:
-        """Remember that a question goes out now; the stamp that goes with it."""
+        """Remember that a question is sent now; returns the stamp to send with it."""
         self._asked.append(now)
         return now
 

@@ -64,7 +64,7 @@ class FrameTimes:
         self._skipped.clear()
 
     def place(self, frame: CaptureFrame, content: bytes, rate: float) -> tuple[int, float] | None:
-        """(t_capture [ns], time in the session [s]) of a frame; None for one that is not to be published.
+        """(t_capture [ns], time in the session [s]) of a frame; None for a frame that is not to be published.
 
         content : the bytes of its positions, by which one that comes again is known
         rate : frames per second [Hz], 0 = not known

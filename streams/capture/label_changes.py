@@ -95,7 +95,7 @@ def rows_kept(
 
 
 def words_of_change(before: CaptureDescription, after: CaptureDescription) -> str:
-    """What differs between two descriptions, in words."""
+    """The differences between two descriptions, in words."""
     former, present = set(before.names), set(after.names)
     added = [name for name in after.names if name not in former]
     gone = [name for name in before.names if name not in present]

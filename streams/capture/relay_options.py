@@ -15,7 +15,7 @@ LONGEST_LATENCY_MS = 1000.0
 
 
 class RelayOptions(NamedTuple):
-    """Options of any capture system, from its address or from the user.
+    """Options that every capture system has, set by its address or by the user.
 
     latency_ns : taken off t_capture [ns]; n_unnamed : rows for markers without a name; sign : of forces
     up, unit : in place of what the system says; "" = as it says

@@ -106,7 +106,7 @@ class RelayedSession:
         return np.ascontiguousarray(named, dtype=WIRE_FLOAT)
 
     def marker_message(self, content: bytes, t_capture: int, time: float) -> Markers:
-        """Return the message of a frame of markers; content : the bytes of `positions`."""
+        """Return the message of a frame of markers; content : bytes of the array that `positions` returned"""
         return Markers(
             session=self.markers.session, seq=self._next("markers"), t_capture=t_capture, time=time,
             data={"positions": content},

@@ -64,9 +64,8 @@ class CaptureConnection(Protocol):
         """The newest description."""
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next of what came, in order: a frame, a description that differs from the one before, a pair of
-        clocks; None after `timeout_s` without any. Raises CaptureError when the connection is of no use any
-        more.
+        """The next item received, in order: a frame, a description that differs from the one before, or a
+        pair of clocks; None after `timeout_s` without any. Raises CaptureError when the connection is lost.
         """
 
     def counters(self) -> Mapping[str, int]:

@@ -57,7 +57,7 @@ class CommandRights(Protocol):
         ...
 
     def done(self, command: str, asker: Asker) -> None:
-        """Note that a command was carried out, and for whom."""
+        """Note that a command was carried out, and who gave it."""
         ...
 
 
@@ -119,7 +119,7 @@ class ControlServer(Closing):
         return self.journal.sentences
 
     def stop_by(self, whom: str) -> None:
-        """Have the emergency stop done for somebody who needs no socket, whom the journal names."""
+        """Carry out the emergency stop for a caller without a socket, whose name goes into the journal."""
         if self._stopping is not None:
             self._stopping()
             self.journal.note(STOP_NAME, {}, Asker(whom, ""), True, "heard", floods=True)
@@ -252,7 +252,7 @@ def request(
     security: Security | None = None,
     asked: str = ESTIMATOR,
 ) -> tuple[bool, str]:
-    """Send a command and wait for the answer; returns (done, sentence), also when nobody answers.
+    """Send a command and wait for the answer; returns (done, sentence), even when nobody answers.
 
     asked : who should be there, for that sentence
 

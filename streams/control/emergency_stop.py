@@ -125,8 +125,8 @@ def answer_to(stop: bytes) -> bytes:
 
 
 def request_stop(control: str, timeout_s: float = 2.0) -> bool:
-    """Send a stop to the program with this control address, again and again until it is answered; whether it
-    was.
+    """Send a stop to the program with this control address, again and again until it is answered; returns
+    whether it was.
 
     StreamError where there is no such host, or the address is none that datagrams go to.
     """
@@ -152,7 +152,7 @@ def request_stop(control: str, timeout_s: float = 2.0) -> bool:
 
 
 def check_stop_free(control: str) -> None:
-    """StreamError where the endpoint of a control address could not be bound at the moment."""
+    """Raise StreamError where the endpoint of a control address could not be bound at the moment."""
     if stop_address(control) and _port_of(control) and not is_claimed(_port_of(control)):
         _bind(control).close()
 

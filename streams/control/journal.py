@@ -1,4 +1,4 @@
-"""Who gave which command, and what became of it, as sentences for the telemetry, and so for recordings.
+"""Sentences on who gave which command and what became of it, for the telemetry, and so for recordings.
 
 Every command that was done has a sentence. Of those that were refused, and of emergency stops, a flood must
 not push the others out: beyond a number in a second they are counted in one sentence.
@@ -53,7 +53,8 @@ class CommandJournal:
     def note(
         self, name: str, args: Mapping[str, Any], asker: Asker, ok: bool, text: str, floods: bool = False
     ) -> None:
-        """Write down a command; ok, text : the answer; floods : whether everybody may give it"""
+        """Write down a command; ok, text : its answer; floods : whether everybody may give it, so that it may
+        come very often"""
         if ok and name in QUIET:
             return
         given = ", ".join(f"{key}={value}" for key, value in args.items())
@@ -75,7 +76,7 @@ class CommandJournal:
                 self._left_out, self._last = self._left_out + 1, words
 
     def flush(self) -> None:
-        """Write what was counted in the second before; call it now and then."""
+        """Write how many commands were counted in the last second; to be called now and then."""
         with self._lock:
             self._flush()
 

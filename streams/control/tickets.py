@@ -1,4 +1,5 @@
-"""Tickets: a command that changes something is obeyed once, at once, and on the connection it was meant for.
+"""Tickets: a command that changes something is carried out once, at once, and only from the connection that
+it was issued for.
 
 A command that is sent again, by whoever caught it, or that arrives after its sender has given up waiting,
 would have torque begin when nobody expects it. So the side that takes commands gives out a ticket first, to
@@ -26,9 +27,8 @@ MOST = 1024
 
 
 def may_follow(ok: bool, text: str) -> bool:
-    """Whether a command may be sent after this answer to the request for a ticket: with it, or to a program
-    that knows of none.
-    """
+    """Whether a command may be sent after this answer to the request for a ticket: the answer has a ticket,
+    or the program knows no tickets."""
     return ok or text.startswith(NO_COMMAND)
 
 
@@ -52,7 +52,8 @@ class Tickets:
         return ticket
 
     def refusal(self, name: str, ticket: str, connection: bytes) -> str:
-        """Why a command is not obeyed with this ticket, in words; empty where it is. It is used up."""
+        """Why a command with this ticket is not carried out, in words; empty where it is. The ticket is then
+        used up."""
         if not ticket:
             return (
                 f"{name} came without a ticket, so it may be an old command sent again; ask for one by the "

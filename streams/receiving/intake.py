@@ -83,7 +83,7 @@ class Intake:
 
     @property
     def ended(self) -> bool:
-        """Whether the last session has ended: one has, and no other goes on."""
+        """Whether a session has ended and no other one goes on."""
         leader = self._sessions.leader
         return self._over or (self._over_beside and (leader is None or leader.pauses(self._clock())))
 

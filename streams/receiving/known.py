@@ -176,7 +176,7 @@ class KnownSessions:
             self.leader = known
 
     def end(self, known: KnownSession, t_ns: int) -> bool:
-        """End a session; whether another goes on, which then leads."""
+        """End a session; returns whether another goes on, which then leads."""
         known.ended = True
         going_on = [k for k in self._by_id.values() if k.holds(t_ns)]
         if known is self.leader and going_on:

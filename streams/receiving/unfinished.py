@@ -43,7 +43,7 @@ class Unfinished:
         return 1e-9 * max(0, now_ns() - self._mark_ns) * HEARTBEAT_RATE
 
     def cut(self) -> bool:
-        """Shut the connection down if it brings a message that does not end; whether it did.
+        """Shut the connection down if it brings a message that does not end; returns whether it did.
 
         To be called when there was nothing to read. What had arrived at the call before, and has not been
         read since, is then certainly unfinished, however long ago that was.

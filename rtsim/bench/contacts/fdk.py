@@ -236,10 +236,8 @@ def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
 
 
 def pressed_places(jaw: ForceDependentKinematics) -> Array:
-    """(n, 6) - of every vertex that touches: its number; the triangle whose face is closest, or -1;
-    whether an edge or a corner is closest, and along which edge, either way, as any of its triangles may
-    have been found.
-    """
+    """(n, 6) - for every vertex that touches: its number; the triangle whose face is closest, or -1; whether
+    an edge or a corner is closest, and which"""
     meshes, contacts = jaw.model.forces.contacts.meshes, jaw.model.forces.contacts.pressed
     mesh, rows = jaw.work.forces.contacts.meshes, []
     if meshes is None or contacts is None or mesh is None:

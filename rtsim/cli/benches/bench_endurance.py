@@ -1,4 +1,4 @@
-"""Benches of what is held for long, and at most."""
+"""Benches of long runs and of the highest load."""
 
 from __future__ import annotations
 

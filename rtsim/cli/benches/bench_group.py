@@ -31,7 +31,7 @@ QUICK = click.option(
 
 
 def need_checkout() -> None:
-    """ConfigError where the folder `benchmarks` is not beside the package, as in an installed wheel."""
+    """Raise ConfigError where the folder `benchmarks` is not beside the package, as in an installed wheel."""
     root = Path(rtsim.__file__).resolve().parents[1]
     found = find_spec("benchmarks")
     if found is None or found.origin is None or Path(found.origin).resolve().parents[1] != root:

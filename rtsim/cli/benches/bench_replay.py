@@ -39,7 +39,7 @@ def replay(as_json: bool, folder: Path) -> None:
 
 
 def row_of(path: Path) -> dict[str, Any]:
-    """What came of one recording."""
+    """One row of the table: what the replay of one recording found."""
     from rtsim.cli.runs.exact_replay import computed, verdict
     from rtsim.live.exact.reading import read_run
     from rtsim.live.exact.replay import ROUNDING

@@ -63,14 +63,14 @@ def kills(as_json: bool, count: int, seed: int | None) -> None:
 
 
 def need_kills() -> None:
-    """ConfigError where processes cannot be killed and forked, or the bench is not there."""
+    """Raise ConfigError where processes cannot be killed and forked, or the bench is not there."""
     need_checkout()
     if sys.platform == "win32":
         raise ConfigError("this bench forks and kills processes", where="rtsim bench", allowed="Linux, macOS")
 
 
 def seed_of(seed: int | None) -> int:
-    """The seed that was given, or a new one, which is printed in either case."""
+    """The seed that was given, or a new one; it is printed in either case."""
     found = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {found}", err=True)
     return found

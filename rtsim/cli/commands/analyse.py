@@ -121,7 +121,7 @@ def command(
 
 
 class AnalysedRecording(NamedTuple):
-    """A recording after the stages.
+    """A recording that the stages have solved, with its results.
 
     seconds : that took; reason : why it is over; sentences : told meanwhile; wrong, notes : as of Ready
     plates : whether force plates were asked for
@@ -196,7 +196,8 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
 def gone_through(
     run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
 ) -> AnalysedRecording:
-    """Run the loop over all frames, until the last one or an interruption; curves : names to check before it.
+    """Run the loop over all frames, until the last one or an interruption; curves : names to check before the
+    run
 
     anyway : somebody else's markers without names are no error
     """
@@ -235,7 +236,7 @@ def gone_through(
 
 
 def check_usable(solved: AnalysedRecording, source: str) -> None:
-    """ConfigError where no solved frame can be used, or no result of the plates that it needs."""
+    """Raise ConfigError where no solved frame can be used, or no result of the plates that it needs."""
     from rtsim.live.recorded_run import check_results
 
     check_results(solved.results, source, solved.wrong, solved.plates)

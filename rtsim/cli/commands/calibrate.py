@@ -247,7 +247,7 @@ def on_surfaces(
 
 
 def check_names(path: Path, scan_path: Path) -> None:
-    """ConfigError for an impossible name of the model or of the scan."""
+    """Raise ConfigError for an impossible name of the model or of the scan."""
     if path.suffix != ".toml":
         raise ConfigError(f"{path} cannot be a model", where="--out", allowed="a name that ends in .toml")
     if scan_path.suffix != ".toml":
@@ -259,7 +259,8 @@ def check_names(path: Path, scan_path: Path) -> None:
 
 
 def check_outputs(paths: list[Path], scan_path: Path, scan: JawScan, force: bool) -> None:
-    """ConfigError where a file of the model cannot be written, or would replace what the model is made of."""
+    """Raise ConfigError where a file of the model cannot be written, or would replace what the model is made
+    of."""
     inputs = {
         os.path.realpath(file)
         for file in (scan_path, *(scan_path.parent / each for each in scan.surfaces.values()))

@@ -104,9 +104,8 @@ def shipped(path: Path) -> list[Path]:
 
 
 def asked_of(path: Path, ik_setup: Path) -> list[str]:
-    """Sentences on what a setup of inverse kinematics asks of a model; ConfigError where it cannot be
-    done.
-    """
+    """Sentences on what an inverse kinematics setup requires of a model; ConfigError where the model cannot
+    do it."""
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.setup_ik import read_ik_setup
     from rtsim.models.following import following_of
@@ -126,7 +125,8 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 
 
 def check_config(path: Path) -> list[str]:
-    """What the config is, then what is noteworthy about it; ConfigError says what is wrong with it."""
+    """Say what kind of config it is, then what is noteworthy about it; ConfigError says what is wrong with
+    it."""
     from rtsim.config.load import load_toml
     from rtsim.config.runs.choices import choices_in, load_run
     from rtsim.config.runs.device_schema import DeviceSpec

@@ -95,7 +95,7 @@ def told_as_state(told: Telemetry) -> None:
 
 
 def named(system: str) -> str:
-    """Return the scheme of a capture system by its name; ConfigError for an unknown one."""
+    """Return the scheme of a capture system, once its name was checked; ConfigError for an unknown one."""
     if system not in systems():
         raise ConfigError(f"{system!r} is no capture system", where="SYSTEM", allowed=", ".join(systems()))
     return system
@@ -144,7 +144,7 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
-    """Sentences on a session: which followed markers of a map are not in it."""
+    """Sentences on a session: which markers of a map that should be followed are not in it."""
     from rtsim.files.markers.trial import name_some
     from rtsim.subjects.markers.labs import SIDES, cover, load_lab
 

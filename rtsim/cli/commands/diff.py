@@ -49,7 +49,7 @@ def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], a
 
 
 def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
-    """The amounts by the names of quantities; ConfigError for what is none."""
+    """The permitted differences by the names of quantities; ConfigError for a text that is none."""
     amounts = {}
     for text in within:
         name, _, amount = text.partition("=")
@@ -65,7 +65,7 @@ def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
 
 
 def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float], as_json: bool) -> int:
-    """Compare two runs and tell; returns the exit code."""
+    """Compare two runs and print the differences; returns the exit code."""
     from rtsim.files.comparison.runs import compared
 
     found = compared(one, other)

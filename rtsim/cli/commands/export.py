@@ -117,7 +117,7 @@ def command(
 
 
 def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[str, Any]) -> None:
-    """Write markers or a table to a file or to standard output; options : of `exported`."""
+    """Write markers or a table to a file or to standard output; options : those of `exported`"""
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import export, exported
 
@@ -179,7 +179,7 @@ def to_anonymous(recording: Path, out: Path, force: bool) -> None:
 
 
 def check_other(recording: Path, out: Path, force: bool) -> None:
-    """ConfigError where OUT may not be written, or is the recording itself."""
+    """Raise ConfigError where OUT may not be written, or is the recording itself."""
     from rtsim.files.output import check_free
 
     check_free(out, overwrite=force)
@@ -226,7 +226,7 @@ def draw_curves(recording: Path, out: Path, curves: str) -> None:
 def check_options(
     suffix: str, model_markers: bool, usual: Mapping[str, bool], units: str | None, up: str | None
 ) -> None:
-    """ConfigError for an option that would do nothing in a file of this suffix.
+    """Raise ConfigError for an option that would do nothing in a file of this suffix.
 
     usual : whether the options of tables are as they are without them
     """

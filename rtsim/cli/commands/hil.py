@@ -162,7 +162,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 
 def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
-    """Run with a person who wears the device; source : of the markers, in place of the run's own."""
+    """Run with a person who wears the device; source : the source of markers that replaces the run's own"""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
@@ -186,7 +186,7 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
-    """The config with the changes of the command line; ConfigError for impossible ones."""
+    """The config with the changes of the command line; ConfigError where one of them is impossible."""
     from rtsim.config.load import check_record
     from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 
@@ -207,7 +207,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
 
 
 def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
-    """ConfigError for an address that cannot be bound, by the option that it comes from."""
+    """Raise ConfigError for an address that cannot be bound, by the option that it comes from."""
     from streams.control.emergency_stop import check_stop_free
     from streams.errors import StreamError
 
@@ -223,7 +223,8 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """The recording of a run of this config; sentences say which parts of it are not repeated."""
+    """The recording of a run of this config, read to be replayed; the sentences say which parts of it are not
+    repeated."""
     from rtsim.live.hardware.device_replay import RecordedPort
 
     port = RecordedPort(path)
@@ -234,7 +235,7 @@ def recorded(path: Path, spec: HilSpec) -> RecordedPort:
 
 
 def check_processor(cpu: int | None) -> None:
-    """ConfigError for a processor that does not exist."""
+    """Raise ConfigError for a processor that does not exist."""
     from rtsim.live.processes.thread_priority import processors
 
     known = processors()
@@ -243,7 +244,8 @@ def check_processor(cpu: int | None) -> None:
 
 
 class HilOptions(NamedTuple):
-    """How a run goes: with a simulated device of its own, armed automatically at a time [s], and the options.
+    """How a run goes: with a simulated device or a real one, when it is armed automatically [s], and other
+    options.
 
     signal : its emergency stop; keys : of the run, None = there are none
     """

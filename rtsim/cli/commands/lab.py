@@ -36,7 +36,7 @@ KIND_OF_ROLE = {
 
 @click.group("lab")
 def command() -> None:
-    """Marker maps: which marker of a laboratory is on which landmark."""
+    """Propose, draw and explain marker maps: which marker of a laboratory is on which landmark."""
 
 
 @command.command("new")

@@ -133,7 +133,8 @@ def command(
 
 
 def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
-    """The run with the person who is followed, and sentences on who that is; ConfigError where it cannot be.
+    """The run with the person who is followed, and sentences on who that is; ConfigError where they cannot be
+    followed.
 
     player : whether a process of this run sends the markers
     """
@@ -148,7 +149,7 @@ def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
 
 
 def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str | None) -> None:
-    """Print the summary of a run: as JSON with the reason of its end, or without one as a table."""
+    """Print the summary of a run: as JSON with the reason why it ended, or as a table."""
     from rtsim.report.table import print_summary
 
     if reason is None:
@@ -158,7 +159,7 @@ def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str |
 
 
 def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:
-    """ConfigError where the recording, the window or the page that is wanted cannot be."""
+    """Raise ConfigError where the recording, the window or the page that is wanted is impossible."""
     if record is not None:
         check_recording(record, "--record")
     if monitor:
@@ -184,13 +185,14 @@ def started_beside(
 
 
 def counted_by(connector: Child) -> dict[str, Any]:
-    """What the relay of a capture system counted and measured, as it said last."""
+    """Counters and gauges that the relay of a capture system last reported."""
     counted = connector.newest_state("counted")
     return {key: counted.get(key, {}) for key in ("counters", "gauges")}
 
 
 def played_forces(run: RunConfig) -> str:
-    """The forces that the player has beside the markers, "" = none; faults of them are reported."""
+    """Source of the forces that the player sends beside the markers, "" = none; problems with them are
+    reported."""
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
     from rtsim.live.inputs.sources import load_trial
 
@@ -210,7 +212,7 @@ def played_forces(run: RunConfig) -> str:
 
 
 def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_later: bool = False) -> Child:
-    """Start a child that ends with the stack; asked_later : it waits for a request"""
+    """Start a child process that ends with the stack; asked_later : whether it waits for a request"""
     from rtsim.live.processes.children import Child
 
     child = Child(name, arguments, asked_later)
@@ -219,7 +221,7 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_la
 
 
 def asked_of_player(request: PlayerRequest, forces: str) -> bytes:
-    """What a player of the run's source is asked for, with forces beside it, "" = none."""
+    """The request to a player of the run's source, with forces beside the markers, "" = none."""
     run = msgspec.structs.replace(request.run, forces=forces)
     if run.source == WALKER:  # whose units and axes are known: what is given is of the static trial
         run = msgspec.structs.replace(run, units="", up="")
@@ -232,7 +234,7 @@ def start_connector(stack: contextlib.ExitStack, run: RunConfig) -> Child:
 
 
 def check_captured_forces(run: RunConfig) -> None:
-    """ConfigError for forces of another capture system than that of the markers."""
+    """Raise ConfigError for forces of another capture system than that of the markers."""
     if is_capture(run.forces) and run.forces != run.source:
         raise ConfigError(
             f"{run.forces!r} is another capture system than the source {run.source!r}", where="--forces",
@@ -243,7 +245,7 @@ def check_captured_forces(run: RunConfig) -> None:
 def asked_of_estimator(
     run: RunConfig, markers: str, *, recorded: bool, loop: bool, notes: Sequence[str], anyway: bool
 ) -> EstimatorRequest:
-    """What the estimator of a run is asked for; recorded : whether a recorder listens, too."""
+    """The request to the estimator of a run; recorded : whether a recorder also subscribes to its results"""
     # a made-up source of that length ends by itself, and then no frame of it may be cut off
     duration_s = run.duration_s if loop or run.source not in MADE_UP else 0.0
     return EstimatorRequest(
@@ -267,7 +269,7 @@ def tell_addresses(addresses: dict[str, str]) -> None:
 
 
 def require_window() -> None:
-    """ConfigError where the monitor could not open its window."""
+    """Raise ConfigError where the monitor could not open its window."""
     from rtsim.monitor.app import choose_platform, require_qt
 
     require_qt()

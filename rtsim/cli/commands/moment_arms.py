@@ -121,7 +121,7 @@ def command(
 
 
 def ways_of(arms: MomentArms) -> tuple[str, ...]:
-    """Every method that the model allows; reports why one is left out."""
+    """All methods that the model allows for moment arms; reports why one is left out."""
     rolls = arms.model.names.rolls
     if not rolls:
         return WAYS
@@ -133,7 +133,7 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
 
 
 def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:
-    """ModelError where no path that was asked for exists anywhere."""
+    """Raise ModelError where no path that was asked for exists anywhere."""
     names = [arms.model.names.muscles[m] for m in rows]
     if all(name in there for there in failed for name in names):
         raise arms.error(names[0], failed[0][names[0]])
@@ -149,7 +149,7 @@ def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
 
 
 def given_at(places: tuple[str, ...]) -> dict[str, float]:
-    """Return the angles that the user keeps at a value on the command line [deg, mm]."""
+    """Return the angles whose values the user fixes on the command line [deg, mm]."""
     given: dict[str, float] = {}
     for place in places:
         name, equals, text = place.partition("=")

@@ -75,7 +75,7 @@ def make(
 
 
 def check_toml(out: Path) -> None:
-    """ConfigError for a name that suggests another format than the one that is written."""
+    """Raise ConfigError for a name that suggests another format than the one that is written."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
             f"{out.name} cannot be a file of norms", where="--out", allowed="a name that ends in .toml"
@@ -100,7 +100,8 @@ def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
 
 
 def static_of(trial: Path, beside: list[Path]) -> Path | None:
-    """The static trial of a recording: the lone one beside it, or that whose name begins most alike.
+    """The static trial of a recording: the only one beside it, or the one whose name has the most in common
+    with its own.
 
     ConfigError where several do, as they may be of other persons.
     """

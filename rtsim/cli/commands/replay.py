@@ -122,7 +122,7 @@ EXACT = ("source", "exact", "tolerance", "as_json")
 
 
 def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
-    """Compute a recorded run again; returns the exit code."""
+    """Replay a recorded run exactly and compare; returns the exit code."""
     from rtsim.cli.runs.exact_replay import replay_exactly
 
     context = click.get_current_context()
@@ -150,7 +150,8 @@ def trial_of(request: PlayerRequest) -> MarkerTrial:
 
 
 def play_request(request: PlayerRequest, security: Security | None, states: bool) -> None:
-    """Play the run's source at its address for markers, forces beside; states : tell them as JSON lines"""
+    """Play the run's source at its address for markers, forces beside them; states : whether to print states
+    as JSON lines"""
     from rtsim.files.forces.force_stream import force_channel
     from rtsim.files.markers.trial import subject_meta
     from streams.account import bounded

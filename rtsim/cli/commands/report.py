@@ -102,7 +102,7 @@ def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -
 
 
 def check_once(sources: tuple[str, ...]) -> None:
-    """ConfigError for a trial that is given twice, as it would count twice."""
+    """Raise ConfigError for a trial that is given twice, as it would count twice."""
     seen: set[Path] = set()
     for source in sources:
         path = Path(os.path.realpath(source))
@@ -112,7 +112,8 @@ def check_once(sources: tuple[str, ...]) -> None:
 
 
 def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
-    """ConfigError for trials of one session whose persons differ in size; only a sentence with --anyway."""
+    """Raise ConfigError for trials of one session whose persons differ in size; only a sentence with
+    --anyway."""
     from rtsim.report.clinical.person_size import size_difference
 
     words = size_difference(trials)
@@ -136,7 +137,7 @@ def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
 
 
 def check_output(path: Path, force: bool) -> None:
-    """ConfigError before slow work for an output that cannot be written."""
+    """Raise ConfigError before slow work for an output that cannot be written."""
     from rtsim.files.output import check_folder, check_free
 
     suffix = path.suffix.lower()
@@ -238,7 +239,7 @@ def is_folder(path: Path) -> bool:
 
 
 def pages_there(path: Path) -> list[Path]:
-    """Pictures of pages that are there already, anna-1.png and so on, by their numbers."""
+    """Paths of page pictures that exist already (anna-1.png and so on), by page number."""
     found = {}
     for other in path.parent.glob(f"{escape(path.stem)}-*{path.suffix}"):
         number = other.stem[len(path.stem) + 1 :]
@@ -248,5 +249,5 @@ def pages_there(path: Path) -> list[Path]:
 
 
 def numbered(path: Path, number: int) -> Path:
-    """The picture of a page: anna-1.png."""
+    """Path of the picture of a page, such as anna-1.png."""
     return path.with_name(f"{path.stem}-{number}{path.suffix}")

@@ -150,7 +150,7 @@ def command(
 
 
 def warmed_up(simulator: Simulator, over: str) -> None:
-    """Compile what is not compiled yet; a wrong name of an abscissa is reported before the run."""
+    """Compile kernels that are not compiled yet; a wrong name of an abscissa is reported before the run."""
     from rtsim.simulation.panels import abscissa
     from rtsim.simulation.run import warm_up
 
@@ -160,7 +160,7 @@ def warmed_up(simulator: Simulator, over: str) -> None:
 
 
 def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> SimulatedRun:
-    """Take the steps, with a bar, until they are done or somebody asks for an end."""
+    """Take the steps of a simulation, with a progress bar, until all are done or the user asks for an end."""
     from rtsim.simulation.run import run
 
     came: list[int] = []
@@ -225,7 +225,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 
 
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
-    """ConfigError where --split is given and no step is split."""
+    """Raise ConfigError where --split is given and no step is split."""
     if split and setup.settings.kinks != "split":
         raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
 

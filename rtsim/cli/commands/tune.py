@@ -99,7 +99,7 @@ def command(
 
 
 def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The command that the options stand for, and its arguments."""
+    """The command that the options stand for, and the arguments of that command."""
     given = [key for key, value in asked.items() if value] + (["set"] if settings else [])
     if len(given) > 1:
         raise ConfigError(f"--{given[0]} and --{given[1]} are two changes", where="tune", remedy="give one")

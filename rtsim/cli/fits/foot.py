@@ -174,7 +174,8 @@ def command(
 
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
-    """The steps of each trial; assumptions and what was left out are reported. said : as for walked_steps"""
+    """The steps of each trial; assumptions and what was left out are reported. said : further arguments of
+    walked_steps"""
     from rtsim.methods.foot.walked_steps import walked_steps
 
     walks = []
@@ -200,7 +201,7 @@ def check_options(
     trials: tuple[Path, ...], forces: tuple[Path, ...], delay: float, out: Path | None, force: bool,
     mass_kg: float | None,
 ) -> None:  # fmt: skip
-    """ConfigError for implausible values, before anything is read."""
+    """Raise ConfigError for implausible values, before anything is read."""
     if forces and len(forces) != len(trials):
         raise ConfigError(
             f"{len(forces)} files of forces for {len(trials)} trials",
@@ -225,7 +226,7 @@ def check_options(
 
 
 def check_together(context: click.Context) -> None:
-    """ConfigError for options that would do nothing beside the others."""
+    """Raise ConfigError for options that would do nothing beside the others."""
     given = [
         name
         for name in context.params

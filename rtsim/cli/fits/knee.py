@@ -92,7 +92,7 @@ def command(
 
 
 def check_bounds(bound_mm: float, bound_deg: float) -> None:
-    """ConfigError for bounds that cannot be meant."""
+    """Raise ConfigError for bounds that cannot be meant."""
     for option, value, most, unit in (
         ("--bound-mm", bound_mm, MOST_MM, "mm"),
         ("--bound-deg", bound_deg, MOST_DEG, "degrees"),

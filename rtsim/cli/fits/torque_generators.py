@@ -241,9 +241,8 @@ def fitted(
     settings: FitSettings,
     measured: dict[str, IsometricTorque] | None,
 ) -> FitOutcome:
-    """Fit all generators, each reported as it begins; measured : of a healthy person, where strengths are
-    to be bounded.
-    """
+    """Fit all generators, each reported as it begins; measured : isometric torques of a healthy person, where
+    strengths are to be bounded"""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.signals import noting_requests

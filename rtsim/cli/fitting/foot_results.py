@@ -51,7 +51,7 @@ def held_steps(
 
 
 def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArray[np.float64]) -> str:
-    """A sentence on how alike a recorded footprint and the simulated peak pressure of a step are."""
+    """A sentence on how similar a recorded footprint and the simulated peak pressure of a step are."""
     from rtsim.methods.foot.footprint import likeness
     from rtsim.report.foot_drawn import peaks_of
 
@@ -60,7 +60,7 @@ def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArr
 
 
 def source_of(fitted: list[FootTrial], weights: Weights) -> str:
-    """A sentence on where the numbers of a fitted model come from."""
+    """A sentence on which measurements the numbers of a fitted model come from."""
     steps = "; ".join(trial.short for trial in fitted)
     kind = "with friction" if weights.rubs else "without friction"
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
@@ -71,7 +71,8 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
 
 
 def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence[str]) -> None:
-    """The model with the errors it was found with, and what was interrupted."""
+    """Write the model with the errors that its parameters were found with; an interruption of the fit is
+    noted in it."""
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
 
@@ -88,7 +89,7 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
 
 
 def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
-    """ConfigError before the fit where the figure of a further step would replace a file."""
+    """Raise ConfigError before the fit where the figure of a further step would replace a file."""
     from rtsim.files.output import check_free
 
     if paper is None:

@@ -42,7 +42,7 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Whether a file is a set of generators, also where it lacks everything that only a set has."""
+    """Whether a file is a set of generators, even one that lacks all tables that only a set has."""
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
     from rtsim.config.models.torque_generator_schema import GeneratorSet
@@ -78,7 +78,7 @@ def motion_of(
 
 
 def check_config_name(out: Path) -> None:
-    """ConfigError for a name that no command would read."""
+    """Raise ConfigError for a name that no command would read."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
 

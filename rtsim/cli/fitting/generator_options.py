@@ -132,7 +132,7 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
 
 
 def check_together(said: Said) -> None:
-    """ConfigError for options that need or contradict each other."""
+    """Raise ConfigError for options that need or contradict each other."""
     for option, given, other, there in (
         ("--measured", bool(said.measured), "--bounds", said.bounds),
         ("--emg-within", said.within is not None, "--emg", said.emg is not None),
@@ -156,9 +156,8 @@ def check_together(said: Said) -> None:
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
-    """Isometric torques from words COORDINATE=TORQUE@ANGLE of the command line, of the legs' joints;
-    flexors : of these.
-    """
+    """Isometric torques of the legs' joints from words COORDINATE=TORQUE@ANGLE of the command line; flexors :
+    generators whose joints can be named"""
     found: dict[str, IsometricTorque] = {}
     for text in measured:
         name, _, values = text.partition("=")

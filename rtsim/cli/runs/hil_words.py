@@ -1,4 +1,4 @@
-"""What `rtsim hil` says when a run begins and when it is over."""
+"""Sentences of `rtsim hil` at the beginning and at the end of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
-    """Sentences on options that were not granted, and on the emergency key."""
+    """Sentences on options that the system did not grant, and on the emergency key."""
     told = []
     if ways.urgently and not urgent:
         told.append(
@@ -25,7 +25,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
 
 
 def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
-    """Sentences on who may do what, where that is not as usual."""
+    """Sentences on who may give which commands, where that differs from the usual."""
     told = []
     if ways.again is not None:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
@@ -54,9 +54,7 @@ def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
 
 
 def latched(summary: dict[str, Any]) -> str:
-    """A sentence on a fault, or an emergency stop, that latched and was not cleared by arming; "" without
-    one.
-    """
+    """A sentence on a latched fault or emergency stop that no later arming has cleared; "" without one."""
     if summary["arming"] != "fault":
         return ""
     before = summary["faults"] - 1

@@ -16,7 +16,7 @@ LONGEST_QUOTE = 160
 
 
 def check_recorded(record: Path | None) -> None:
-    """ConfigError where a recording was asked for and the run left none."""
+    """Raise ConfigError where a recording was asked for and the run left none."""
     if record is not None and not record.exists():
         raise ConfigError(
             "the run is over and there is no recording: its recorder had not begun, or could not write",

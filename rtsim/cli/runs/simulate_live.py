@@ -87,9 +87,8 @@ def live_options(command: Command) -> Command:
 
 
 def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
-    """ConfigError for outputs of a live run, which is published and not kept, and for options that need
-    --live.
-    """
+    """Raise ConfigError for outputs of a live run, which is published and not kept, and for options that need
+    --live."""
     for option, value in kept.items():
         if live and value:
             raise ConfigError(
@@ -134,7 +133,8 @@ def run_live(
     open_monitor: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; the exit code.
+    """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; returns the exit
+    code.
 
     The model goes back to its start each time the duration of its settings is over.
 
@@ -189,7 +189,7 @@ def run_live(
 
 
 def check_rates(paced: PacedRun) -> None:
-    """ConfigError for an impossible rate or duration."""
+    """Raise ConfigError for an impossible rate or duration."""
     rate_hz, frame_rate_hz, duration_s = paced.rate_hz, paced.frame_rate_hz, paced.duration_s
     if not 0.0 < rate_hz <= FASTEST:
         raise ConfigError(f"{rate_hz:g} Hz", where="--rate", allowed=f"more than 0, at most {FASTEST:g} Hz")

@@ -115,7 +115,7 @@ def followed(
 
 
 def check_seconds(seconds: float, within_s: float) -> None:
-    """ConfigError for invalid lengths of a static trial, or of the wait for one."""
+    """Raise ConfigError for invalid lengths of a static trial, or of the wait for one."""
     if not LEAST_S <= seconds <= 60.0:
         raise ConfigError(f"{seconds:g}", where="--seconds", allowed=f"{LEAST_S:g} to 60 s")
     if not seconds < within_s <= 3600.0:

@@ -78,7 +78,7 @@ def driven(
     plan: StudyPlan, store: StudyStore, workers: StudyWorkers, left: Sequence[int], shard: tuple[int, int],
     console: Any,
 ) -> bool:  # fmt: skip
-    """Solve what is left, with a bar; whether all of it is done."""
+    """Solve what is left, with a bar; returns whether all of it is done."""
     name = f"{shard[0]}-of-{shard[1]}"
     with BenchProgress(f"study {plan.spec.name}", len(left), console) as progress:
         progress.begin()

@@ -1,4 +1,4 @@
-"""`rtsim tune --auto` and `--validate`: their requests, and what they print."""
+"""Requests of `rtsim tune --auto` and `--validate`, and what these commands print."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def alive(live: LiveRuns) -> Measured:
 
 
 def check(asking: Asking, options: dict[str, Any], over_s: float | None, parameters: Parameters) -> None:
-    """ConfigError for options that do not go together, before anything slow."""
+    """Raise ConfigError for options that do not go together, before anything slow."""
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
                        "an operator judges runs with the device alone, no simulations and no numbers of "
@@ -298,7 +298,7 @@ def judged(
 
 
 def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking) -> None:
-    """Compare default, tuned and zero torque, and tell the effects with their intervals."""
+    """Compare zero, default and tuned torque, and print the effects with their confidence intervals."""
     assert asking.file is not None
     kept = read_kept(asking.file)
     if set(kept.best) != set(parameters.names):

@@ -29,7 +29,8 @@ def tell(text: str, err: bool = True) -> None:
 
 
 def told_unusable(compare: Callable[[], int]) -> int:
-    """The exit code of a comparison; 2 where what is to be compared cannot be used, which a sentence says."""
+    """Run a comparison and return its exit code; 2 where what is to be compared cannot be used, which a
+    sentence says."""
     try:
         return compare()
     except (RtsimError, StreamError) as error:

@@ -90,7 +90,8 @@ def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonM
 
 
 def given_measures(path: str, given: PersonMeasures) -> list[str]:
-    """The options of these measures that are not as usual; path : of the file of --measures."""
+    """Names of the options of those measures that differ from the usual values; path : the file given by
+    --measures"""
     usual = PersonMeasures()
     changed = [option for name, option in SPELT.items() if getattr(given, name) != getattr(usual, name)]
     return [*(["--measures"] if path else []), *changed]

@@ -193,9 +193,8 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
-    """ConfigError for an option that would have no effect, unless it fits; what : what it is for, in
-    words.
-    """
+    """Raise ConfigError for an option that would have no effect, unless it fits; what : what it is for, in
+    words."""
     if not fits:
         raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
 
@@ -287,7 +286,7 @@ def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
 def asked_of_plates(
     run: RunConfig, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Settings of the options feet (bodies, separated by commas), wait and tare."""
+    """Run settings from the options on force plates: feet (bodies, separated by commas), wait and tare."""
     asked: dict[str, Any] = {}
     plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
     if feet:
@@ -298,9 +297,8 @@ def asked_of_plates(
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """The run with the bodies of external loads of OpenSim as feet, where a model with its own markers has
-    no other ones; ConfigError for external loads that cannot be read.
-    """
+    """The run with the bodies that OpenSim's external loads name as its feet, where a model with its own
+    markers states no others; ConfigError for external loads that cannot be read."""
     if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
         return run
     from rtsim.files.osim.external_loads import read_external_loads
@@ -319,7 +317,7 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
 
 
 def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
-    """ConfigError for an option that only has an effect with force plates, where the run has none."""
+    """Raise ConfigError for an option that only has an effect with force plates, where the run has none."""
     from rtsim.live.forces import may_have_forces, weighs
 
     asked = [option for option, value in given.items() if value and not (option == "--mass" and weighs(run))]
@@ -333,14 +331,14 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
 
 
 def check_measures_given(run: RunConfig) -> None:
-    """ConfigError for measures of a person who is not calibrated in the run."""
+    """Raise ConfigError for measures of a person who is not calibrated in the run."""
     for option in given_measures(run.measures, run.measured)[:1]:
         check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
         check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is synthetic")
 
 
 def check_addresses(run: RunConfig, config: str) -> None:
-    """ConfigError for an invalid address in a run config."""
+    """Raise ConfigError for an invalid address in a run config."""
     for key, address in msgspec.structs.asdict(run.ports).items():
         checked(address, f"{config}: ports.{key}", binding=True)
     if is_capture(run.source):
@@ -350,7 +348,7 @@ def check_addresses(run: RunConfig, config: str) -> None:
 
 
 def check_bound(run: RunConfig, security: Security | None = None, player: bool = False) -> None:
-    """ConfigError before slow work for an address of the run that cannot be bound now.
+    """Raise ConfigError before slow work for an address of the run that cannot be bound now.
 
     player : whether the run has one of its own, which binds, too
     """
@@ -359,7 +357,7 @@ def check_bound(run: RunConfig, security: Security | None = None, player: bool =
 
 
 def tell_notes(run: RunConfig) -> None:
-    """Report what a setup of inverse kinematics asks for and is not done, and that the model has notes."""
+    """Report the notes on the model, and which requests of an inverse kinematics setup are not followed."""
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.document import Aloud
     from rtsim.live.subjects.feet import told_feet
@@ -381,7 +379,7 @@ def tell_notes(run: RunConfig) -> None:
 
 
 def check_recording(path: Path, option: str) -> None:
-    """ConfigError before a run where no recording could be written to `path`."""
+    """Raise ConfigError before a run where no recording could be written to `path`."""
     if path.suffix.lower() != RECORDING:
         raise ConfigError(
             f"{path} cannot be a recording",

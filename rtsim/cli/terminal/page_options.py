@@ -21,7 +21,7 @@ def page_option(words: str) -> Callable[..., Any]:
 
 
 def check_page(page: str) -> None:
-    """ConfigError where a page beside a run could not be served there, before anything slow."""
+    """Raise ConfigError where a page beside a run could not be served there, before anything slow."""
     from rtsim.bridges.page_access import place_of
 
     if not place_of(page).is_here:

@@ -55,7 +55,7 @@ def named_curves(context: click.Context, names: str) -> str:
 
 
 def check_curves(chosen: str, paper: Paper | None) -> None:
-    """ConfigError where curves are chosen for no figure."""
+    """Raise ConfigError where curves are chosen for no figure."""
     if chosen and paper is None:
         raise ConfigError("it is for figures", where="--curves", remedy="add --plot FILE")
 
@@ -76,7 +76,8 @@ def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str 
 
 
 def draw_results(paper: Paper, results: Results, name: str, chosen: str = "") -> None:
-    """The figure of the results of a source, and what it leaves out; chosen : of --curves."""
+    """Draw the results of a source as a figure; sentences say what it leaves out. chosen : names given by
+    --curves"""
     from rtsim.files.tables.panels import panels_of_results
     from rtsim.report.tally import in_full
 
@@ -103,7 +104,7 @@ def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
 
 
 def legs_of(results: Results, drawn: FigureContent) -> str:
-    """Return in words of which leg or legs the curves of a figure are; "" where they belong to no leg."""
+    """Return in words which leg or legs the curves of a figure belong to; "" where they belong to no leg."""
     from rtsim.files.tables.legs import SIDES
 
     if (side := results.session.meta.get("side")) in SIDES:

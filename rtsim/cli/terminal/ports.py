@@ -51,8 +51,8 @@ def moved(option: str, address: str, offset: int) -> str:
 
 
 def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
-    """The first multiple of STEP at which all these addresses are free, and not about to be taken by another
-    run.
+    """The first multiple of STEP at which all these addresses are free, and are not about to be taken by
+    another run.
 
     taken : those that the run has beside them. They stay reserved while the command runs.
     """
@@ -85,7 +85,7 @@ def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
 
 
 def check_twins(addresses: Mapping[str, str]) -> None:
-    """ConfigError for an address that is given to two options."""
+    """Raise ConfigError for an address that is given to two options."""
     options = list(addresses)
     for k, option in enumerate(options):
         address = addresses[option]
@@ -113,7 +113,7 @@ def held(addresses: Iterable[str]) -> Iterator[None]:
 
 
 def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
-    """ConfigError, with the option and the remedy, for an address that cannot be bound now."""
+    """Raise ConfigError, with the option and the remedy, for an address that cannot be bound now."""
     from streams.sockets import check_free
 
     check_twins(addresses)

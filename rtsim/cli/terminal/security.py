@@ -32,7 +32,7 @@ def connect_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def bind_security(key: str | None, clients: str | None) -> Security | None:
-    """Security of a server; None where no key is given."""
+    """Security of a server from the options; None where no key is given."""
     if not key and not clients:
         return None
     if not (key and clients):
@@ -52,7 +52,8 @@ def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
 def connect_security(
     client_key: str | None, server_key: str | None, option: str = "--server-key"
 ) -> Security | None:
-    """Security of a client; None where no key is given. option : that gives the server's key"""
+    """Security of a client from the options; None where no key is given. option : the one that gives the
+    server's key"""
     if not client_key and not server_key:
         return None
     if not (client_key and server_key):

@@ -21,7 +21,7 @@ AUTO = "auto"
 
 
 def option_of(parameter: click.Parameter | None) -> str:
-    """How an option, or an argument, is written on the command line."""
+    """The spelling of an option, or of an argument, on the command line."""
     if parameter is None:
         return "address"
     return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.name.upper()
@@ -57,7 +57,8 @@ def checked_capture(source: str, where: str) -> CaptureAddress:
 
 
 class MarkerSource(click.ParamType):
-    """A source of markers: the walker, the jaw, a file or a stream; capture : a capture system is allowed."""
+    """A source of markers: the walker, the jaw, a file or a stream; capture : whether a capture system is
+    allowed."""
 
     name = "source"
 
@@ -149,7 +150,7 @@ class Config(click.ParamType):
 
 
 class MethodName(click.ParamType):
-    """A method of the model that the command line names so far."""
+    """Name of a method of the model that the command line has named before it."""
 
     name = "text"
 

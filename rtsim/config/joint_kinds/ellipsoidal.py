@@ -20,7 +20,8 @@ def parameter(body: Any, directed: Directed) -> tuple[float, ...]:
 
 
 def offset(numbers: Array) -> Array:
-    """The third axis of the child, which says where on the ellipsoid, along that of the parent."""
+    """Offset of the child frame in the neutral pose [m]: its centre is at the end of the third radius of the
+    ellipsoid."""
     return np.array([0.0, 0.0, numbers[2]])
 
 

@@ -79,12 +79,12 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def a(self) -> Any:
-        """Surface of the contact on body A."""
+        """Surface of the contact that body A carries."""
         return getattr(self, self.keys[0])
 
     @property
     def b(self) -> Any:
-        """Surface of the contact on body B."""
+        """Surface of the contact that body B carries."""
         return getattr(self, self.keys[1])
 
     @property

@@ -33,7 +33,7 @@ class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
 
 
 def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
-    """ValueError for an implausible activation or excitation."""
+    """Raise ValueError for an implausible activation or excitation."""
     if isinstance(given, FunctionSpec):
         require_function(given, where)
         points = given.spline or given.lines

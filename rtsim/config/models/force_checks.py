@@ -12,7 +12,8 @@ from rtsim.config.models.place_schema import GROUND, Place
 
 
 def check_forces(spec: ModelTables) -> None:
-    """ValueError, a sentence with the key and what is allowed, where an element or a setting cannot be."""
+    """Raise ValueError, a sentence with the key and what is allowed, where an element or a setting
+    cannot be."""
     bodies = [body.name for body in spec.bodies]
     check_lines(spec, bodies)
     for contact in spec.contacts:

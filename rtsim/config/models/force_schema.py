@@ -74,9 +74,8 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
 
     def check_without_law(self, key: str) -> None:
-        """ValueError for a ligament without a force law that has nothing to hold either, or has numbers
-        of a law.
-        """
+        """Raise ValueError for a ligament without a force law that has nothing to hold either, or has numbers
+        of a law."""
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
             raise ValueError(

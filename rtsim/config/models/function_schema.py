@@ -65,6 +65,6 @@ class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def require_function(function: FunctionSpec, key: str) -> None:
-    """ValueError where a required function is missing."""
+    """Raise ValueError where a required function is missing."""
     if function.is_identity:
         raise ValueError(f"{key} has no function; give one of {', '.join(KINDS)}")

@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 
 
 def check_mechanics(spec: ModelTables) -> None:
-    """ValueError, a sentence with the key, for impossible joints, couplers or units."""
+    """Raise ValueError, a sentence with the key, for impossible joints, couplers or units."""
     for body in spec.bodies:
         kinds: set[str] = {
             body.joint,
@@ -79,7 +79,7 @@ def check_coordinates(body: Body) -> None:
 
 
 def check_inertias(spec: ModelTables, note: Note) -> None:
-    """ConfigError for an inertia with which nothing can turn, a note on one that no real body has.
+    """Raise ConfigError for an inertia with which nothing can turn, a note on one that no real body has.
 
     The kinetic energy is negative in some direction where a principal inertia is. The second moments of mass,
     trace/2 - I, are where one is above the sum of the two others: no distribution of mass does that, but the

@@ -12,7 +12,7 @@ from rtsim.config.models.place_schema import GROUND, Place
 
 
 def check_names(spec: ModelTables) -> None:
-    """ValueError, a sentence with the key and the allowed names, for a name that is not defined."""
+    """Raise ValueError, a sentence with the key and the allowed names, for a name that is not defined."""
     bodies = [body.name for body in spec.bodies]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
@@ -193,7 +193,7 @@ def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
 
 
 def check_once(names: Sequence[str], key: str) -> None:
-    """ValueError for a name that comes twice, or cannot be the heading of a table."""
+    """Raise ValueError for a name that comes twice, or cannot be the heading of a table."""
     broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
     if broken is not None:
         raise ValueError(f"{key}: {broken!r} is no name; allowed: one line of text, without tabs")

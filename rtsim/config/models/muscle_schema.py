@@ -139,7 +139,7 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 raise ValueError(f"the path of {self.name} {end} at a point that is always on it")
 
     def check_excitation(self) -> None:
-        """ValueError for an excitation that is invalid, or has no effect."""
+        """Raise ValueError for an excitation that is invalid, or has no effect."""
         given = self.excitation
         if given == 0.0:
             return

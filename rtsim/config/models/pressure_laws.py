@@ -47,7 +47,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         return (1.0 - nu) * pressure / ((1.0 + nu) * (1.0 - 2.0 * nu) * 1e-3 * self.thickness_mm)
 
     def check_layer(self, key: str) -> None:
-        """ValueError where the numbers of an elastic layer are incomplete, or combined with others."""
+        """Raise ValueError where the numbers of an elastic layer are incomplete, or combined with others."""
         if self.young_modulus_MPa is None:
             if self.thickness_mm is not None:
                 raise ValueError(f"{key}.thickness_mm: a layer needs its stiffness; add young_modulus_MPa")

@@ -39,7 +39,7 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
 
 
 def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) -> None:
-    """ConfigError, before any run, where a name to be compared has no choices in the config."""
+    """Raise ConfigError, before any run, where a name to be compared has no choices in the config."""
     known = offered.get(compare.choice)
     if known is None:
         raise ConfigError(
@@ -82,7 +82,7 @@ def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
 
 
 def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) -> dict[str, str]:
-    """Name -> choice from words NAME=CHOICE."""
+    """Map a name to a choice, from the words NAME=CHOICE of the command line."""
     taken: dict[str, str] = {}
     for words in asked:
         name, _, choice = words.partition("=")

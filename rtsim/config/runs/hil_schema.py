@@ -122,7 +122,7 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def given(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a table, and of those in it, that are not None."""
+    """The entries of a table and of the tables in it, without those that are None."""
     return {
         key: given(value) if isinstance(value, Mapping) else value
         for key, value in table.items() if value is not None

@@ -22,7 +22,7 @@ KEYPOINTS = (
 
 
 def check_once(names: tuple[str, ...]) -> None:
-    """ValueError where a marker is on more than one segment, or on one twice."""
+    """Raise ValueError where a marker is on more than one segment, or on one twice."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"{', '.join(twice)} listed more than once; a marker belongs to one segment")

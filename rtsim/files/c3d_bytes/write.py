@@ -25,7 +25,7 @@ CLOSE = 1e-6
 
 
 def check_source(source: str | Path, out: Path, option: str) -> None:
-    """ConfigError where results of a source cannot be appended to it, or would take its place."""
+    """Raise ConfigError where results of a source cannot be appended to it, or would take its place."""
     path = Path(source)
     if path.suffix.lower() != SUFFIX:
         raise ConfigError(
@@ -77,9 +77,8 @@ def write_c3d(
 
 
 def check_alike(results: Results, source: C3dSource, where: str) -> None:
-    """ConfigError for results of another recording, or with other times: the markers that they are of are not
-    where the file has them.
-    """
+    """Raise ConfigError for results of another recording, or with other times: the markers that they are of
+    are not where the file has them."""
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
     if spec is None:
         return

@@ -22,14 +22,14 @@ LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
 
 
 def check_extent(raw: RawTrial) -> None:
-    """ConfigError for a trial without markers, and for times and rates that no clock can play."""
+    """Raise ConfigError for a trial without markers, and for times and rates that no clock can play."""
     if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
         raise ConfigError("it holds no frames of markers", where=raw.source, remedy="export it again")
     check_clock(raw.times, raw.rate, "frame rate", raw.source)
 
 
 def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source: str) -> None:
-    """ConfigError for times (n,) [s] and a rate [Hz] that no clock can play."""
+    """Raise ConfigError for times (n,) [s] and a rate [Hz] that no clock can play."""
     if not RATES[0] <= rate <= RATES[1]:
         raise ConfigError(
             f"the {rate_name} is {rate:g} Hz",

@@ -140,7 +140,7 @@ def _is_number(x: Any) -> bool:
 
 
 def check_convention(norms: NormSet, convention: str, where: str) -> None:
-    """ConfigError for norms of another convention than that of the angles they are compared with."""
+    """Raise ConfigError for norms of another convention than that of the angles they are compared with."""
     if norms.convention != convention:
         raise ConfigError(
             f"norms of {CONVENTIONS[norms.convention]}, and angles of {CONVENTIONS[convention]}: "

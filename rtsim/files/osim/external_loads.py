@@ -88,7 +88,8 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
 
 
 def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[ForceColumns, str]) -> None:
-    """ConfigError for columns that an earlier force has: of its force, or of where that acts, or its moment.
+    """Raise ConfigError for columns that an earlier force has: of its force, or of where that acts, or its
+    moment.
 
     One plate would press twice, and the one that was meant not at all.
     """

@@ -136,7 +136,7 @@ def pressure_trial(
 
 
 def check_cells(n_frame: int, n_row: int, n_column: int, where: str) -> None:
-    """ConfigError for an invalid grid, or for one that would fill memory."""
+    """Raise ConfigError for an invalid grid, or for one that would fill memory."""
     if n_frame < 1 or n_row < 1 or n_column < 1 or n_frame * n_row * n_column > MOST_CELLS:
         raise ConfigError(
             f"{n_frame} frames of {n_row} x {n_column} cells",

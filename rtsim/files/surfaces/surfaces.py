@@ -104,7 +104,7 @@ def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> Trian
 
 
 def check_surface(surface: TriangleSurface, where: str, unit: str = "m") -> None:
-    """ConfigError where a surface is empty, of no possible size, not manifold or inside out."""
+    """Raise ConfigError where a surface is empty, of no possible size, not manifold or inside out."""
     vertices, triangles = surface
 
     def fail(what: str, remedy: str) -> None:

@@ -18,9 +18,8 @@ C3D = ".c3d"
 
 
 def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:
-    """ConfigError before a run where a file could not be written after it; whole_c3d : whether it is over a
-    recording, into a copy of which results may go.
-    """
+    """Raise ConfigError before a run where a file could not be written after it; whole_c3d : whether it is
+    over a recording, into a copy of which results may go."""
     suffixes = (*SUFFIXES, C3D) if whole_c3d else SUFFIXES
     for k, path in enumerate(paths):
         if path.suffix.lower() not in suffixes:

@@ -94,7 +94,7 @@ class RecordedPort:
         ]
 
     def check(self, spec: HilSpec) -> None:
-        """ConfigError where it is a run of another config, or of this one as it no longer is."""
+        """Raise ConfigError where it is a run of another config, or of this one as it no longer is."""
         now = flat(spec.settings)
         meta = next((meta for meta in self._metas if self._is_of_run(meta)), {})
         device = meta.get("device", {})

@@ -42,7 +42,7 @@ def balanced_stage(run: RunConfig) -> tuple[str, StageDeclaration]:
 
 
 def check_driven(run: RunConfig) -> None:
-    """ConfigError for what a run of a motion cannot have, before anything is compiled."""
+    """Raise ConfigError for what a run of a motion cannot have, before anything is compiled."""
     spec = load_model(run.model)
     methods_of(run, spec)
     if not Path(run.source).is_file():

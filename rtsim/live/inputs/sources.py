@@ -41,18 +41,16 @@ def is_c3d(source: str) -> bool:
 
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
-    """ConfigError for a source that is neither synthetic nor an existing file. or_else : other kinds that
-    are allowed
-    """
+    """Raise ConfigError for a source that is neither synthetic nor an existing file. or_else : other kinds
+    that are allowed"""
     if source not in MADE_UP and not Path(source).exists():
         allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
         raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
 
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
-    """ConfigError for a source that is neither synthetic, nor an existing file of markers, nor, where
-    `streams` is set, the address of a stream.
-    """
+    """Raise ConfigError for a source that is neither synthetic, nor an existing file of markers, nor, where
+    `streams` is set, the address of a stream."""
     from rtsim.files.markers.markers import check_kind
 
     if source in MADE_UP or (is_stream(source) and streams):
@@ -65,7 +63,7 @@ def check_source(source: str, streams: bool = True, where: str = "--source") -> 
 def check_playing(
     source: str, speed: float, rate: float | None, duration_s: float, start_s: float, end_s: float | None
 ) -> None:
-    """ConfigError for a pace, a length or a part of the source that cannot be played.
+    """Raise ConfigError for a pace, a length or a part of the source that cannot be played.
 
     rate [Hz] and duration_s are those of the synthetic walker and jaw.
     """
@@ -90,7 +88,7 @@ def check_playing(
 
 
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
-    """ConfigError for an invalid unit or up axis, or for one that cannot be wrong in the source."""
+    """Raise ConfigError for an invalid unit or up axis, or for one that cannot be wrong in the source."""
     from rtsim.files.forces.force_units import check_units
     from rtsim.files.markers.axes import parse_up
 
@@ -176,7 +174,7 @@ def subject_if_any(run: RunConfig, spec: ModelSpec) -> Subject | None:
 
 
 def check_own_markers(run: RunConfig) -> None:
-    """ConfigError for what a run with a model that brings its own markers cannot have."""
+    """Raise ConfigError for what a run with a model that brings its own markers cannot have."""
     if run.source == WALKER:
         raise ConfigError(
             "the walker has the markers of its own leg, not those of the model",
@@ -201,7 +199,7 @@ def check_own_markers(run: RunConfig) -> None:
 
 
 def check_subject_given(run: RunConfig) -> None:
-    """ConfigError where no subject is given."""
+    """Raise ConfigError where no subject is given."""
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
             "markers without names are found by the shape of the person, which is not known",

@@ -152,7 +152,7 @@ class Child:
         return self._process.poll()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end; whether it came in time."""
+        """Wait for the end; returns whether it came in time."""
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:

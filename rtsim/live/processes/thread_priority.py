@@ -18,7 +18,8 @@ def may_have_priority(wanted: bool = True) -> bool:
 
 @contextmanager
 def with_priority(wanted: bool = True) -> Iterator[bool]:
-    """Within, this thread runs before all ordinary ones (SCHED_FIFO); whether that was granted.
+    """For the duration of the `with` block, run this thread before all ordinary ones (SCHED_FIFO); yield
+    whether that was granted.
 
     Linux grants it to root, and to users with an rtprio limit.
     """

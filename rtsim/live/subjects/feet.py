@@ -51,7 +51,7 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
 
 
 def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -> None:
-    """ConfigError for a plate that is borne by what is no body of the model."""
+    """Raise ConfigError for a plate that is borne by what is no body of the model."""
     names = [body.name for body in spec.bodies]
     for plate, parts in borne_by.items():
         for body in parts:

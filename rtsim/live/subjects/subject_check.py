@@ -107,7 +107,7 @@ def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool
 
 
 def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: str) -> None:
-    """ConfigError for a trial without frames, or without any marker that is followed."""
+    """Raise ConfigError for a trial without frames, or without any marker that is followed."""
     found = find_markers(names, trial.names)
     if not found:
         raise ConfigError(

@@ -23,7 +23,7 @@ def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
 
 
 def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
-    """ConfigError where nobody was found in any frame, or never half of the markers with certainty."""
+    """Raise ConfigError where nobody was found in any frame, or never half of the markers with certainty."""
     unnamed = unnamed_of(stages)
     if unnamed is None or not unnamed.n_frame:
         return

@@ -89,7 +89,7 @@ def from_neutral(model: Model, roles: Roles) -> Roles:
 
 
 def check_starts(model: Model, roles: Roles, start_mm: Mapping[str, float]) -> None:
-    """ConfigError where the search would begin with a path of zero length."""
+    """Raise ConfigError where the search would begin with a path of zero length."""
     for name, start in start_mm.items():
         e = model.names.elements.index(name)
         length = 1e3 * float(roles.target[e])

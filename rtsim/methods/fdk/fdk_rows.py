@@ -37,7 +37,8 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
-    """ConfigError where constraints of the method together determine one of the FDK degrees of freedom."""
+    """Raise ConfigError where constraints of the method together determine one of the FDK degrees
+    of freedom."""
     names, elements = model.names.elements, model.elements
     every = np.flatnonzero(roles.mode == HARD).tolist()
     hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
@@ -58,7 +59,7 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 
 
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
-    """ConfigError where the first of the rows is zero, or a sum of the others, in all poses.
+    """Raise ConfigError where the first of the rows is zero, or a sum of the others, in all poses.
 
     others : names of the rows behind the first; couplers stand behind them, without names
     both : (n_row, n) of each pose; of none nothing is known
@@ -93,9 +94,8 @@ def unmoved(name: str) -> ConfigError:
 
 
 def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
-    """ConfigError for an unknown body, and for a constraint between a borne body and others whose reaction
-    would load joints that are not borne.
-    """
+    """Raise ConfigError for an unknown body, and for a constraint between a borne body and others whose
+    reaction would load joints that are not borne."""
     names, elements, tree = model.names, model.elements, model.tree
     if not borne:
         return

@@ -119,9 +119,8 @@ class JointForces:
 
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
-    """ConfigError for a joint with names that the model does not have, or with a plane that is no constraint
-    in both directions.
-    """
+    """Raise ConfigError for a joint with names that the model does not have, or with a plane that is no
+    constraint in both directions."""
     names = model.names
     kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))
     planes = [n for n in held if kind[n] == SPHERE_ON_PLANE]

@@ -197,7 +197,8 @@ def level_height(plates: Plates, p: int, where: str) -> float:
 
 
 def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:
-    """ConfigError for markers that are no foot's: labels that are exchanged, a marker that is stuck or leaps.
+    """Raise ConfigError for markers that are no foot's: labels that are exchanged, a marker that is stuck or
+    leaps.
 
     names : of the n markers that the foot is followed by
     off : (n,) - how far each is from the rigid foot (RMS) [m]

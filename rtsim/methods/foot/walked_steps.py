@@ -116,7 +116,7 @@ def walked_steps(
 
 
 def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
-    """ConfigError where the steps of two feet, by their labels and as they were taken, do not agree."""
+    """Raise ConfigError where the steps of two feet, by their labels and as they were taken, do not agree."""
     found = sorted(set(sides))
     if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
         said = ", ".join(f"the one labelled {label} was taken for a {side} one" for label, side in found)

@@ -63,7 +63,7 @@ def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> d
 
 
 def check_activations(found: Mapping[str, Array], where: str) -> None:
-    """ConfigError for a column that cannot be activations: percents, volts, not rectified, silent."""
+    """Raise ConfigError for a column that cannot be activations: percents, volts, not rectified, silent."""
     for name, values in found.items():
         low, peak = float(np.nanmin(values)), float(np.nanmax(values))
         if low < 0.0:

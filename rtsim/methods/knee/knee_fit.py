@@ -104,7 +104,7 @@ def root_mean_square(values: Array) -> float:
 
 
 def check_motion(poses: KneePoses) -> None:
-    """ConfigError for a motion that does not determine a mechanism."""
+    """Raise ConfigError for a motion that does not determine a mechanism."""
     if len(poses.angles) < FEWEST_POSES:
         raise ConfigError(
             f"{len(poses.angles)} poses do not determine a knee",

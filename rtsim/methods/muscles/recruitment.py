@@ -171,7 +171,7 @@ class MuscleRecruitment:
 
 
 def check_reserves(spec: RecruitmentSpec, coordinates: tuple[str, ...]) -> None:
-    """ConfigError for a reserve of a coordinate that the model does not have."""
+    """Raise ConfigError for a reserve of a coordinate that the model does not have."""
     unknown = next((name for name in spec.reserves if name not in coordinates), None)
     if unknown is not None:
         raise ConfigError(

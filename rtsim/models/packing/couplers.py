@@ -80,7 +80,7 @@ def with_couplers(tree: Tree, couplers: Couplers) -> Tree:
 
 
 def check_timeless(tree: Tree, couplers: Couplers) -> None:
-    """ConfigError where a coordinate is prescribed over time, for methods that know no time."""
+    """Raise ConfigError where a coordinate is prescribed over time, for methods that know no time."""
     alone = couplers.function[couplers.coordinate == couplers.driver]
     if (tree.functions.kind[alone] != CONSTANT).any():
         raise ConfigError(

@@ -33,7 +33,7 @@ class TargetBand:
         return self.low <= value <= self.high
 
     def take(self, time: float, value: float) -> bool:
-        """Count a value at a time [s]; whether it is time to sound, as it is outside."""
+        """Count a value at a time [s]; returns whether it is time to sound, as it is outside."""
         passed = time - self._time
         self._time = time
         if not math.isfinite(value):

@@ -85,7 +85,7 @@ def pages_of(paper: Paper, panels: Sequence[FigurePanel], notes: Sequence[str] =
 def check_room(
     paper: Paper, panels: Sequence[FigurePanel], size: tuple[float, float], wide: float, room: float
 ) -> None:
-    """ConfigError where the narrowest or lowest of rows has no room on a page of a size [px].
+    """Raise ConfigError where the narrowest or lowest of rows has no room on a page of a size [px].
 
     wide : width that the rows need; room : height that is left for them
     """

@@ -22,7 +22,7 @@ class SaveControl:
         self.window = window
 
     def save_as(self, path: str | Path) -> bool:
-        """Save what is shown, as PNG, SVG or csv by the suffix; whether that worked."""
+        """Save what is shown, as PNG, SVG or csv by the suffix; returns whether that worked."""
         window, path = self.window, Path(path)
         window.redraw()
         try:

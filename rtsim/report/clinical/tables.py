@@ -149,7 +149,7 @@ def _in_csv(cell: Cell) -> Any:
 
 
 def require_xlsx() -> None:
-    """ConfigError where the writer of spreadsheets is not installed."""
+    """Raise ConfigError where the writer of spreadsheets is not installed."""
     try:
         import xlsxwriter  # noqa: F401
     except ImportError:

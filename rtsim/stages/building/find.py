@@ -48,9 +48,8 @@ def stage_names() -> list[str]:
 
 
 def check_named(names: Sequence[str]) -> None:
-    """ConfigError for a name among the stages of a run that is neither a stage nor a word for the default
-    ones, and for stages that do not begin with the kinematics.
-    """
+    """Raise ConfigError for a name among the stages of a run that is neither a stage nor a word for the
+    default ones, and for stages that do not begin with the kinematics."""
     find_stages(names)
     if names and names[0] != FIRST:
         raise ConfigError(f"{names[0]!r} comes first", where="stages", allowed=f"{FIRST} first")
@@ -169,7 +168,7 @@ def misplaced(name: str, need: str) -> ConfigError:
 
 
 def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None:
-    """ConfigError for a table of the run that is for stages of which it has none."""
+    """Raise ConfigError for a table of the run that is for stages of which it has none."""
     taken = {key for stage in stages.values() for key in stage.tables}
     usual = not run.stages or REST in run.stages
     for key, use in ((key, use) for stage in own_stages().values() for key, use in stage.tables.items()):

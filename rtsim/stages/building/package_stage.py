@@ -51,7 +51,7 @@ class PackageStage(Stage):
         self.orders = {order: self._guarded(order, known) for order, known in stage.orders.items()}
 
     def warm(self) -> None:
-        """ConfigError where it fails: nothing has begun yet."""
+        """Raise ConfigError where it fails: nothing has begun yet."""
         try:
             self.stage.warm()
         except FAULTS as fault:

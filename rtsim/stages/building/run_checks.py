@@ -13,7 +13,8 @@ from rtsim.stages.building.find import check_tables, idle, misplaced, missing_be
 
 
 def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) -> None:
-    """ConfigError for a table that does nothing, a stage without what it needs, and what a stage cannot have.
+    """Raise ConfigError for a table that does nothing, a stage without what it needs, and what a stage cannot
+    have.
 
     of_model : whether the run follows the model's own markers; forces : whether it has force plates
     """

@@ -30,7 +30,7 @@ FDK_USE = TableUse(
 
 
 def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """ConfigError for the recruitment of a person, and for reserves of what is no coordinate."""
+    """Raise ConfigError for the recruitment of a person, and for reserves of what is no coordinate."""
     from rtsim.methods.muscles.recruitment import check_reserves
 
     if PERSON in facts:
@@ -40,7 +40,8 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
-    """ConfigError for what the balance cannot have; loaded : whether inverse dynamics come before it."""
+    """Raise ConfigError for what the balance cannot have; loaded : whether inverse dynamics come
+    before it."""
     if PERSON not in facts:
         check_balanced(run, spec)
         return
@@ -54,9 +55,8 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 
 
 def check_balanced_of_person(run: RunConfig) -> None:
-    """ConfigError for what the balance cannot have of the legs that the run follows; where a trial is to tell
-    which, of one leg and of both.
-    """
+    """Raise ConfigError for what the balance cannot have of the legs that the run follows; where a trial is
+    to tell which, of one leg and of both."""
     from rtsim.models.load import load_model, model_for
 
     faults = []
@@ -75,7 +75,7 @@ SIDES = ("right", "both")
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
-    """ConfigError for what the balance of the model's joints cannot have.
+    """Raise ConfigError for what the balance of the model's joints cannot have.
 
     A model that needs a person's anatomy is built with the shipped subject, as names are the same.
     """
@@ -98,7 +98,7 @@ def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_holds(run: RunConfig, spec: ModelSpec) -> None:
-    """ConfigError for a person's joints by a method whose soft elements bear nothing."""
+    """Raise ConfigError for a person's joints by a method whose soft elements bear nothing."""
     from rtsim.methods.kinematics.choice import method_of
 
     method = method_of(run, spec)

@@ -85,7 +85,7 @@ class Identity:
         self._known, self._new = _Distances(n_pair), _Distances(n_pair)
 
     def look(self, markers: Array, dt: float) -> bool:
-        """Take in a frame; whether it may be another person's.
+        """Take in a frame; returns whether it may be another person's.
 
         markers : (n_marker, 3) [m], NaN = not seen; dt : since the frame before [s], 0 = unknown
         """

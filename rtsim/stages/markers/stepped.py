@@ -47,7 +47,7 @@ class SteppedSegments:
         self._waited = 0.0
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Take in a frame; whether a segment is off.
+        """Take in a frame; returns whether a segment is off.
 
         rotation : (n_body, 3, 3) - axes of the bodies in ground; dt : since the frame before [s], 0 = unknown
         solved : whether there is a new pose of new markers

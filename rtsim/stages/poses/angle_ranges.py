@@ -73,7 +73,8 @@ class AngleRanges:
         self._find = hold(find_outside, arguments, given=(5,))
 
     def look(self, unknown: NDArray[np.bool_]) -> bool:
-        """Bring `outside` and `held` up to date; whether an angle is outside, or a coordinate held at an end.
+        """Bring `outside` and `held` up to date; returns whether an angle is outside, or a coordinate held at
+        an end.
 
         unknown : (n,) - angles that are not published; of named angles alone
         """

@@ -67,7 +67,8 @@ def positions_of(name: str, trial: MarkerTrial) -> Array:
 
 
 def check_middle(middle: Array, static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str) -> None:
-    """ConfigError where the sacrum of the movement is elsewhere between the ASIS than the middle of the PSIS.
+    """Raise ConfigError where the sacrum of the movement is elsewhere between the ASIS than the middle of the
+    PSIS.
 
     middle : (n, 3) - in the static trial [m]
     """

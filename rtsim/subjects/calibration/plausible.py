@@ -31,7 +31,7 @@ REMEDY = "check the unit of the file, the labels and the lab's marker map"
 
 
 def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
-    """ConfigError for a segment that no person has."""
+    """Raise ConfigError for a segment that no person has."""
     for name, segment in segments.items():
         low, high = LENGTHS[name]
         if not low <= segment.length <= high:
@@ -44,7 +44,8 @@ def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
 
 
 def check_axes(Q: Mapping[str, Array], where: str) -> None:
-    """ConfigError for a segment whose axes are mirrored or lie almost in one plane; Q : (n, 4, 3) each."""
+    """Raise ConfigError for a segment whose axes are mirrored or lie almost in one plane; Q : (n,
+    4, 3) each."""
     for name, q in Q.items():
         u, r_p, r_d, w = np.moveaxis(q, 1, 0)
         v = r_p - r_d

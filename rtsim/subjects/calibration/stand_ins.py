@@ -163,8 +163,8 @@ MEDIAL = {
 
 
 def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
-    """ConfigError that names all widths which are needed and not known, and where they usually stand; and for
-    two that seem exchanged."""
+    """Raise ConfigError that names all widths that are needed and unknown, with their usual places, or two
+    widths that seem to be exchanged."""
     pairs = MEDIAL
     missing = [
         joint for joint, pair in pairs.items() if not known.keys() >= {*pair} and measures.lacks(joint)
@@ -195,7 +195,7 @@ def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "")
 
 
 def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
-    """ConfigError for a marker of the outside of thigh or shank that lies elsewhere."""
+    """Raise ConfigError for a marker of the outside of thigh or shank that lies elsewhere."""
     out = known["asis"] - known["asis_opposite"]
     wands: dict[str, tuple[str, Array, str]] = {}
     if "epicondyle_lateral" in known and "epicondyle_medial" not in known:
@@ -237,7 +237,8 @@ def lateral_of_device(known: Positions) -> Array:
 
 
 def check_device_order(known: Positions, measures: LegMeasures, where: str) -> None:
-    """ConfigError for a device whose axis lies across the body by the other order of its labels alone."""
+    """Raise ConfigError for a device whose axis lies across the body by the other order of its
+    labels alone."""
     kax, one, two = (known[role] for role in DEVICE)
     across = unit(known["asis"] - known["asis_opposite"])
     as_is, exchanged = (
@@ -315,8 +316,8 @@ def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
 
 
 def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) -> None:
-    """ConfigError for a movement without landmarks that its map names, where a static trial lies next to it:
-    what stands in for them is of use where no static trial shows them either.
+    """Raise ConfigError for a movement without landmarks that its map names, where a static trial lies next
+    to it: what stands in for them is of use where no static trial shows them either.
 
     near : a hint at static trials, "" = there is none
     """
@@ -335,7 +336,7 @@ def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) ->
 
 
 def check_alone(known: Positions, where: str) -> None:
-    """ConfigError for a leg without a pelvis that lacks what only a hip centre could replace."""
+    """Raise ConfigError for a leg without a pelvis that lacks what only a hip centre could replace."""
     needed = ("epicondyle_lateral", "malleolus_medial", *METATARSALS)
     lacking = [role for role in needed if role not in known]
     if lacking:

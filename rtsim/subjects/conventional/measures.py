@@ -127,7 +127,7 @@ def _known(stored: Mapping[str, float], field: str, name: str) -> float | None:
 
 
 def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") -> None:
-    """ConfigError for a number that no person has, as a width in metres where millimetres are due.
+    """Raise ConfigError for a number that no person has, as a width in metres where millimetres are due.
 
     leg : one whose numbers alone are used, with the length of the other one; "" = both
     """
@@ -143,9 +143,8 @@ def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") ->
 
 
 def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
-    """ConfigError for an ankle that is wider than its knee [m], which is impossible; 0 = not known.
-    Widths beyond their own ranges are not checked here.
-    """
+    """Raise ConfigError for an ankle that is wider than its knee [m], which is impossible; 0 = not known.
+    Widths beyond their own ranges are not checked here."""
     if RANGES["knee_width"][0] <= knee < ankle <= RANGES["ankle_width"][1]:
         raise ConfigError(
             f"the {side} ankle is {1e3 * ankle:.4g} mm wide and the knee {1e3 * knee:.4g} mm: the widths "

@@ -58,7 +58,7 @@ def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str
 
 
 def check_toe(trial: MarkerTrial, static: MarkerTrial, table: LabSide) -> None:
-    """ConfigError for a static trial that lacks the toe which its movement shows."""
+    """Raise ConfigError for a static trial that lacks the toe which its movement shows."""
     shown = role_positions(static, table)
     if "toe" in role_positions(trial, table) and not any(role in shown for role in FOREFOOT):
         raise ConfigError(

@@ -81,7 +81,7 @@ def standing_markers(trial: MarkerTrial, where: str) -> StandingMarkers:
 
 
 def check_count(n: int, where: str) -> None:
-    """ConfigError for too few markers to identify a leg and a pelvis."""
+    """Raise ConfigError for too few markers to identify a leg and a pelvis."""
     if n < FEWEST:
         raise ConfigError(
             f"it has {count_of(n, 'marker')} with data", where=where, allowed=f"at least {FEWEST}",
@@ -90,9 +90,8 @@ def check_count(n: int, where: str) -> None:
 
 
 def check_unit(positions: Array, where: str) -> None:
-    """ConfigError where the distances between the markers (n, n_marker, 3) of a frame are impossible for a
-    person.
-    """
+    """Raise ConfigError where the distances between the markers (n, n_marker, 3) of a frame are impossible
+    for a person."""
     with np.errstate(invalid="ignore"):
         known: NDArray[np.bool_] = np.asarray(np.isfinite(positions).all(axis=2))
         best = positions[int(known.sum(axis=1).argmax())]
@@ -164,7 +163,7 @@ def one_person(points: Array, names: list[str], where: str) -> tuple[NDArray[np.
 
 
 def check_height(points: Array, where: str) -> None:
-    """ConfigError where the height of the points (n, 3) is not that of a standing person."""
+    """Raise ConfigError where the height of the points (n, 3) is not that of a standing person."""
     across, height, along = (float(x) for x in np.ptp(points, axis=0))
     longest = max(across, along)
     low, high = HEIGHTS

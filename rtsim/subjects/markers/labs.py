@@ -118,7 +118,8 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
 
 
 def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
-    """ConfigError for a map that lacks markers where a shipped one has them: that of another marker set.
+    """Raise ConfigError for a map that lacks markers where a shipped one has them: that of another marker
+    set.
 
     where : the file with these names
     """

@@ -113,7 +113,7 @@ def knee_of(positions: Positions) -> Array:
 
 
 def check_same_side(positions: Positions, labelled: str, side: str, where: str) -> None:
-    """ConfigError when the pelvis of a trial (Y up) contradicts the side found in the static trial."""
+    """Raise ConfigError when the pelvis of a trial (Y up) contradicts the side found in the static trial."""
     if not shows_pelvis(positions):
         return
     pelvis = pelvis_handedness(positions, UP)

@@ -83,7 +83,7 @@ class LslConnection:
         )
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next of what came; None after the timeout. Raises CaptureError where the stream is gone."""
+        """The next item received; None after the timeout. Raises CaptureError where the stream has ended."""
         if not self._ready:
             if (pair := self._inlet.correction) is not None:
                 return pair
@@ -91,7 +91,7 @@ class LslConnection:
         return self._ready.popleft() if self._ready else None
 
     def counters(self) -> Mapping[str, int]:
-        """Number of samples with impossible stamps."""
+        """Counter of samples with impossible time stamps."""
         return {"refused_packets": 0, **self._counters}
 
     def gauges(self) -> Mapping[str, float]:

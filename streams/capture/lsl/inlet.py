@@ -87,7 +87,8 @@ class LslInlet:
         return self._pairs.popleft() if self._pairs else None
 
     def pull(self, timeout_s: float) -> list[LslSample]:
-        """What has come, after a wait for the first of it. Raises CaptureError where the stream is gone."""
+        """Samples that have arrived, after a wait for the first one. Raises CaptureError where the stream has
+        ended."""
         if self._lost.is_set():
             raise CaptureError("closed", f"the stream {self.words} is gone")
         try:

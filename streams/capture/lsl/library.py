@@ -38,7 +38,8 @@ def lsl() -> Any:
 
 
 def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float]:
-    """What to add to a sender's clock for liblsl's own, and the round trip that found it, both [s].
+    """The correction that turns a sender's clock into liblsl's own, and the round trip in which it was
+    measured, both [s].
 
     The second is what pylsl does not hand on; where a version of it does not let us ask liblsl, it is 0.
     Raises RuntimeError after the timeout, and where the stream is gone.
@@ -59,7 +60,8 @@ def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float
 
 
 def to_ours_ns(library: Any) -> int:
-    """What to add to liblsl's clock of this computer for ours [ns]; on some systems they are one clock."""
+    """The offset that turns liblsl's clock of this computer into ours [ns]; on some systems they are one
+    clock."""
     tries = []
     for _ in range(5):
         before = now_ns()

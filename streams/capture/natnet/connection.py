@@ -118,7 +118,8 @@ class NatNetConnection:
         return CaptureDescription(self._rows.names, asked.unit, asked.up, asked.rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next of what came; None after the timeout. Raises CaptureError where the server is gone."""
+        """The next item received; None after the timeout. Raises CaptureError where the server no longer
+        answers."""
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
             if self._fault is not None:
@@ -138,9 +139,8 @@ class NatNetConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Packets refused or of strangers; frames that fitted no definitions; sets whose labelled markers
-        have another numbering.
-        """
+        """Counters: packets refused or from unknown senders; frames that fitted no definitions; sets whose
+        labelled markers have another numbering."""
         return {
             "refused_packets": 0,
             **self._counters,
@@ -148,7 +148,7 @@ class NatNetConnection:
         }
 
     def gauges(self) -> Mapping[str, float]:
-        """The shortest round trip of late."""
+        """Gauges: the shortest of the recent round trips."""
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:

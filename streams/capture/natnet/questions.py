@@ -1,4 +1,4 @@
-"""The questions that a NatNet server is asked: rate, axis, unit, samples; one question at a time.
+"""The questions to a NatNet server, one at a time: rate, axis, unit, samples.
 
 The words and the forms of the answers are those of NaturalPoint's SampleClient (NatNet SDK 4.1).
 """
@@ -63,7 +63,8 @@ class Questions:
         return self.rate * self._known.get(b"AnalogSamplesPerMocapFrame", 0.0)
 
     def next(self) -> bytes:
-        """The message with the next question; empty where all is known, or was asked without success."""
+        """The message with the next question; empty where every answer is known, or was requested without
+        success."""
         unknown = [name for name in QUESTIONS if name not in self._known]
         if not unknown or self._n_asked >= ROUNDS * len(QUESTIONS):
             return b""
@@ -72,7 +73,7 @@ class Questions:
         return message(REQUEST, self._open + b"\0")
 
     def answer(self, packet: bytes) -> bool:
-        """Take in an answer to the open question; whether something is known that was not."""
+        """Take in an answer to the open question; returns whether it says something new."""
         if len(packet) != HEADER.size + ANSWER_BYTES or self._open not in QUESTIONS:
             return False
         form, allowed = QUESTIONS[self._open]

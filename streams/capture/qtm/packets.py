@@ -141,7 +141,7 @@ def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]
 
 
 def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
-    """The samples of all plates; single : there is one each, without a number."""
+    """The samples of all plates; single : whether each plate has one sample, without a number"""
     if len(part) < COUNT.size:
         raise MalformedPacketError("forces without a count")
     (n_plate,) = COUNT.unpack_from(part)

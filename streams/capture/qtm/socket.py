@@ -46,7 +46,7 @@ class QtmSocket:
             raise CaptureError("closed", f"the server takes no commands any more ({fault})") from fault
 
     def receive(self, timeout_s: float) -> bool:
-        """Read what has come, waiting for it at most this long; whether anything has come."""
+        """Read what has come, waiting for it at most this long; returns whether anything has come."""
         if self._end == len(self._buffer):
             self._make_room()
         try:

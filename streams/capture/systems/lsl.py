@@ -9,7 +9,7 @@ from streams.capture.system import CaptureAddress, CaptureSystem
 
 
 def check(address: CaptureAddress) -> None:
-    """CaptureError for names that streams cannot be searched for (quotation marks, XPath 1.0)."""
+    """Raise CaptureError for names that streams cannot be searched for (quotation marks, XPath 1.0)."""
     for name in (address.host, *(address.options.get(key, "") for key in ("source_id", "forces"))):
         if "'" in name:
             raise CaptureError(

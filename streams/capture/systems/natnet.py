@@ -14,7 +14,7 @@ MODES = ("unicast", "multicast")
 
 
 def check(address: CaptureAddress) -> None:
-    """CaptureError for an impossible server, mode or network card."""
+    """Raise CaptureError for an impossible server, mode or network card."""
     mode = address.options.get("mode", "unicast")
     if mode not in MODES:
         raise CaptureError("address", f"mode is {mode!r}; allowed are {' and '.join(MODES)}")

@@ -90,7 +90,8 @@ class ViconConnection:
         return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next of what came; None after the timeout. Raises CaptureError where the server is gone."""
+        """The next item received; None after the timeout. Raises CaptureError where the server no longer
+        answers."""
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
             if self._fault is not None:
@@ -104,11 +105,12 @@ class ViconConnection:
         return self._ready.popleft()
 
     def counters(self) -> Mapping[str, int]:
-        """Blocks refused; frame numbers that stood still or began anew; markers of no subject."""
+        """Counters: blocks refused; frame numbers that stood still or restarted; markers that belong to no
+        subject."""
         return {"refused_packets": 0, **self._counters, **self._numbers.counters}
 
     def gauges(self) -> Mapping[str, float]:
-        """The shortest round trip of late, where the server answers pings."""
+        """Gauges: the shortest of the recent round trips, where the server answers pings."""
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:
