@@ -160,10 +160,14 @@ def subject_of(
     units: str | None, up: str | None, *, anyway: bool,
 ) -> Subject:  # fmt: skip
     """The subject of a trial; its notes say what is odd about how the trial fits its static trial."""
+    from rtsim.files.markers.markers import read_markers
     from rtsim.live.subjects.subject_check import notes_on_fit
     from rtsim.models.tracked import tracked_person
     from rtsim.subjects.calibration.calibration import subject_for
+    from rtsim.subjects.markers.persons import check_one_person
 
+    if static is not None and moving.person:
+        check_one_person(moving, read_markers(static, units=units, up=up), anyway=anyway)
     subject = subject_for(
         moving, static, lab=lab, side=side, units=units, up=up, person=moving.person, measures=asked
     )

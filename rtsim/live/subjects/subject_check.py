@@ -21,6 +21,7 @@ from rtsim.subjects.calibration.proportions import check_stature
 from rtsim.subjects.markers.fit import MIRROR, SubjectFit, fault_of, fit_of_trial, sentences
 from rtsim.subjects.markers.knee_axes import notes_on_knee_axes
 from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.persons import check_one_person
 from rtsim.subjects.subject import kind_of_segment
 from streams.addresses import is_stream
 
@@ -56,6 +57,7 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
         if person is None:
             tracked, on_axes = tracked_model(followed_model(run, spec)), []
         else:
+            check_name_of_static(run, trial, anyway)
             tracked, on_axes = tracked_person(person), notes_on_knee_axes(person, trial)
         if run.label_unnamed and not find_markers(tracked.names, trial.names):
             return tuple(told)  # whose they are shows as they come
@@ -63,6 +65,13 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
     except ConfigError as fault:
         raise with_names_told(fault, trial) from None
     return (*told, *(f"{run.source}: {said}" for said in fits))
+
+
+def check_name_of_static(run: RunConfig, trial: MarkerTrial, anyway: bool) -> None:
+    """ConfigError for a static trial whose labels name another person than those of the trial."""
+    if trial.person and run.static and not run.subject:
+        static = load_trial(run.static, units=run.units or None, up=run.up or None)
+        check_one_person(trial, static, anyway=anyway)
 
 
 def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:

@@ -13,6 +13,7 @@ from rtsim.files.markers.landmarks import thin
 from rtsim.files.markers.trial import MarkerTrial, count_of
 from rtsim.subjects.calibration.landmarks import Landmarks, Positions
 from rtsim.subjects.calibration.natural import Segment
+from rtsim.subjects.conventional.measures import RANGES
 from rtsim.subjects.subject import LENGTHS
 
 Array = NDArray[np.float64]
@@ -23,6 +24,13 @@ ACROSS = {
     "pelvis": "asis", "knee": "epicondyle_medial", "ankle": "malleolus_medial", "forefoot": "metatarsal_1",
 }  # fmt: skip
 """The role of one of the two markers."""
+UNLIKE_WIDTHS = 1.2
+"""Of the wider knee or ankle to the other one, beyond which one of them is hardly measured: of five persons in
+three labs 1.00 to 1.06 [1]."""
+USUAL_LEG = (0.9, 1.1)
+"""Of the way from the ASIS by the lateral epicondyle to the lateral malleolus, in parts of the measured length
+of the leg: of five persons in three labs, standing and walking, 0.96 to 1.02 [1]."""
+LEG_MARKERS = ("asis", "epicondyle_lateral", "malleolus_lateral")
 MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
 MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]
 MAX_DEVIATION = 0.2  # of a length from its median, beyond which a frame is left out [1]
@@ -96,6 +104,45 @@ def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> lis
                 f"{1e3 * low:.0f} to {1e3 * high:.0f} mm"
             )
     return notes
+
+
+def notes_on_width(joint: str, width: float, other: float) -> list[str]:
+    """Sentences on the measured width of a knee or an ankle that is odd, or unlike the other leg's.
+
+    width, other : of this leg and of the other one [m]; 0 = not known
+    """
+    low, high = USUAL_WIDTHS[joint]
+    if not low <= width <= high:
+        return [
+            f"check the width of the {joint}: {1e3 * width:.4g} mm were measured, usual are {1e3 * low:.0f} to "
+            f"{1e3 * high:.0f} mm: the joint's centre follows from it"
+        ]
+    if other > 0.0 and max(width, other) > UNLIKE_WIDTHS * min(width, other):
+        return [
+            f"check the widths of both {joint}s: one is {1e3 * min(width, other):.4g} mm, the other one "
+            f"{1e3 * max(width, other):.4g} mm, and the joints' centres follow from them"
+        ]
+    return []
+
+
+def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
+    """A sentence on a measured length of a leg that is not that of its markers.
+
+    x : role -> (n, 3) [m]; the knee may be bent, as the way goes by it
+    length : from the ASIS to the medial malleolus [m]; None, and what no leg has, say nothing here
+    """
+    low, high = RANGES["leg_length"]
+    if length is None or not low <= length <= high or not x.keys() >= {*LEG_MARKERS}:
+        return []
+    hip, knee, ankle = (x[role] for role in LEG_MARKERS)
+    way = seen_median(np.linalg.norm(hip - knee, axis=1) + np.linalg.norm(knee - ankle, axis=1))
+    if not np.isfinite(way) or USUAL_LEG[0] <= way / length <= USUAL_LEG[1]:
+        return []
+    return [
+        f"check the length of the leg: {1e3 * length:.4g} mm were measured, and by its markers from the ASIS "
+        f"by the knee to the ankle it is {1e3 * way:.0f} mm: hip centres of the conventional gait model, and "
+        "all others by the leg, follow from it"
+    ]
 
 
 def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[NDArray[np.bool_], list[str]]:

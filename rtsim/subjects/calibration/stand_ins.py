@@ -25,6 +25,7 @@ from rtsim.subjects.calibration.landmarks import (
     role_positions,
 )
 from rtsim.subjects.calibration.natural import unit
+from rtsim.subjects.calibration.plausible import notes_on_leg_length, notes_on_width
 from rtsim.subjects.conventional.alignment import check_device, device_origin
 from rtsim.subjects.conventional.chord import chord_centre
 from rtsim.subjects.conventional.measures import (
@@ -105,6 +106,15 @@ class LegMeasures(NamedTuple):
         """Return whether the width of the knee or the ankle is unknown."""
         return not width_of(self.stored, self.label_side, joint, self.given(joint))
 
+    def widths(self, joint: str) -> tuple[float, float]:
+        """The width of the knee or the ankle, and that of the other leg [m]; 0 = not known."""
+        other = "left" if self.label_side == "right" else "right"
+        given = self.given(joint)
+        return (
+            width_of(self.stored, self.label_side, joint, given),
+            0.0 if given else width_of(self.stored, other, joint, None),
+        )
+
     def given(self, joint: str) -> float | None:
         """Return the width that the user gives in place of the stored one [mm], None without."""
         return self.knee_width_mm if joint == "knee" else None
@@ -124,7 +134,10 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     check_widths(known, measures, where)
     check_wands(known, measures, where)
     found, notes = stand_in_knee(known, measures, where)
+    for joint, (_, medial_role) in MEDIAL.items():
+        notes += notes_on_width(joint, *measures.widths(joint)) if medial_role not in known else []
     both = {**known, **found}
+    notes += notes_on_leg_length(both, measures.person.right.leg_length)
     knee = 0.5 * (both["epicondyle_lateral"] + both["epicondyle_medial"])
     if "malleolus_medial" not in known:
         medial, told = medial_malleolus(known, knee, measures, where)

@@ -187,3 +187,15 @@ def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
         f"the labels of the static trial are those of {static.person}, of the trial those of {trial.person}: "
         "another person?"
     ]
+
+
+def check_one_person(trial: MarkerTrial, static: MarkerTrial, *, anyway: bool) -> None:
+    """ConfigError for a static trial whose labels name another person than those of the trial, unless
+    `anyway`.
+    """
+    if (said := of_another(trial, static)) and not anyway:
+        raise ConfigError(
+            said[0],
+            where=trial.source,
+            remedy="give the static trial of this person, or add --anyway where one person has two names",
+        )

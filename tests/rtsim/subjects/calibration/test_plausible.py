@@ -10,7 +10,12 @@ import pytest
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.calibration.calibration import calibrate
-from rtsim.subjects.calibration.plausible import check_axes, check_spread
+from rtsim.subjects.calibration.plausible import (
+    check_axes,
+    check_spread,
+    notes_on_leg_length,
+    notes_on_width,
+)
 
 Person = Callable[..., MarkerTrial]
 
@@ -79,3 +84,33 @@ def test_legs_that_never_agree_are_an_error(person: Person) -> None:
     trial.positions[::2] *= 2.0
     with pytest.raises(ConfigError, match="no two frames show a leg of the same size"):
         calibrate(trial)
+
+
+@pytest.mark.parametrize(
+    ("width", "other", "said"),
+    [
+        (0.10, 0.11, ""),
+        (0.10, 0.0, ""),
+        (0.153, 0.102, "one is 102 mm, the other one 153 mm"),
+        (0.102, 0.153, "one is 102 mm, the other one 153 mm"),
+        (0.216, 0.144, "216 mm were measured, usual are 50 to 160 mm"),
+    ],
+)
+def test_a_slip_in_a_measured_width_is_told(width: float, other: float, said: str) -> None:
+    """Protects knee centres from a width that no other sentence holds against anything."""
+    notes = notes_on_width("knee", width, other)
+    assert (said in notes[0] and len(notes) == 1) if said else notes == []
+
+
+@pytest.mark.parametrize(("length", "told"), [(0.88, False), (0.80, False), (0.61, True), (1.1, True)])
+def test_a_leg_length_that_the_markers_contradict_is_told(length: float, told: bool) -> None:
+    """Protects hip centres by the leg's length from a slip, with the knee bent, too."""
+    x = {
+        "asis": np.array([[0.0, 0.9, 0.0]] * 3),
+        "epicondyle_lateral": np.array([[0.27, 0.54, 0.0]] * 3),
+        "malleolus_lateral": np.array([[0.0, 0.22, 0.0]] * 3),
+    }
+    notes = notes_on_leg_length(x, length)
+    assert bool(notes) is told
+    assert all("it is 869 mm" in note for note in notes)
+    assert notes_on_leg_length(x, None) == notes_on_leg_length(x, 0.001 * length) == []

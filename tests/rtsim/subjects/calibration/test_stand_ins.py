@@ -191,6 +191,16 @@ def test_widths_that_are_missing_or_none(measures: dict[str, float], said: str) 
         calibrate(trial(measures=measures), load_lab("cgm1"))
 
 
+def test_odd_measures_are_told_with_the_leg() -> None:
+    """Protects a calibration from a width and a length that nobody held against the other leg and the markers."""
+    odd = WIDTHS | {"RKneeWidth": 0.15, "RLegLength": 0.7}
+    notes = calibrate(trial(measures=odd), load_lab("cgm1")).notes
+    assert sum("one is 100 mm, the other one 150 mm" in note for note in notes) == 1
+    assert sum("check the length of the leg: 700 mm were measured" in note for note in notes) == 1
+    usual = calibrate(trial(measures=WIDTHS | {"RLegLength": 0.95}), load_lab("cgm1")).notes
+    assert not any("check the width" in note or "length of the leg" in note for note in usual)
+
+
 @pytest.mark.parametrize(
     ("role", "place", "said"),
     [

@@ -18,6 +18,7 @@ from rtsim.files.markers.trc import write_trc
 from rtsim.files.markers.trial import MarkerTrial, RawTrial
 from rtsim.live.inputs.sources import load_trial, the_walker
 from rtsim.live.subjects.persons import with_person
+from rtsim.live.subjects.subject_check import notes_before
 from rtsim.stages.markers.marker_input import MarkerInput
 from rtsim.stages.markers.reference_length import of_subject
 from rtsim.subjects.calibration.calibration import subject_for
@@ -118,6 +119,22 @@ def test_the_static_trial_is_of_the_person_of_the_walk(tmp_path: Path) -> None:
     run, told = with_person(RunConfig(name="r", source=str(both), static=str(walk)))
     assert run.person == "Anna"
     assert "the static trial" in told[0]
+
+
+def test_a_static_trial_of_another_name_is_refused_unless_it_is_wanted(tmp_path: Path) -> None:
+    """Protects two persons of one size, whom nothing but the labels tells apart; one person may have two
+    names.
+    """
+    walk, static = (
+        str(file_of(tmp_path, together((f"{who}:", WALKER)), f"{who}.trc")) for who in ("Anna", "Bert")
+    )
+    run = RunConfig(name="r", source=walk, static=static)
+    with pytest.raises(ConfigError, match=r"those of Bert, of the trial those of Anna.*--anyway"):
+        notes_before(run)
+    done = CliRunner().invoke(cli, ["calibrate", walk, "--static", static, "--out", str(tmp_path / "s.toml")])
+    assert "those of Bert, of the trial those of Anna" in str(done.exception)
+    assert any("those of Bert" in note for note in notes_before(run, anyway=True))
+    assert not any("those of" in note for note in notes_before(RunConfig(name="r", source=walk, static=walk)))
 
 
 def test_nobody_of_that_name(tmp_path: Path) -> None:
