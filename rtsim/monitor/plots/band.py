@@ -39,6 +39,7 @@ class DeviationBand(BehindCurves):
         self.update()
 
     def paint(self, painter: QPainter, *_: object) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)  # faint edges, at a part of the time
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(self.colour)
         for polygon in self.polygons:

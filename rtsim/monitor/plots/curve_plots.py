@@ -16,6 +16,7 @@ from rtsim.monitor.gait.strides import Strides
 from rtsim.monitor.layout import ARM_COLUMN, WindowLayout
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.curves import CROWD, CrowdPanel, CurvePanel
+from rtsim.monitor.plots.drawn_points import drawn_points
 from rtsim.monitor.plots.history import History, Quality, Window, spans, thin
 from rtsim.monitor.plots.stride_panel import StridePanel
 from rtsim.monitor.theme import LIGHT, Theme
@@ -118,16 +119,24 @@ class CurvePlots(QWidget):
         oldest = newest - self.duration
         marks = [e._replace(time=e.time - newest) for e in events if oldest <= e.time <= newest]
         time, values = thin(window)
+        first = window.first if len(time) == len(window.time) else 0
         shades = ((Quality.DEGRADED, self.theme.degraded_fill), (Quality.MISSING, self.theme.missing_fill))
         bands = [
             ([(a - newest, b - newest) for a, b in spans(window, quality, self._period)], QColor(colour))
             for quality, colour in shades
         ]
         seen = self._seen()
-        for panel in seen:
-            if not isinstance(panel, StridePanel):
-                panel.draw(time - newest, values, bands)
-                panel.marks.set_events(marks)
+        over_time = [panel for panel in seen if not isinstance(panel, StridePanel)]
+        tolerance = np.full(len(values), np.nan)
+        for panel in over_time:
+            panel.fit(values)
+            panel.mark_seen(tolerance)
+        kept = np.ones(values.shape, dtype=np.bool_)
+        rows = np.flatnonzero(np.isfinite(tolerance))  # of all panels at once, or it takes as long as drawing
+        kept[rows] = drawn_points(time, values[rows], tolerance[rows], first)
+        for panel in over_time:
+            panel.draw(time - newest, values, bands, kept)
+            panel.marks.set_events(marks)
         self.n_curve = sum(panel.n_visible for panel in seen)
 
     def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:

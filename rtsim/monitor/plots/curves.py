@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 import pyqtgraph as pg
@@ -12,12 +13,15 @@ from PySide6.QtGui import QColor, QPen
 
 from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
+from rtsim.monitor.plots.drawn_points import OFF_PX
 from rtsim.monitor.plots.event_marks import EventMarks
+from rtsim.monitor.plots.plot_line import PlotLine
 from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard, Spans
 from rtsim.monitor.plots.scaling import Range, held_range
 from rtsim.monitor.theme import DASHES, Theme
 
-Array = NDArray[np.float64]
+Array, Mask = NDArray[np.float64], NDArray[np.bool_]
+Value = TypeVar("Value", np.float64, np.bool_)
 
 TIME_TITLE = "time before the newest frame (s)"
 NO_VALUE = "–"
@@ -45,7 +49,7 @@ class CurvePanel(PlotCard):
         self._pointed: int | None = None
         self.marks = EventMarks()
         self.item.addItem(self.marks, ignoreBounds=True)
-        self.curves = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
+        self.curves = [PlotLine() for _ in panel.names]
         self.bands = [DeviationBand() for _ in panel.names] if panel.deviation is not None else []
         for band in self.bands:
             self.item.addItem(band, ignoreBounds=True)
@@ -97,20 +101,41 @@ class CurvePanel(PlotCard):
         """Number of curves that take time to draw."""
         return len(self.visible)
 
-    def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
-        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
-        self.n_drawn += 1
-        rows, visible = self._rows(values), self.visible
-        self._drawn = (time, rows)
-        for i in visible:
-            self.curves[i].setData(time, rows[i])
-        deviations = self._deviations(values)
-        for i in self._banded():
-            self.bands[i].set_data(time, rows[i], deviations[i])
-        new_range = held_range(self._range, rows[visible], self.panel.extent_least, self.panel.from_zero)
+    def fit(self, values: Array) -> None:
+        """Set the range of the ordinate for the (n_channel, n) values of all panels."""
+        rows = self._rows(values)[self.visible]
+        new_range = held_range(self._range, rows, self.panel.extent_least, self.panel.from_zero)
         if new_range is not None and new_range != self._range:
             self._range = new_range
             self.item.setYRange(*new_range, padding=0.0)
+
+    def mark_seen(self, tolerance: Array) -> None:
+        """Write into (n_channel,), at the channels that are drawn, how far a curve may be off [units]."""
+        box = self.item.getViewBox()
+        low, high = box.viewRange()[1]
+        off = OFF_PX * float(high - low) / max(1.0, box.height())
+        self._rows(tolerance)[self.visible] = off
+        if self.bands:
+            self._deviations(tolerance)[self._banded()] = off
+
+    def draw(
+        self, time: Array, values: Array, bands: list[tuple[Spans, QColor]], kept: Mask | None = None
+    ) -> None:
+        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels.
+
+        kept : (n_channel, n) samples that make a difference; all unless given
+        """
+        self.n_drawn += 1
+        self.fit(values)
+        rows, deviations = self._rows(values), self._deviations(values)
+        self._drawn = (time, rows)
+        kept = np.ones(values.shape, dtype=np.bool_) if kept is None else kept
+        needed, of_band = self._rows(kept), self._deviations(kept)
+        for i in self.visible:
+            self.curves[i].setData(time[needed[i]], rows[i, needed[i]])
+        for i in self._banded():
+            at = needed[i] | of_band[i]
+            self.bands[i].set_data(time[at], rows[i, at], deviations[i, at])
         self.backdrop.set_bands(bands)
 
     def show_values(self, newest: Array) -> None:
@@ -152,10 +177,10 @@ class CurvePanel(PlotCard):
         for i, band in enumerate(self.bands):
             band.setVisible(i in banded)
 
-    def _rows(self, values: Array) -> Array:
+    def _rows(self, values: NDArray[Value]) -> NDArray[Value]:
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
-    def _deviations(self, values: Array) -> Array:
+    def _deviations(self, values: NDArray[Value]) -> NDArray[Value]:
         """Rows for the bands; none where the curves have no deviations."""
         first = self.panel.deviation
         return values[:0] if first is None else values[first : first + len(self.curves)]
@@ -198,15 +223,15 @@ class CrowdPanel(CurvePanel):
                 self.bands[i].set_colour(theme.curve(k))
         self._write_values()
 
-    def draw(self, time: Array, values: Array, bands: list[tuple[Spans, QColor]]) -> None:
-        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels."""
+    def fit(self, values: Array) -> None:
+        """Show the curves that act, and set the range of the ordinate."""
         acting = np.flatnonzero((np.abs(self._rows(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})
         if new != self.acting:
             self.acting = new
             self._show_visible()
             self.set_theme(self.theme)
-        super().draw(time, values, bands)
+        super().fit(values)
 
     def _write_values(self) -> None:
         self.write_header(self.panel.title, self._names(self.visible))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, Qt
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QPen
 
 from rtsim.files.gait.events import STRIKE, GaitEvent
 from rtsim.monitor.plots.behind import BehindCurves
@@ -25,11 +25,13 @@ class EventMarks(BehindCurves):
         super().__init__()
         self.theme: Theme = LIGHT
         self.events: list[GaitEvent] = []
+        self._pens: dict[tuple[str, str], QPen] = {}
         self.setZValue(-60)
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour the marks."""
         self.theme = theme
+        self._pens = {}
         self.update()
 
     def set_events(self, events: Sequence[GaitEvent]) -> None:
@@ -40,18 +42,29 @@ class EventMarks(BehindCurves):
             self.update()
 
     def paint(self, painter: QPainter, *_: object) -> None:
+        if not self.events:
+            return
         view = self.boundingRect()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         painter.setOpacity(OPACITY)
-        colours = {"right": self.theme.right, "left": self.theme.left}
+        lines: dict[tuple[str, str], list[QLineF]] = {}
         for event in self.events:
-            marked = not event.kind
-            colour = self.theme.accent if marked else colours.get(event.side, self.theme.text_dim)
-            styles = Qt.PenStyle
-            style = (
-                styles.DotLine if marked else styles.SolidLine if event.kind == STRIKE else styles.DashLine
-            )
-            share = 1.0 if marked or event.kind == STRIKE else OFF_SHARE
-            painter.setPen(pg.mkPen(colour, width=2 if marked else 1, style=style))
+            share = OFF_SHARE if event.kind and event.kind != STRIKE else 1.0
             top = view.top() + share * view.height()  # y points up in a plot
-            painter.drawLine(QLineF(QPointF(event.time, view.top()), QPointF(event.time, top)))
+            line = QLineF(QPointF(event.time, view.top()), QPointF(event.time, top))
+            lines.setdefault((event.kind, event.side), []).append(line)
+        for (kind, side), alike in lines.items():
+            painter.setPen(self._pen(kind, side))
+            painter.drawLines(alike)
+
+    def _pen(self, kind: str, side: str) -> QPen:
+        """The line of events of this kind and side; made once, as there are many of them."""
+        if (kind, side) not in self._pens:
+            colours = {"right": self.theme.right, "left": self.theme.left}
+            colour = colours.get(side, self.theme.text_dim) if kind else self.theme.accent
+            styles = Qt.PenStyle
+            style = styles.DashLine if kind else styles.DotLine
+            self._pens[kind, side] = pg.mkPen(
+                colour, width=1 if kind else 2, style=styles.SolidLine if kind == STRIKE else style
+            )
+        return self._pens[kind, side]

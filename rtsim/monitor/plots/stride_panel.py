@@ -17,6 +17,7 @@ from rtsim.monitor.panels import PlotPanel
 from rtsim.monitor.plots.band import DeviationBand
 from rtsim.monitor.plots.curves import BANDS_MOST, CurvePanel
 from rtsim.monitor.plots.history import History
+from rtsim.monitor.plots.plot_line import PlotLine
 from rtsim.monitor.plots.plots import CURVE_WIDTH
 from rtsim.monitor.plots.scaling import held_range
 from rtsim.monitor.theme import Theme
@@ -34,8 +35,8 @@ class StridePanel(CurvePanel):
     """
 
     def __init__(self, panel: PlotPanel, theme: Theme, titled: bool, hidden: frozenset[int]) -> None:
-        self.past = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
-        self.means = [pg.PlotCurveItem(connect="finite") for _ in panel.names]
+        self.past = [PlotLine() for _ in panel.names]
+        self.means = [PlotLine() for _ in panel.names]
         self.n_stride = 0
         super().__init__(panel, theme, titled, hidden)
         self.title_axes(panel.axis_title, STRIDE_TITLE if titled else "")

@@ -1,0 +1,52 @@
+"""Which samples of a curve have to be drawn, so that it looks as with all of them.
+
+Between samples a curve is a straight line. A sample that lies on the line through those beside it, to a small part
+of a pixel, changes no picture and takes as much time as any other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+OFF_PX = 0.15
+"""How far a sample may lie off the line through its neighbours and be left out [px]."""
+N_LEVEL = 4
+"""Every second sample may be left out, then every second of the others, and so on: at most 15 in a row, and so
+none is off by more than four times OFF_PX; half a pixel is what smooth curves reach.
+"""
+
+N_FEW = 250
+"""Curves of no more samples are drawn with all of them: they take no time."""
+
+
+def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> NDArray[np.bool_]:
+    """Which samples are needed, (n_row, n).
+
+    Parameters
+    ----------
+    time : (n,) [s], rising
+    rows : (n_row, n) values; more than N_FEW, or all are kept; those that are not finite, and their neighbours, are kept
+    tolerance : (n_row,) OFF_PX in units of the values; 0 keeps all that are not on a line
+    first : number of the first sample in the stream: what is left out moves along with the curve
+    """
+    n = len(time)
+    kept = np.ones(rows.shape, dtype=np.bool_)
+    for level in range(N_LEVEL if n > N_FEW else 0):
+        step = 2**level
+        middle = np.arange((step - first) % (2 * step), n, 2 * step)
+        middle = middle[(middle >= step) & (middle + step < n)]
+        if not len(middle):
+            break
+        before, after = middle - step, middle + step
+        part = (time[middle] - time[before]) / np.maximum(time[after] - time[before], np.finfo(float).tiny)
+        with np.errstate(invalid="ignore", over="ignore"):
+            line = rows[:, before] + part * (rows[:, after] - rows[:, before])
+            gone = np.abs(rows[:, middle] - line) <= tolerance[:, None]
+        half = step // 2
+        if half:  # a line spans only what is already bare
+            gone &= ~(kept[:, middle - half] | kept[:, middle + half])
+        kept[:, middle] &= ~gone
+    return kept

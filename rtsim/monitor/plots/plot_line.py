@@ -1,0 +1,22 @@
+"""A curve that is drawn anew many times a second, in a plot whose ranges others set."""
+
+from __future__ import annotations
+
+import pyqtgraph as pg
+from PySide6.QtCore import QRectF
+
+
+class PlotLine(pg.PlotCurveItem):
+    """A curve with gaps where values are missing. It takes the visible part of the plot for its bounds: to look
+    for those of its samples, at every draw, takes as long as half of the drawing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(connect="finite")
+
+    def boundingRect(self) -> QRectF:
+        box = self.getViewBox()
+        return QRectF() if box is None else QRectF(box.viewRect())
+
+    def viewRangeChanged(self) -> None:
+        self.prepareGeometryChange()
