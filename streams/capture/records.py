@@ -19,6 +19,15 @@ MOST_MARKERS = 4096
 MOST_PLATES = 64
 
 
+SLOWEST, FASTEST = 0.01, 100_000.0
+"""Rates that are believed; no camera and no plate has others [Hz]."""
+
+
+def believed_rate(rate: float) -> float:
+    """A rate that somebody states [Hz]; 0 for what cannot be one."""
+    return rate if SLOWEST <= rate <= FASTEST else 0.0
+
+
 class CaptureError(StreamError):
     """Why a capture system cannot be read; the text is one sentence fit to be shown to a user.
 

@@ -24,6 +24,7 @@ from streams.capture.records import (
     CaptureError,
     CaptureFrame,
     ClockPair,
+    believed_rate,
 )
 from streams.capture.relay_options import RelayOptions
 from streams.capture.relayed import Labelled, RelayedSession
@@ -252,7 +253,12 @@ class Relay:
     def _describe(self, description: CaptureDescription) -> None:
         """Begin another session where the description is another one; of a storm of them two a second."""
         asked, before = self._options, self._described
-        description = description._replace(up=asked.up or description.up, unit=asked.unit or description.unit)
+        description = description._replace(
+            up=asked.up or description.up,
+            unit=asked.unit or description.unit,
+            rate=believed_rate(description.rate),
+            plates=tuple(plate._replace(rate=believed_rate(plate.rate)) for plate in description.plates),
+        )
         if description == before:
             return
         allowed = self._pace.allows(now_ns())

@@ -1,4 +1,4 @@
-"""A clock that is set back, which no system should do: nobody is cut off, nothing waits until it is made up."""
+"""A clock that is set back, as none should be: nobody is cut off, nothing waits until it is made up."""
 
 from __future__ import annotations
 

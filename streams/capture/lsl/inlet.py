@@ -13,12 +13,17 @@ from numpy.typing import NDArray
 
 from streams.capture.lsl.channels import LslChannel
 from streams.capture.lsl.library import correction, lsl, to_ours_ns
-from streams.capture.records import MOST_MARKERS, CaptureError, ClockPair
+from streams.capture.records import FASTEST, MOST_MARKERS, CaptureError, ClockPair, believed_rate
 from streams.clock import now_ns
 
-MOST_CHANNELS = 8 * MOST_MARKERS
-BUFFER_S = 2
-"""What liblsl keeps for who does not read; of irregular streams so many hundred samples."""
+MOST_CHANNELS = 4 * MOST_MARKERS
+MOST_NUMBERS = 3_000_000
+"""Of all channels in a second: liblsl reserves memory for them as soon as a stream is opened."""
+AT_ONCE, NUMBERS_AT_ONCE = 64, 1 << 16
+"""Samples that are taken at once, and their numbers, each of which is an object of its own for a while."""
+BUFFER_S, WIDE_BUFFER_S, WIDE = 2, 1, 4096
+"""What liblsl keeps for who does not read; of irregular streams so many hundred samples. From WIDE
+channels on the second holds."""
 OPEN_S = 3.0
 CORRECT_S = 1.0
 """How often clocks are compared [s]."""
@@ -59,10 +64,22 @@ class LslInlet:
                 f"the stream {self.words} has {info.channel_count()} channels, of texts or more than "
                 f"{MOST_CHANNELS}; it is not a marker stream",
             )
+        rate = info.nominal_srate()
+        if rate > FASTEST or rate * info.channel_count() > MOST_NUMBERS:
+            raise CaptureError(
+                "refused",
+                f"the stream {self.words} states {rate:.6g} samples of {info.channel_count()} channels in a "
+                f"second; {FASTEST:.6g} samples and {MOST_NUMBERS} numbers are the most that are read",
+            )
         # A lost stream is searched for anew by who opened this: that takes milliseconds, liblsl's own three
         # seconds, and it would not take a stream with other channels for the same.
-        self._inlet = self._lsl.StreamInlet(info, BUFFER_S, 0, False)
-        self.rate = float(info.nominal_srate()) if math.isfinite(info.nominal_srate()) else 0.0
+        buffer_s = BUFFER_S if info.channel_count() < WIDE else WIDE_BUFFER_S
+        try:
+            self._inlet = self._lsl.StreamInlet(info, buffer_s, 0, False)
+        except RuntimeError as fault:
+            raise CaptureError("refused", f"the stream {self.words} cannot be opened: {fault}") from fault
+        self._at_once = max(1, min(AT_ONCE, NUMBERS_AT_ONCE // info.channel_count()))
+        self.rate = believed_rate(float(rate))
         self.uid, self.source_id = info.uid(), info.source_id()
         self._heard_ns = now_ns()
         self._pairs: deque[ClockPair] = deque(maxlen=16)
@@ -96,7 +113,7 @@ class LslInlet:
             arrived_ns = now_ns()
             if first is None:
                 return []
-            others, stamps = self._inlet.pull_chunk(0.0, 64)
+            others, stamps = self._inlet.pull_chunk(0.0, self._at_once)
         except RuntimeError as fault:
             raise CaptureError("closed", f"the stream {self.words} is gone: {fault}") from fault
         self._heard_ns = arrived_ns
@@ -134,7 +151,10 @@ class LslInlet:
     def _there(self) -> bool:
         """Whether the stream can be found."""
         predicate = f"uid='{self.uid}'"
-        return any(self._lsl.resolve_bypred(predicate, 1, LOOK_S) for _ in range(2))
+        try:
+            return any(self._lsl.resolve_bypred(predicate, 1, LOOK_S) for _ in range(2))
+        except RuntimeError:  # what it calls itself cannot be searched for
+            return False
 
 
 def _stamp_ns(stamp: float) -> int | None:

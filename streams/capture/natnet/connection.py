@@ -61,8 +61,8 @@ LATEST_STAMP_NS = 1 << 62
 OLDEST_NS = 10_000_000_000
 """No frame is older than this when it is sent [ns]."""
 MOST_SENTENCES = 16
-MOST_WAITING = 256
-"""Frames that wait for the definitions that they fit."""
+MOST_WAITING, MOST_WAITING_BYTES = 256, 1 << 23
+"""Frames that wait for the definitions that they fit, and the bytes of their packets."""
 NEWEST = (4, 2)
 
 
@@ -353,7 +353,8 @@ class NatNetConnection:
         )
 
     def _wait(self, one: _Waiting, again: bool) -> None:
-        if again or len(self._waiting) == MOST_WAITING:
+        n_byte = sum(len(other.packet) for other in self._waiting)
+        if again or len(self._waiting) == MOST_WAITING or n_byte + len(one.packet) > MOST_WAITING_BYTES:
             self._counters["unfitting_frames"] += 1
             self._tell_refusal("Frames have other markers than the server's definitions: they are not used.")
             return

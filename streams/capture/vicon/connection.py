@@ -50,6 +50,8 @@ LONGEST_BLOCK_NS = 1_000_000_000
 """A block that is not whole after so long announces more than there is [ns]."""
 DOUBT_NS = 1_000_000_000
 """What is tracked is asked for at most so often where frames do not fit it [ns]."""
+MOST_READY = 64
+"""Frames that are decoded ahead of whoever reads them; what follows waits as bytes."""
 MOST_REFUSED = 100
 """Blocks in a row that contradict themselves; more are of another protocol."""
 
@@ -173,7 +175,8 @@ class ViconConnection:
         self._ping_due_ns = now + PING_NS
         if self._stream.offered is not None and PING in self._stream.offered:
             self._send(block((PING, struct.pack("<Q", self._echoes.ask(now_ns())))))
-            if self._echoes.shortest_ns >= 0 and now - self._heard_ns > SILENT_NS:
+            silent = self._echoes.shortest_ns >= 0 and now - self._heard_ns > SILENT_NS
+            if silent and not self._take_blocks():  # else it is we who are late
                 raise CaptureError(
                     "silent", f"{self._address.text} has said nothing for {SILENT_NS * 1e-9:.1f} s"
                 )
@@ -181,8 +184,8 @@ class ViconConnection:
     # What comes.
 
     def _receive(self, timeout_s: float) -> None:
-        """Read what is there, and take in every block that is whole."""
-        if not readable([self._socket], timeout_s):
+        """Take in blocks that are whole; where there is none, read what is there."""
+        if self._take_blocks() or not readable([self._socket], timeout_s):
             return
         try:
             got = self._socket.recv(RECEIVE)
@@ -198,8 +201,12 @@ class ViconConnection:
         if not self._buffer:
             self._begun_ns = arrived_ns
         self._buffer += got
-        at = 0
-        while len(self._buffer) - at >= HEADER.size and self._fault is None:
+        self._take_blocks()
+
+    def _take_blocks(self) -> bool:
+        """Take in the blocks that are whole, as far as there is room for their frames; whether any was."""
+        at, arrived_ns = 0, self._heard_ns
+        while len(self._buffer) - at >= HEADER.size and self._fault is None and len(self._ready) < MOST_READY:
             tag, n_byte = HEADER.unpack_from(self._buffer, at)
             if tag != OBJECTS or n_byte > LARGEST_BLOCK:
                 self._fault = CaptureError(
@@ -220,6 +227,7 @@ class ViconConnection:
             self._take(bytes(self._buffer[at:end]), arrived_ns)
             at = end
         del self._buffer[:at]
+        return at > 0
 
     def _take(self, raw: bytes, arrived_ns: int) -> None:
         """Take in one block."""

@@ -239,7 +239,8 @@ def test_a_source_that_stops_without_a_word_goes_stale(start, trial, make_sessio
 def test_results_go_stale_where_the_clock_was_set_back(start, trial, make_session, monkeypatch):
     """Protects whoever controls something: the flag of old results does not wait until an hour is made up."""
     ahead_ns = [7_200_000_000_000]
-    monkeypatch.setattr("rtsim.live.loop.now_ns", lambda: now_ns() + ahead_ns[0])
+    for module in ("loop", "result_session"):
+        monkeypatch.setattr(f"rtsim.live.{module}.now_ns", lambda: now_ns() + ahead_ns[0])
     run = start()
     run.source.begin(make_session())
     run.source.send(trial.positions[0])

@@ -102,6 +102,8 @@ def test_settings_that_say_little_leave_it_open():
     "xml",
     [
         b"", b"<Q>", b"no xml", b"\xff\xfe\x00", b"<!DOCTYPE q [<!ENTITY a 'b'>]><Q>&a;</Q>",
+        "<?xml version='1.0' encoding='UTF-16'?><!DOCTYPE q [<!ENTITY a 'b'>]><Q>&a;</Q>".encode("utf-16"),
+        b"<!DOCTYPE Q SYSTEM 'file:///etc/passwd'><Q/>",
         b"<Q>" * 100_000, b"<Q><The_3D>" + b"<Label/>" * 5000 + b"</The_3D></Q>", b" " * (1 << 21),
     ],
 )  # fmt: skip

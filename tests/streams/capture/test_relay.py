@@ -252,6 +252,17 @@ def test_what_cannot_be_a_session_is_told(monkeypatch):
     assert any("cannot be sent on" in sentence for sentence in said)
 
 
+@pytest.mark.parametrize("rate", [1e-308, 1e300, -5.0, float("nan"), float("inf")])
+def test_a_rate_that_none_has_is_not_believed(monkeypatch, rate):
+    """Protects frames and forces from a stated rate: what cannot be is as good as none."""
+    plate = PlateDescription("one", (), rate)
+    described = DESCRIBED._replace(rate=rate, plates=(plate,))
+    publisher, made, _ = relayed(monkeypatch, (described, [frame(0), frame(1)]))
+    assert len(publisher.of(Markers)) == 2
+    assert {session.rate for session in publisher.of(Session)} == {0.0}
+    assert not made.counters["decoder_faults"]
+
+
 def test_telemetry_is_sent_with_values_of_the_connection(monkeypatch):
     """Protects whoever watches: counters, clock and the system's own gauges come with the frames."""
     publisher, _, _ = relayed(monkeypatch, (DESCRIBED, [frame(k) for k in range(3)]))
