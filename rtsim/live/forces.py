@@ -1,4 +1,5 @@
-"""Where force plates come from, the mass of who stands on them, and what is reported of both before a run."""
+"""Where the forces of plates come from, the mass of the person on them, and what a run reports of both
+at its beginning."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
-    """Raise ConfigError for forces that the run cannot have; streamed : whether those of a stream will do."""
+    """Raise ConfigError for forces that the run cannot have; streamed : whether the forces of a stream
+    are allowed"""
     from rtsim.files.formats import FORCES, has_format, listed
 
     allowed = listed(FORCES) + (f", {WALKER}" if run.source == WALKER else "")
@@ -113,12 +115,12 @@ def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceT
 
 
 def may_have_forces(run: RunConfig) -> bool:
-    """Whether forces are requested, or may be in the source."""
+    """Whether forces are requested, or the source may contain some."""
     return bool(run.forces) or is_c3d(run.source)
 
 
 def has_forces(run: RunConfig) -> bool:
-    """Whether forces are requested, or may be in the source and the model has feet for them."""
+    """Whether forces are requested, or the source contains some and the model has feet to apply them to."""
     if run.forces or not is_c3d(run.source):
         return bool(run.forces)
     from rtsim.live.subjects.feet import placed_feet
@@ -246,14 +248,13 @@ def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
 
 
 def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """Sentences on what is wrong with the plates of a recording."""
+    """Sentences on what is wrong with the plates of a recording, before the run."""
     return checked_before(run, trial, forces)[0]
 
 
 def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
-    """Sentences on what is wrong with the plates of a recording, and the one fault that makes all of them
-    unusable; "" without one.
-    """
+    """Sentences on what is wrong with the plates of a recording, and the one fault that makes all of
+    them unusable; "" without one."""
     from rtsim.live.subjects.feet import beginning, lines_of_model, placed_feet
     from rtsim.methods.plates.plate_check import UNUSABLE, check_plates
     from rtsim.methods.plates.plate_loads import at_times
@@ -295,9 +296,8 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """A sentence where external loads name bodies that the model does not have, or that are no feet; None
-    without any.
-    """
+    """Sentences on the bodies of external loads that are no feet; empty where all are feet, or the model
+    has its own markers."""
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads
     from rtsim.live.inputs.sources import brings_markers
@@ -315,7 +315,7 @@ def told_bodies(run: RunConfig) -> list[str]:
 
 
 def check_borne(run: RunConfig, forces: ForceTrial) -> None:
-    """Raise ConfigError where a run states who bears a plate that a recording has not."""
+    """Raise ConfigError where a run states which body bears a plate that the recording does not have."""
     from rtsim.files.markers.trial import name_some
 
     if absent := [plate for plate in run.plates.borne_by if plate not in forces.names]:

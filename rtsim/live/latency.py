@@ -21,7 +21,7 @@ MOST_NEW = 4096
 
 
 class LatencyHistogram:
-    """Counts durations [ns]; percentiles are right to 1 %.
+    """Counts durations [ns]; its percentiles are exact to 1 %.
 
     What is added is put down in a ring, and sorted into bins when somebody asks, from any thread: a telemetry
     that sorts a second of each must fit into what a tick at 1 kHz has left.

@@ -102,11 +102,11 @@ class Loop:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """Names of the commands that it takes."""
+        """Names of the commands that the loop accepts."""
         return (*self.orders, "status", "stop")
 
     def run(self) -> str:
-        """Serve the input until it is over; returns why it is."""
+        """Serve the input until it is over; returns the reason of the end."""
         before = n_compiled()
         with (
             with_priority(self.urgently) as self.granted,
@@ -279,7 +279,7 @@ class Loop:
 
 
 def not_taken(command: Command, takes: Sequence[str]) -> str:
-    """The answer to an argument that a command does not take; such a command is not executed."""
+    """The answer to a command with an argument that it does not accept; the command is not executed."""
     others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
     known = f"takes {', '.join(takes)} alone" if takes else "takes no arguments"
     return f"{command.name} {known}, not {others}."

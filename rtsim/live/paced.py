@@ -1,4 +1,4 @@
-"""A simulation in step with the clock: the loop over its ticks, and its account."""
+"""A simulation in step with the clock: the loop over its ticks, and its summary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def paced_loop(
     motion: tuple[str, Sequence[str]] | None = None,
     security: Security | None = None,
 ) -> Loop:
-    """The loop of a simulation, warm, with its session announced.
+    """The loop of a simulation, its kernels warm and its session announced.
 
     Parameters
     ----------

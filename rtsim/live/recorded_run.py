@@ -83,9 +83,9 @@ def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None)
 
 
 def check_results(results: Results, source: str, wrong: str = "", plates: bool = False) -> None:
-    """Raise ConfigError where no frame can be meant, shows a marker and has a solution, and where nothing of
-    the force plates can be used (wrong) that were asked for (plates), or that results need. Plates that
-    merely are in a C3D leave angles as they are."""
+    """Raise ConfigError where no frame has a solution that could be used, or shows a marker, or where
+    force plates are required (plates : by the command; or by results) and none can be used (wrong :
+    why). Plates that merely are in a C3D leave angles as they are."""
     good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
     rms = results.fields.get("marker_rms")
     if rms is not None:

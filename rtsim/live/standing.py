@@ -23,7 +23,8 @@ DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 def judge_standing(
     description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
 ) -> Labelled | None:
-    """The description with unit and axis, and sentences on them; None = more frames are needed.
+    """The description completed by unit and axis, and sentences on them; None while more frames are
+    needed.
 
     frames : those since the description; usual_up : the axis of the system where nothing tells another
     """
@@ -63,7 +64,8 @@ def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
 
 
 def told_up(up: str, height: float) -> str:
-    """A sentence on an up axis that nobody stated; height : of the pelvis above the feet [m], 0 = unseen."""
+    """A sentence on an up axis that nobody stated; height : of the pelvis above the feet [m], 0 = not
+    visible"""
     remedy = "add for example ?up=Z to its address to correct it"
     if height:
         return (

@@ -1,1 +1,1 @@
-"""Methods: one file each, from a built model and a measured frame to a result."""
+"""Methods, from a built model and a measured frame to a result; one file each."""

@@ -78,7 +78,8 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
 
 
 def humps(cycle: Array) -> int:
-    """How many maxima a cycle (n,) that repeats has, HUMP of its range or more above what lies between."""
+    """Number of maxima of a periodic cycle (n,), each at least HUMP times the range above the minima
+    beside it."""
     n = len(cycle)
     at, _ = find_peaks(np.tile(cycle, 3), prominence=HUMP * float(np.ptp(cycle)))
     return int(np.sum((at >= n) & (at < 2 * n)))

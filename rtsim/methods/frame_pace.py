@@ -21,7 +21,8 @@ LEAST_COME = 0.5
 
 
 def seconds_of(frame: ReceivedFrame) -> float:
-    """When a frame came [s]: by this computer's clock where it came live, by its own time in a recording."""
+    """Time at which a frame came [s]: by this computer's clock for a live frame, by its own time in a
+    recording."""
     return 1e-9 * frame.t_arrived if frame.t_arrived else frame.time
 
 

@@ -1,4 +1,5 @@
-"""Conventional angles: those of the conventional gait model (Plug-in Gait), beside our own of the ISB.
+"""Conventional angles: those of the conventional gait model (Plug-in Gait), beside those of the ISB
+convention.
 
 From the measured markers alone, frame by frame, by a person's record of the static trial
 (rtsim/subjects/conventional); what a clinic holds against its norms. They are named cgm, and nothing of the
@@ -77,7 +78,7 @@ class ConventionalAngles(Stage):
         return (self._legs, self._with_none, self._axis.axes, self._angles, self._centres)
 
     def warm(self) -> None:
-        """Call it once; all angles are NaN."""
+        """Call the kernels once, with all angles NaN."""
         self._run(*self._arguments())
 
     def begin(self, session: Session, anew: bool) -> None:
@@ -136,7 +137,8 @@ class ConventionalAngles(Stage):
 
 
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
-    """Records as the kernel takes them. names : of the rows of the markers, behind which one is NaN"""
+    """Records of the legs as the kernel takes them; names : names of the rows of markers, after which
+    one row is NaN"""
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):
         rows = {own: names.index(leg.markers[own]) if own in leg.markers else len(names) for own in ROLES}

@@ -64,7 +64,7 @@ class Electromyograms(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """One value for each channel."""
+        """One envelope for each channel, as a quantity."""
         return [
             Quantity(
                 name="emg_envelope", array=self._shown, unit=self._recorded.unit,
@@ -90,7 +90,7 @@ def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, EmgEnvelope]:
 
 
 def check_emg(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """Raise ConfigError for channels that cannot be shown."""
+    """Raise ConfigError for channels of electromyograms that cannot be published."""
     source = Path(run.source)
     if not run.emg or (source.suffix.lower() == ".c3d" and not is_file(source)):
         return  # of a recording that may come, as `rtsim check` allows

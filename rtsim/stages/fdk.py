@@ -128,9 +128,8 @@ LOADS = "inverse_dynamics"
 
 
 def make(setting: StageContext) -> BalancedJoint:
-    """Return the stage for a model with muscles that brings its own markers, or for a person on
-    force plates.
-    """
+    """Return the stage for a model with muscles that brings its own markers, or for a person on force
+    plates."""
     kinematics, loads = setting.stage(Kinematics), setting.find(JointLoads)
     run, heavy = setting.run, None
     if setting.subject is not None:
@@ -150,7 +149,7 @@ def make(setting: StageContext) -> BalancedJoint:
 
 
 def check(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """Raise ConfigError for what the balance of a run cannot have."""
+    """Raise ConfigError for settings with which joints of the run cannot be balanced."""
     check_balance(run, spec, facts, loaded=LOADS in before)
 
 

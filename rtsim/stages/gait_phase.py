@@ -192,9 +192,8 @@ class GaitPhases(Stage):
                 self._phases.press(self._sides.index(side), at, kind)
 
     def bearers(self, loads: FootLoads) -> list[int]:
-        """The feet of the plates that are those followed here: of a person by markers, as labels may be
-        exchanged.
-        """
+        """The feet that bear the plates, in the order of the feet followed here: for a person by their
+        markers, as labels may be exchanged."""
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
         for body, side in zip(self._bodies, self._sides, strict=True):
@@ -209,14 +208,14 @@ def values_for(n: int) -> dict[str, np.ndarray]:
 
 
 def tell(stride: FootStride, values: dict[str, np.ndarray], k: int) -> None:
-    """Write what is known of a stride as the results of leg k."""
+    """Write the state of a stride into the results of leg k."""
     told = (stride.phase, stride.confidence, stride.length, stride.n_strike, stride.n_off)
     for row, value in zip(values.values(), told, strict=True):
         row[k] = value
 
 
 def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[Quantity]:
-    """The results of legs by their names."""
+    """The results of legs as quantities, by their names."""
     return [
         Quantity(name, values[name], unit, legs, curves=curves, meaning=meaning)
         for name, (unit, curves, meaning) in MEANINGS.items()
@@ -249,7 +248,7 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
-    """Those of the feet that are not the body with which the model begins."""
+    """Those feet that are not the first body of the model."""
     return [(body, side) for body, side in feet if model.tree.parent[body] >= 0]
 
 

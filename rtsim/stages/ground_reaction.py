@@ -71,7 +71,7 @@ class GroundReaction(Stage):
         return centre_on(self.moment, self.force, height, LEAST_N)
 
     def warm(self) -> None:
-        """Call everything once."""
+        """Call all kernels once."""
         for method, dynamics in self._of.items():
             model, *_ = self.motion.kinematics.estimator.placed_by(method)
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
@@ -107,7 +107,7 @@ class GroundReaction(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Force and moment, and how far the force is from that of plates."""
+        """Force and moment of the ground, and the difference of the force from that of plates."""
         told = [
             Quantity("ground_reaction_force", self.force, "N", AXES, frame=GROUND,
                      meaning="force of the ground on the whole person, by the motion of all segments; "

@@ -35,7 +35,7 @@ MIRROR = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
 
 
 class PersonLoads(JointLoads):
-    """Net joint moments, forces and powers of a person, and what is left at the pelvis."""
+    """Net joint moments, forces and powers of a person, and the residual at the pelvis."""
 
     def __init__(
         self, spec: ModelSpec, subject: Subject, person: BodyMeasures, motion: FilteredMotion,
@@ -61,7 +61,7 @@ class PersonLoads(JointLoads):
         return (f"Inverse dynamics of {self.person.mass:.1f} kg", *self.person.notes)
 
     def warm(self) -> None:
-        """Call everything once."""
+        """Call all kernels once."""
         super().warm()
         self.quantities()
 
@@ -130,7 +130,8 @@ class PersonLoads(JointLoads):
 
 
 class ModelLoads(JointLoads):
-    """Generalized forces of a model's coordinates, what its joints transmit, and what is left at its root.
+    """Generalized forces of a model's coordinates, net forces and moments of its joints, and the
+    residual at its root.
 
     Names are those of the model's coordinates and joints.
     """
@@ -179,7 +180,7 @@ class ModelLoads(JointLoads):
         take_over(self.dynamics.residual_share_deviation, self.dynamics.residual_share, self._of_residual)
 
     def quantities(self) -> list[Quantity]:
-        """Loads of all coordinates, then of all joints, and of the root."""
+        """Generalized forces of all coordinates, then loads of all joints, and the residual at the root."""
         model, dynamics = self.kinematics.estimator.model, self.dynamics
         joints, names = model.names.joints, np.array(coordinate_names(model)[1], object)
         self._turns = turning(model)

@@ -310,7 +310,7 @@ class Kinematics(Stage):
         self._results.report()
 
     def quantities(self) -> list[Quantity]:
-        """Angles, knee, ligaments, contacts, markers and segments of the method in use."""
+        """Angles, knees, ligaments, contacts, markers and segments of the method in use, as quantities."""
         assert self.marker_input is not None
         of_person = self.subject is not None
         self._ranges = AngleRanges(self.estimator)
@@ -323,7 +323,8 @@ class Kinematics(Stage):
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:
-        """Method, stick figure, muscles, and the person, or weights of the model's own markers."""
+        """The method, the stick figure, the muscles, and the person or the weights of the model's own
+        markers, for the descriptor."""
         model, following = self.estimator.model, self.estimator.following
         ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.estimator.bias_deg:
@@ -345,7 +346,7 @@ class Kinematics(Stage):
         return {"marker_rms_mm": 1e3 * math.sqrt(self._square_sum / self._n_square)}
 
     def status_text(self) -> str:
-        """The method in use."""
+        """The name of the method in use."""
         return f"Method {self.estimator.method}"
 
     def collect(self) -> tuple[Counter[str], list[str]]:

@@ -31,7 +31,7 @@ class MuscleSpeeds(Stage):
         self._deviations, self._covariance_version = self._speeds.copy(), -1
 
     def warm(self) -> None:
-        """Measure by every method once."""
+        """Measure the speeds once by every method."""
         for arms in self._of.values():
             arms.speeds(arms.model.q_neutral.copy(), np.zeros(arms.model.n_v), self._speeds)
 
@@ -60,7 +60,7 @@ class MuscleSpeeds(Stage):
             self._deviations[np.isnan(self._speeds)] = math.nan
 
     def quantities(self) -> list[Quantity]:
-        """One speed of each muscle."""
+        """One speed for each muscle, as a quantity."""
         self._covariance_version = -1
         return [
             Quantity(

@@ -39,7 +39,7 @@ class MuscleLengths(Stage):
         return self._of[self.kinematics.estimator.method]
 
     def warm(self) -> None:
-        """Measure by every method once."""
+        """Measure lengths and moment arms once by every method."""
         for arms in self._of.values():
             arms.measure()
 
@@ -69,7 +69,7 @@ class MuscleLengths(Stage):
             self._deviations[np.isnan(self.arms.lengths)] = np.nan
 
     def quantities(self) -> list[Quantity]:
-        """Lengths, and arms with a column for each joint angle."""
+        """Lengths, and moment arms with a column for each joint angle, as quantities."""
         self._arms = np.zeros(self.arms.arms.shape)
         self._deviations, self._covariance_version = np.full(len(self.arms.names), np.nan), -1
         known = self.kinematics.estimator.deviations is not None

@@ -102,7 +102,7 @@ class FootLoads(AppliedLoads):
         call_plates()
 
     def call(self) -> None:
-        """Call every kernel of its own once, for plates without forces."""
+        """Call each kernel of this stage once, for plates without forces."""
         feet = np.zeros((2, 2, 3))
         for kernel in (self._contacts, self._learn, self._wrenches, self._tell):
             kernel()
@@ -111,7 +111,7 @@ class FootLoads(AppliedLoads):
         FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot that has these markers, or that of the side where none has."""
+        """The foot that carries these markers, or the foot on that side where none does."""
         own = SIDES.index(side)
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
@@ -120,7 +120,7 @@ class FootLoads(AppliedLoads):
         return np.asarray(self._share[:, bearer] == BEARS, float)
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Which foot each plate was found to bear, and whether all of it, as a quantity."""
+        """The foot that bears each plate, and whether it bears all of it, as a quantity."""
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
             meaning="0 = the foot does not load the plate, 1 = it does, 2 = it may",

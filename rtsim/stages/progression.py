@@ -67,7 +67,7 @@ class Progression(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """The pelvis, and each foot that the model has."""
+        """Angles of the pelvis, and of each foot that the model has, as quantities."""
         feet = tuple(self._names[body].replace("foot", "foot_progression", 1) for body in self._bodies[1:])
         return [
             Quantity(

@@ -78,7 +78,8 @@ class FilteredMotion(Stage):
             self.deviations = RateDeviations(model.tree, self.spec, self.rate, found.stated.skin_time_s)
 
     def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
-        """A filter like this one for other channels; ConfigError where it cannot have this rate."""
+        """A filter like this one for other channels; ConfigError where the filter is impossible at this
+        rate."""
         return RateEstimator(self.spec, manifold, rate)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:

@@ -1,4 +1,4 @@
-"""Recruitment: activations and forces of muscles that bear the moments of inverse dynamics."""
+"""Recruitment: activations and forces of muscles that balance the moments of inverse dynamics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SharedLoads(Stage):
-    """The load of every frame shared among the muscles of a model that brings its own markers."""
+    """The load of every frame, shared among the muscles of a model that brings its own markers."""
 
     def __init__(self, loads: ModelLoads, spec: RecruitmentSpec) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class SharedLoads(Stage):
         return self._of[self._estimator.method]
 
     def warm(self) -> None:
-        """Share a load by every method once."""
+        """Share a load once by every method."""
         for method, sharing in self._of.items():
             model, *_ = self._estimator.placed_by(method)
             sharing.share(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
@@ -79,7 +79,8 @@ class SharedLoads(Stage):
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
-        """Activations and forces of muscles, reserves, reactions, what is not borne, and the proof."""
+        """Activations and forces of muscles, reserves, reactions, the unbalanced part of the load, and
+        the proof of optimality."""
         sharing = self.sharing
         reserves = [
             Quantity(

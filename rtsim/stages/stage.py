@@ -94,13 +94,14 @@ class Stage:
         """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
 
     def follow(self, other: Self) -> bool:
-        """Take the settings of another like it, which commands may have changed; returns whether its
-        quantities change by that."""
+        """Adopt the settings of another stage like this one, which commands may have changed; returns
+        whether its quantities change by that."""
         return False
 
     @property
     def outdated(self) -> bool:
-        """Whether what it publishes has changed since `begin`, as where other force plates have come."""
+        """Whether the published quantities have changed since `begin`, as where other force plates have
+        come."""
         return False
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
@@ -108,14 +109,14 @@ class Stage:
         raise NotImplementedError
 
     def report(self) -> None:
-        """Bring the arrays of the quantities up to date; called for the frames that are published."""
+        """Update the arrays of the quantities; called for the frames that are published."""
 
     def quantities(self) -> list[Quantity]:
         """The published quantities; requested after each `begin`."""
         return []
 
     def meta(self) -> dict[str, Any]:
-        """Meta data for the descriptor."""
+        """Metadata for the descriptor."""
         return {}
 
     def gauges(self) -> dict[str, float]:

@@ -80,7 +80,7 @@ class NeededActivations(Stage):
             self.count(name, f"Torque generators need activations {words} ({first} and perhaps others).")
 
     def quantities(self) -> list[Quantity]:
-        """Activations of every generator."""
+        """Activations of all generators, as quantities."""
         return [
             Quantity(
                 "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,

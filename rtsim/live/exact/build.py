@@ -25,7 +25,7 @@ NOT_THERE = "not there"
 
 @functools.cache
 def build_facts() -> dict[str, str]:
-    """The build of this process, by what it is called in words; equal builds compute equal bits."""
+    """The build of this process: facts by their names in words; equal builds compute equal bits."""
     features = sorted(name for name, on in llvmlite.binding.get_host_cpu_features().items() if on)
     return {
         "rtsim": installed("rtsim"),
@@ -42,7 +42,7 @@ def build_facts() -> dict[str, str]:
 
 
 def installed(name: str) -> str:
-    """The version of a library."""
+    """The version of an installed library."""
     try:
         return version(name)
     except PackageNotFoundError:

@@ -46,30 +46,31 @@ class RunJournal:
         self._n_session = 0
 
     def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
-        """Begin: what was asked for (JSON), by which build, and the files that were read for it."""
+        """Write the beginning: the request (JSON), the build that computes it, and the files that were
+        read for it."""
         self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
         for part in parts:
             values = {"sha256": part.sha256, "n_byte": part.n_byte, "part": part.part, "n_part": part.n_part}
             self._write("file", values, {"path": part.path, "folder": part.folder, "content": part.content})
 
     def commanded(self, command: Command) -> None:
-        """A command takes effect."""
+        """Write that a command takes effect."""
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Forces belong to this session of markers from now on."""
+        """Write that forces belong to this session of markers from now on."""
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:
-        """A message of forces is taken in."""
+        """Write that a message of forces was taken in."""
         self._write("forces", *self._of(message))
 
     def announced(self, session: Session) -> None:
-        """A session of results begins."""
+        """Write that a session of results begins."""
         self._write("results", {"session": session.session, "t_start": session.t_start}, {})
 
     def took(self, frame: ReceivedFrame, result: Result | None, n_awaited: int) -> None:
-        """A frame has gone through the stages.
+        """Write that a frame has gone through the stages.
 
         result : that was published, None = none; n_awaited : answers of threads that stages have taken so far
         """
@@ -81,11 +82,11 @@ class RunJournal:
         self._write("frame", values, data)
 
     def repeated(self, result: Result) -> None:
-        """The last result was published again, as no frame came."""
+        """Write that the last result was published again, as no frame came."""
         self._write("repeat", {"t_published": result.t_published}, {})
 
     def ended(self, reason: str) -> None:
-        """The run is over."""
+        """Write that the run has ended, and why."""
         self._write("end", {"reason": reason}, {})
 
     def _of(self, frame: ReceivedFrame) -> tuple[dict[str, Any], dict[str, bytes]]:

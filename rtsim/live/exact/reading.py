@@ -1,4 +1,4 @@
-"""The journal of a run read back from a recording: what it was, and its entries in their order.
+"""The journal of a run, read back from a recording: the request, and all entries in their order.
 
 A recording may be cut, damaged or a stranger's, so each entry is checked before it is used; whatever cannot
 be replayed ends in one sentence that says why.
@@ -33,7 +33,7 @@ class RecordedSession(NamedTuple):
 
 
 class RecordedRun(NamedTuple):
-    """A run as its journal has it.
+    """A run as its journal describes it.
 
     path : of the recording; request : what was asked for; build : of then; files : by parts, in order
     session : id of the journal; results : the sessions of results, in the order in which they began
@@ -168,7 +168,7 @@ def read_run(path: Path) -> RecordedRun:
 
 
 def remedy_for(kinds: set[type]) -> str:
-    """What can be done instead with a recording that holds such messages and no journal."""
+    """What can be done with a recording that holds such messages and no journal."""
     if kinds & {Output, Device}:
         return "run a recorded run with a device again by `rtsim hil CONFIG --again RECORDING`"
     if Result in kinds:
@@ -240,7 +240,7 @@ def _embedded(entry: Journal, topic: bytes, kind: type) -> Any:
 
 
 def bad_entry(entry: Journal, fault: object) -> ConfigError:
-    """What is told of an entry that cannot be used."""
+    """The error for an entry that cannot be used."""
     return ConfigError(
         f"entry {entry.seq} of the journal ({entry.entry}) cannot be used ({fault})",
         remedy="take another copy of the recording",

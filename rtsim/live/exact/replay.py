@@ -1,4 +1,4 @@
-"""A recorded run computed again from its journal, and what came of it."""
+"""A recorded run computed again from its journal, and how its results compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ that ends at its tolerance makes of them (6e-11 was seen where kernels were comp
 
 
 class ReplayOutcome(NamedTuple):
-    """What came of a replay.
+    """Outcome of a replay.
 
     recorded : the run; results : both beside each other; build : in which facts this build is another one
     n_frame : that were computed; tolerance : part of the peak that was allowed
@@ -95,7 +95,7 @@ def replayed(
     before: Callable[[RunConfig], None] = lambda run: None,
     progress: Callable[[int], None] = lambda n_done: None,
 ) -> ReplayOutcome:
-    """Compute a recorded run again.
+    """Compute a recorded run again and compare its results.
 
     before : called with the run before its stages are made, as to compile its kernels
     progress : told how many frames are done

@@ -1,4 +1,5 @@
-"""The loop of a run over its journal: the same code takes in the same things in the same order."""
+"""The loop of a run over its journal: the same code takes in the same frames and commands in the same
+order."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ PROGRESS_EVERY = 50
 
 
 class JournalInput:
-    """What a run took in, entry by entry.
+    """An input that repeats what a run took in, entry by entry.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ class JournalInput:
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """As long as it takes: which results were late stands in the journal."""
+        """Return a period without limit: the journal says which results were late."""
         return 0
 
     def counters(self) -> Mapping[str, int]:
@@ -118,7 +119,7 @@ class JournalInput:
         return []
 
     def rest(self) -> None:
-        """Nothing has to be done once a second."""
+        """Do nothing: a replay has no work that comes once a second."""
 
 
 class ReplayedLoop(Loop):

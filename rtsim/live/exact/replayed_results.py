@@ -1,4 +1,4 @@
-"""The results of a replay beside those of the run, byte by byte."""
+"""Comparison of the results of a replay with those of the run, byte by byte."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReplayedResults:
         self.altered: list[str] = []
 
     def announce(self, session: Session) -> None:
-        """A session of results begins; the run had one there, too, or the two have parted."""
+        """Begin a session of results, and compare its descriptor; the run must have begun one here, too."""
         if self._n_announced >= len(self._recorded.results):
             raise ConfigError(
                 f"the replay begins session {self._n_announced + 1} of results, and the run had "
@@ -77,7 +77,7 @@ class ReplayedResults:
             ]
 
     def send(self, message: AnyMessage) -> None:
-        """Compare a result; what a run tells of itself is of its time and is not compared."""
+        """Compare a result; telemetry differs from run to run and is not compared."""
         if not isinstance(message, Result):
             return
         stamps = self._source.frame_entry
@@ -106,10 +106,10 @@ class ReplayedResults:
             self._compare(mine, theirs.message)
 
     def service(self) -> None:
-        """Nobody is connected."""
+        """Do nothing, as nobody is connected to a replay."""
 
     def end(self, reason: str) -> None:
-        """Count what the recording has beyond the replay."""
+        """Count the recorded results that the replay did not reach."""
         n = sum(isinstance(answer.message, Result) for answer in (*self._waiting, *self._answers))
         if self._recorded.cut:
             self.n_beyond = n

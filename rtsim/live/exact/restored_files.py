@@ -1,4 +1,4 @@
-"""The files of a recorded run put where a replay reads them: those of then, wherever they are now."""
+"""The files of a recorded run, restored for a replay with their content at the time of the run."""
 
 from __future__ import annotations
 

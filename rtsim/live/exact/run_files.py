@@ -61,7 +61,7 @@ class FilesRead:
         self._not = tuple(f"{folder}{os.sep}" for folder in {*map(str, roots), "/proc", "/sys", "/dev"})
 
     def note(self, path: object, flags: object) -> None:
-        """A file is opened; never raises."""
+        """Note a file that is opened; never raises."""
         if isinstance(flags, int) and flags & WRITING:
             return
         if isinstance(path, (str, bytes)) and len(self.paths) < MOST_FILES:
@@ -71,7 +71,7 @@ class FilesRead:
                     self.paths[absolute] = None
 
     def note_texts(self, value: Any) -> None:
-        """Those texts in plain values that are names of files: a C3D is read by a process of its own."""
+        """Note those texts in plain values that are names of files: a process of its own reads a C3D."""
         if isinstance(value, Mapping):
             for item in value.values():
                 self.note_texts(item)
@@ -88,7 +88,7 @@ _is_hooked: list[bool] = []
 
 @contextmanager
 def noting_files() -> Iterator[FilesRead]:
-    """Within, files that are opened are noted."""
+    """For the duration of the `with` block, note which files are opened."""
     if not _is_hooked:
         _is_hooked.append(True)
         sys.addaudithook(_hear)  # which stays for good, and looks at an empty list afterwards
@@ -106,7 +106,8 @@ def _hear(event: str, args: tuple[object, ...]) -> None:
 
 
 def parts_of(files: FilesRead) -> Iterator[FilePart]:
-    """The files in parts, small ones first; what is gone since, or no file, is left out."""
+    """The files in parts, small ones first; those that no longer exist, or are no regular files, are
+    left out."""
     sized = []
     for path in files.paths:
         with suppress(OSError):

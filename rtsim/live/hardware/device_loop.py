@@ -63,7 +63,8 @@ SILENT = "the stream of motion is silent"
 
 
 def simulator_for(spec: HilSpec) -> Simulator:
-    """The limb of a config at its start; ConfigError for what does not fit, the stability limit among it."""
+    """The limb of a config at its start; ConfigError for settings that contradict each other or exceed
+    the stability limit."""
     model, _ = parts_of(spec)
     tick_ms = 1e3 / spec.exchange.rate_hz
     step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
@@ -86,7 +87,7 @@ def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, Model
 
 
 def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
-    """Model, with an element for the device, and device of a config; ConfigError where they do not fit."""
+    """The model with an element for the device, and the device; ConfigError where they do not fit."""
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
     check_fit(spec, device)
     _, model = moved(spec)
@@ -122,7 +123,7 @@ def mechanics_of(spec: HilSpec) -> Mechanics:
 
 
 def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
-    """A sentence where the device states another joint than the one that it is to act on."""
+    """A sentence where the device is made for another joint than the one that it acts on; "" otherwise."""
     if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
         return ""
     return f"{device.name} is for the joint {device.joint!r} and acts on {spec.coordinate} of {spec.model}"
@@ -298,7 +299,7 @@ def hil_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """The loop of a limb with a device, warm, with its session announced.
+    """The loop of a limb with a device, its kernels warm and its session announced.
 
     Parameters
     ----------
@@ -377,7 +378,7 @@ def device_loop(
     meta: dict[str, Any],
     urgently: bool,
 ) -> Loop:
-    """A loop that disarms the device first whenever it ends; exchange : the stages of the exchange."""
+    """A loop that disarms the device first, however the loop ends; exchange : the stages of the exchange"""
     torque, command = exchange
     output = DeviceOutput(publisher, command)
     loop = Loop(source, stages, output, meta, urgently)

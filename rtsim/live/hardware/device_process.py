@@ -89,11 +89,11 @@ class SimulatedDevice(Closing):
         self._stopped = True
 
     def press(self) -> None:
-        """The emergency stop; from any thread or signal handler."""
+        """Press the emergency stop of the device; from any thread or signal handler."""
         self._pressed = True
 
     def close(self) -> None:
-        """Leave the model, and finish the log."""
+        """Disconnect from the model, and finish the log."""
         self._link.close()
         if self._log:
             with suppress(OSError):  # told by `unlogged`
@@ -130,7 +130,8 @@ class SimulatedDevice(Closing):
             due_ns = max(due_ns + period_ns, now_ns() - period_ns)
 
     def answer(self, output: Output) -> None:
-        """One tick in step with the model, at the time of its output; where both are one process."""
+        """Compute one tick in step with the model, at the time of its output, where both are in one
+        process."""
         self._take(output, output.t_sent)
         self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
 
@@ -203,6 +204,6 @@ class SimulatedDevice(Closing):
 
 
 def listen_for_emergency(device: SimulatedDevice) -> None:
-    """SIGUSR1 stands for the emergency stop of the device, where the system has such a signal."""
+    """Let SIGUSR1 press the emergency stop of the device, where the system has such a signal."""
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda number, frame: device.press())

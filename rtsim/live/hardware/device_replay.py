@@ -36,7 +36,7 @@ WHY = {
 
 
 def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """The entries of a table and of those in it, by their keys with dots."""
+    """The entries of a table and of the tables in it, by their keys joined with dots."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         found |= flat(value, f"{before}{key}.") if isinstance(value, Mapping) else {f"{before}{key}": value}
@@ -94,7 +94,8 @@ class RecordedPort:
         ]
 
     def check(self, spec: HilSpec) -> None:
-        """Raise ConfigError where it is a run of another config, or of this one as it no longer is."""
+        """Raise ConfigError where the recording is of another config, or of this config before it was
+        changed."""
         now = flat(spec.settings)
         meta = next((meta for meta in self._metas if self._is_of_run(meta)), {})
         device = meta.get("device", {})
@@ -171,7 +172,7 @@ class RecordedPort:
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Report that nothing is still to come."""
+        """Report that no message is still to come."""
         return bool(self._coming)
 
     def send(self, output: Output) -> None:
@@ -179,5 +180,5 @@ class RecordedPort:
         self._coming = self._answers.get(output.seq, [])
 
     def sentences(self) -> list[str]:
-        """Nothing to report."""
+        """Return no sentences: there is nothing to report."""
         return []

@@ -17,7 +17,7 @@ def fault_time(loop: Loop) -> float:
 
 
 def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
-    """Numbers that the summary of every run with a device has."""
+    """Numbers that are in the summary of every run with a device."""
     return {
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],

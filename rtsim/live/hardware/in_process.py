@@ -42,7 +42,7 @@ class InProcessPort:
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Report that nothing is still to come."""
+        """Report that no message is still to come."""
         return bool(self._coming)
 
     def newest(self, timeout_ms: int) -> None:
@@ -52,5 +52,5 @@ class InProcessPort:
         """Do nothing, as nothing is open."""
 
     def sentences(self) -> list[str]:
-        """Nothing to report."""
+        """Return no sentences: there is nothing to report."""
         return []

@@ -30,7 +30,7 @@ from rtsim.live.inputs.paired import PairedInput
 from rtsim.live.inputs.recorded import RecordingInput
 from rtsim.live.inputs.sources import load_trial, side_of_walker
 from rtsim.live.loop import Loop, ResultSink
-from rtsim.live.processes.serve import acquaintance_of, meta_of, notes_of, prepare
+from rtsim.live.processes.serve import meta_of, notes_of, prepare, subject_check_of
 from rtsim.live.subjects.persons import with_person
 from rtsim.live.subjects.unnamed_check import unnamed_of
 from rtsim.live.ticks import Ticks
@@ -55,7 +55,8 @@ HUSH_NS = 50_000_000
 
 
 def run_of(spec: HilSpec, source: str = "") -> RunConfig:
-    """The run that makes the estimate, checked; source : in the place of its own, where given.
+    """The run that makes the estimate, checked; source : the source of markers in place of the run's
+    own, "" = its own
 
     ConfigError for what does not fit, the limit of stability among it.
     """
@@ -185,7 +186,7 @@ class WearableTicks:
 
 
 class PacedRecording(RecordingInput):
-    """The frames of a trial in step with the wall clock.
+    """The frames of a trial in step with the computer's clock.
 
     live : whether they count as coming live, so that clocks tell how old they are
     """
@@ -243,7 +244,7 @@ def wearable_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """The loop of a person with a device, warm.
+    """The loop of a person with a device, its kernels warm.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ def wearable_loop(
         unnamed.keep_pace()
     stages: list[Stage] = [*estimate, joint, torque, command]
     if is_stream(run.source):
-        stages.append(acquaintance_of(estimate, run.source))
+        stages.append(subject_check_of(estimate, run.source))
     meta = {**meta_of(run, notes_of(estimate, run), run.source), "config": spec.name}
     loop = device_loop(ticks, stages, (torque, command), publisher, meta, urgently)
     ticks.hush = lambda text: hush(exchange, torque, command, text)
@@ -286,7 +287,7 @@ def wearable_loop(
 
 
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
-    """Send zero torque repeatedly while no markers come; faults that latched and requests are handled.
+    """Send zero torque repeatedly while no markers come; latched faults and requests are still handled.
 
     text : that they are silent, in words; empty where they are not yet. Ramps do not go on by it.
     """

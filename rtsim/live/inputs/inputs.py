@@ -41,7 +41,7 @@ class Input(Protocol):
 
     @property
     def orders(self) -> Mapping[str, StageCommand]:
-        """The commands that the input accepts."""
+        """Names of the commands that the input accepts."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -55,10 +55,10 @@ class Input(Protocol):
         """Whether the input was told to pause, so that its silence is not a fault."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
-        """The next frame, or None after some time without one; apply : called before it."""
+        """The next frame, or None after some time without one; apply : called just before it is returned"""
 
     def period_ns(self, session: Session) -> int:
-        """How long the work on a frame may take [ns]; 0 = as long as it likes."""
+        """How long the work on a frame may take [ns]; 0 = without limit."""
 
     def counters(self) -> Mapping[str, int]:
         """Counters of received, lost and dropped frames."""
@@ -70,7 +70,7 @@ class Input(Protocol):
         """Sentences for the user since the last call."""
 
     def rest(self) -> None:
-        """Do what may take time; it is called once a second, after a frame."""
+        """Do work that may take time; called once a second, after a frame."""
 
 
 class StreamInput:
@@ -281,5 +281,5 @@ class ClockInput:
 
 
 def drained(events: deque[str]) -> list[str]:
-    """Remove and return what has gathered; other threads may add meanwhile."""
+    """Remove and return everything that has gathered; other threads may add to it meanwhile."""
     return [events.popleft() for _ in range(len(events))]

@@ -1,4 +1,4 @@
-"""A clock beside a stream of motion: ticks, each with the newest motion that has come."""
+"""A clock with a stream of motion: each tick comes with the newest motion that has arrived."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class MotionStream:
 
     @property
     def silent(self) -> bool:
-        """Whether nothing that could be used has come for SILENT_S by this computer's clock."""
+        """Whether no usable frame has come for SILENT_S by this computer's clock."""
         return now_ns() - self.heard_ns > 1e9 * SILENT_S
 
     def open(self) -> None:

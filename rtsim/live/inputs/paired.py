@@ -1,4 +1,5 @@
-"""Markers and forces, two streams as one input: a frame of markers waits for the sample after it."""
+"""Markers and forces, two streams as one input: a frame of markers waits until a force sample after it
+has come."""
 
 from __future__ import annotations
 
@@ -62,8 +63,7 @@ class PairedInput(StreamInput):
         securities: tuple[Security | None, Security | None] = (None, None),
         duration_s: float = 0.0,
     ) -> PairedInput:
-        """Make the input of two streams from their addresses: of the markers and of the forces,
-        maybe the same.
+        """Make the input of two streams from the addresses of markers and forces, which may be the same.
 
         securities : keys of the client of each; who holds the key of one server cannot speak as the other
         """

@@ -36,7 +36,7 @@ def is_driven(run: RunConfig) -> bool:
 
 
 def balanced_stage(run: RunConfig) -> tuple[str, StageDeclaration]:
-    """The name and the declaration of the stage of a run that can follow a motion."""
+    """The name and the declaration of that stage of a run which can follow a motion."""
     stages = find_stages(run.stages).items()
     return next((name, declared) for name, declared in stages if declared.of_motion is not None)
 
@@ -64,12 +64,13 @@ def check_driven(run: RunConfig) -> None:
 
 
 def groups_of_motion(run: RunConfig) -> tuple[str, ...]:
-    """The groups of kernels that such a run calls (rtsim/live/compiled/group_table)."""
+    """The groups of kernels that a run of a motion calls (rtsim/live/compiled/group_table)."""
     return tuple(balanced_stage(run)[1].groups(frozenset()))
 
 
 def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """The stage of a run of a motion, warm, after check_driven; note : told what is odd about the motion"""
+    """The stage of a run of a motion, its kernels warm, after check_driven; note : called with sentences
+    on irregularities of the motion"""
     _, declared = balanced_stage(run)
     assert declared.of_motion is not None
     stage = declared.of_motion(run, note)

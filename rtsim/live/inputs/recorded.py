@@ -1,4 +1,5 @@
-"""A recording as an input, and results that are kept: the two ends of the loop in `rtsim analyse`."""
+"""The two ends of the loop in `rtsim analyse`: a recording as its input, and an output that keeps the
+results."""
 
 from __future__ import annotations
 
@@ -123,7 +124,8 @@ class RecordingInput(TimesInput):
 
 
 def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
-    """The messages of a channel within one frame, one after the other."""
+    """Yield the messages of a channel, one after the other, in one frame object that is written anew for
+    each."""
     frame = ReceivedFrame(channel.session, FieldLayout(channel.session))
     for k, time in enumerate(channel.times.tolist()):
         frame.seq, frame.time = k, time
@@ -174,9 +176,8 @@ class KeptResults:
         """Keep the results."""
 
     def results(self) -> Results | None:
-        """The results of the frames, in the memory that holds them: no more can be added then; None
-        without frames.
-        """
+        """The results of all frames as views of their memory, so that no more can be added; None without
+        frames."""
         if self._session is None or not self._times:
             return None
         fields = {

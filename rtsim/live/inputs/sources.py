@@ -41,8 +41,8 @@ def is_c3d(source: str) -> bool:
 
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
-    """Raise ConfigError for a source that is neither synthetic nor an existing file. or_else : other kinds
-    that are allowed"""
+    """Raise ConfigError for a source that is neither synthetic nor an existing file; or_else : other
+    kinds of sources that are allowed"""
     if source not in MADE_UP and not Path(source).exists():
         allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
         raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
@@ -63,7 +63,7 @@ def check_source(source: str, streams: bool = True, where: str = "--source") -> 
 def check_playing(
     source: str, speed: float, rate: float | None, duration_s: float, start_s: float, end_s: float | None
 ) -> None:
-    """Raise ConfigError for a pace, a length or a part of the source that cannot be played.
+    """Raise ConfigError for a pace, a duration or a part of the source that cannot be played.
 
     rate [Hz] and duration_s are those of the synthetic walker and jaw.
     """
@@ -88,7 +88,8 @@ def check_playing(
 
 
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
-    """Raise ConfigError for an invalid unit or up axis, or for one that cannot be wrong in the source."""
+    """Raise ConfigError for an invalid unit or up axis, or for one that is given although that of the
+    source is known."""
     from rtsim.files.forces.force_units import check_units
     from rtsim.files.markers.axes import parse_up
 
@@ -199,7 +200,7 @@ def check_own_markers(run: RunConfig) -> None:
 
 
 def check_subject_given(run: RunConfig) -> None:
-    """Raise ConfigError where no subject is given."""
+    """Raise ConfigError where the run has no subject."""
     if run.label_unnamed and not (run.subject or run.static):
         raise ConfigError(
             "markers without names are found by the shape of the person, which is not known",

@@ -44,11 +44,11 @@ class Turns:
         return now
 
     def waited(self, since_ns: int, until_ns: int) -> None:
-        """Credit the time in which the loop had nothing to do to the other sessions."""
+        """Credit the other sessions with the time in which the loop had nothing to do."""
         self.allowance.earn(max(0, until_ns - since_ns))
 
     def grants(self, frame: ReceivedFrame) -> bool:
-        """Whether the loop may turn to a frame; if so it is about to.
+        """Whether the loop may turn to the session of a frame; if so, it is charged as turning to it.
 
         Descriptors are compared, not their ids, which a sender may use again for another content.
         """

@@ -69,7 +69,8 @@ class Child:
             reader.start()
 
     def ask(self, request: bytes) -> None:
-        """Write the request, a line, to the process; one that has ended already says itself why."""
+        """Write the request, a line, to the process; a process that has ended already reports the reason
+        itself."""
         assert self._process.stdin is not None
         self._idle = False
         with suppress(OSError):

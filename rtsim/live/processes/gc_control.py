@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collect garbage and freeze what remains, then collect no more until the end.
+    """For the duration of the `with` block, collect no garbage, after one collection and a freeze of
+    what remains.
 
     Enter it before the first frame can arrive. The loop itself collects young objects once a second, which
     takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that were

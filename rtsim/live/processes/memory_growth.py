@@ -1,4 +1,4 @@
-"""Memory of this process while it runs: a gauge, and a sentence where it grows as none of ours does."""
+"""Memory of this process while it runs: a gauge, and a sentence where it grows without end."""
 
 from __future__ import annotations
 

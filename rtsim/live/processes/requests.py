@@ -1,4 +1,4 @@
-"""What a run asks of its child processes: the whole run, in one message, and what only they need to know.
+"""Requests to child processes: the whole run as one message, and what only one process needs to know.
 
 The parent writes the message as the first line on the child's standard input, so that no option can be
 forgotten on the way.
@@ -16,7 +16,7 @@ from rtsim.errors import ConfigError
 
 
 class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What an estimator is asked for.
+    """The request to an estimator.
 
     markers : address of the marker stream
     wait_s, n_subscriber : wait so long for so many subscribers of the results [s]
@@ -32,7 +32,8 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
 
 
 class PlayerRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What a player is asked for: the source of a run at its address for markers, its forces beside.
+    """The request to a player: the source of a run, played at its address for markers, with forces
+    beside.
 
     speed : times the recorded rate; rate : of the synthetic walker and jaw [Hz]
     loop : start over at the end; start_s, end_s : the part that is played [s]

@@ -50,7 +50,7 @@ POLL_S = 0.02
 
 
 def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
-    """The stages of a run, compiled and warm; forces : of the plates, where the run has some."""
+    """The stages of a run, compiled and warm; forces : forces of the plates, where the run has some"""
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
     subject = subject_if_any(run, spec)
@@ -105,7 +105,7 @@ def serve(
         say({"state": "preparing", "note": cache_fault()})
     feed = ForceFeed() if run.forces else None
     with noting_files() as files:
-        stages, acquaintance = stages_of(request, feed)
+        stages, subject_check = stages_of(request, feed)
     files.note_texts(to_builtins(run))
     with Publisher(run.ports.results, security) as publisher:
         if feed is not None:
@@ -130,10 +130,10 @@ def serve(
     say({"state": "over", "reason": reason})
     if not anyway:
         check_named(stages, run, named)
-    if acquaintance is not None and acquaintance.unsettled and not anyway:
+    if subject_check is not None and subject_check.unsettled and not anyway:
         raise ConfigError(
-            f"{acquaintance.unsettled}; its frames are suspect", where=named,
-            remedy=f"give {REMEDIES[acquaintance.tracked.is_person]}, correct the labels at the sender, "
+            f"{subject_check.unsettled}; its frames are suspect", where=named,
+            remedy=f"give {REMEDIES[subject_check.tracked.is_person]}, correct the labels at the sender, "
             "or add --anyway",
         )  # fmt: skip
 
@@ -141,7 +141,7 @@ def serve(
 def stages_of(
     request: EstimatorRequest, feed: ForceFeed | None
 ) -> tuple[list[Stage], LiveSubjectCheck | None]:
-    """The stages of a live run, warm, and the last of them where it judges whose stream it is."""
+    """The stages of a live run, warm, and the last of them where it checks whose stream it is."""
     run = request.run
     stages = prepare(run, feed)
     unnamed = unnamed_of(stages)
@@ -149,17 +149,17 @@ def stages_of(
         unnamed.keep_pace()
     if not is_stream(run.source):
         return stages, None
-    acquaintance = acquaintance_of(stages, run.source if is_capture(run.source) else request.markers)
-    return [*stages, acquaintance], acquaintance
+    subject_check = subject_check_of(stages, run.source if is_capture(run.source) else request.markers)
+    return [*stages, subject_check], subject_check
 
 
-def acquaintance_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
+def subject_check_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
     """The check of whether a stream belongs to the person, or fits the model, that is followed."""
     return LiveSubjectCheck(kinematics_of(stages), where)
 
 
 def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
-    """Meta data for the descriptors of a run; markers : address of their stream, where there is one."""
+    """Metadata for the descriptors of a run; markers : address of the marker stream, where there is one"""
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
     chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
@@ -182,7 +182,7 @@ def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
 
 
 def await_subscribers(publisher: Publisher, n_subscriber: int, wait_s: float) -> None:
-    """Wait until this many subscribers receive the results, at most wait_s [s]."""
+    """Wait until this many subscribers receive the results, or for wait_s [s]."""
     due = now_ns() + int(1e9 * wait_s)
     while publisher.n_subscriber < n_subscriber and now_ns() < due:
         publisher.wait_for_subscriber(POLL_S)

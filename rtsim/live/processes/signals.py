@@ -1,4 +1,4 @@
-"""Requests to end that come from outside: Ctrl-C, a request to terminate, a closed terminal.
+"""Requests to end a process that come from outside: Ctrl-C, a request to terminate, a closed terminal.
 
 Every command answers each of them in the same way: what it has done is kept and told as after Ctrl-C, and the
 exit code is 128 and the number of the signal, as shells have it.
@@ -30,9 +30,8 @@ class Interrupted(KeyboardInterrupt):
 
 
 def answer_requests() -> None:
-    """From now on a request raises Interrupted in the main thread. What the parent ignores, as under nohup,
-    stays ignored.
-    """
+    """Let requests raise Interrupted in the main thread from now on; a signal that the parent ignores,
+    as under nohup, stays ignored."""
     _came.clear()
     _terminals[:] = [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
     for number in REQUESTS:
@@ -47,7 +46,8 @@ def exit_code() -> int | None:
 
 @contextmanager
 def noting_requests(note: Callable[[int], None]) -> Iterator[None]:
-    """Within, a request calls `note` with its number and raises nothing: for work with an end of its own."""
+    """For the duration of the `with` block, a request calls `note` with its number and raises nothing:
+    for work that ends in its own way."""
     _came.clear()
     _notes.append(note)
     former = {number: signal.getsignal(number) for number in REQUESTS}

@@ -1,4 +1,4 @@
-"""First on the processor: the scheduling class of a thread that has deadlines, where it is permitted."""
+"""Real-time priority for a thread that has deadlines, where the system permits it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PRIORITY = 50
 
 
 def may_have_priority(wanted: bool = True) -> bool:
-    """Whether priority is requested and granted, found out by trying."""
+    """Whether priority is requested and granted by the system, which is found out by trying."""
     with with_priority(wanted) as granted:
         return granted
 
@@ -45,7 +45,8 @@ def processors() -> tuple[int, ...]:
 
 @contextmanager
 def pinned(cpu: int | None) -> Iterator[bool]:
-    """Within, this thread runs on one of `processors` only; yields whether that was granted."""
+    """For the duration of the `with` block, this thread runs only on one of `processors`; yield whether
+    that was granted."""
     if cpu is None or not hasattr(os, "sched_setaffinity"):
         yield False
         return

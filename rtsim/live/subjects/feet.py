@@ -51,7 +51,7 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
 
 
 def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -> None:
-    """Raise ConfigError for a plate that is borne by what is no body of the model."""
+    """Raise ConfigError for a plate that is assigned to a body which the model does not have."""
     names = [body.name for body in spec.bodies]
     for plate, parts in borne_by.items():
         for body in parts:
@@ -63,7 +63,8 @@ def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -
 
 
 def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
-    """Which feet were taken of a model with markers of its own, or why plates in the source are not used."""
+    """Sentences on the feet that were chosen of a model with its own markers, or on why plates in the
+    source are not used."""
     if not (run.forces or is_c3d(run.source)):
         return []
     try:
@@ -78,7 +79,7 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Which bodies bear which plates, in words."""
+    """Sentences on which bodies bear which plates."""
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
         for plate, parts in borne_by.items()
@@ -86,13 +87,13 @@ def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def beginning(trial: MarkerTrial) -> MarkerTrial:
-    """The frames at the start of a recording that are looked at."""
+    """The first frames of a recording, in which the feet are looked for."""
     rows = slice(0, MOST_FRAMES)
     return trial._replace(times=trial.times[rows], positions=trial.positions[rows])
 
 
 def lines_of_model(run: RunConfig, spec: ModelSpec, trial: MarkerTrial, placed: PlacedFeet) -> FloatArray:
-    """(n, 2, 2, 3) - heel and tip of the toes of a model's feet [m] in a trial; NaN = not seen."""
+    """(n, 2, 2, 3) - heel and tip of the toes of a model's feet [m] in a trial; NaN = not visible."""
     estimator = make(StageContext(run, spec, None)).estimator
     names = estimator.model.names.markers
     followed = PlacedFeet(placed.feet, estimator.model.markers.body)

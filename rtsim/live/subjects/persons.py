@@ -1,4 +1,4 @@
-"""Whose markers a run over a recording solves, where it has those of several persons."""
+"""The person whose markers a run over a recording solves, where it has those of several persons."""
 
 from __future__ import annotations
 

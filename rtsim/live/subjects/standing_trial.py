@@ -226,7 +226,8 @@ def reach_back(x: Array) -> Array:
 
 
 def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = False) -> ConfigError:
-    """Why a stream never was a static trial: what was wrong last, and what to do. over : whether it ended"""
+    """Why a stream never became a static trial: what was wrong last, and what to do; over : whether the
+    stream has ended"""
     if so_far.fault is not None:
         return so_far.fault
     if not so_far.n_wanted:

@@ -1,6 +1,5 @@
-"""Whether a trial is the subject's: what is reported before the first frame of a run, and what prevents
-the run.
-"""
+"""Whether a trial belongs to the subject: what is reported before the first frame, and what prevents the
+run."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ ALL_THE_SAME = "solved all the same (--anyway)"
 
 
 def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
-    """Sentences on a run: of the reader, of the calibration, and how the trial fits the person.
+    """Sentences before a run: from the reader, on the calibration, and on how well the trial fits the
+    person.
 
     anyway : a trial that is not the subject's is told, not refused
 
@@ -75,9 +75,8 @@ def check_name_of_static(run: RunConfig, trial: MarkerTrial, anyway: bool) -> No
 
 
 def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
-    """Sentences on the calibration of the person, and on legs that do not fit the stature; ConfigError for
-    impossible ones.
-    """
+    """Sentences on the calibration of the person, and on legs that do not fit the stature; ConfigError
+    for an impossible stature."""
     if person is None:
         return []
     where = run.subject or run.static or run.source
@@ -95,7 +94,8 @@ def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
 
 
 def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
-    """Sentences on how a trial fits who is followed; ConfigError where it does not, unless `anyway`."""
+    """Sentences on how well a trial fits the person or model that is followed; ConfigError where it does
+    not, unless `anyway`."""
     check_shown(tracked.names, f"{tracked.kind}'s", trial, where)
     if tracked.mirrors:
         trial = trial._replace(positions=MIRROR * trial.positions)
@@ -107,7 +107,7 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """The sentences on how a trial fits; its fault is raised as an error, unless `anyway`."""
+    """Sentences on how well a trial fits; a fault is raised as an error, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)
     if not anyway:

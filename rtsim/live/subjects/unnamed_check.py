@@ -1,4 +1,4 @@
-"""Whether the markers without names were those of the person who was sought; known after the last frame."""
+"""Whether the markers without names belonged to the person who was sought; known after the last frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
 
 
 def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
-    """Raise ConfigError where nobody was found in any frame, or never half of the markers with certainty."""
+    """Raise ConfigError where the person was not found in any frame, or never half of the markers with
+    certainty."""
     unnamed = unnamed_of(stages)
     if unnamed is None or not unnamed.n_frame:
         return

@@ -157,7 +157,8 @@ class ForceDependentKinematics:
         return int(status)
 
     def not_borne(self) -> Array:
-        """(n_borne,) - of the newest frame's load what muscles, reserves and reactions leave [N m, N]."""
+        """(n_borne,) - the part of the newest frame's load that muscles, reserves and reactions cannot
+        balance [N m, N]."""
         balance, at = self.work.balance, self.at
         return balance.load - balance.activation @ at.action - balance.reaction @ at.row
 
@@ -185,7 +186,8 @@ class ForceDependentKinematics:
         return float(np.linalg.eigvals(self.stiffness).real.min())
 
     def slopes(self, difference_m: float) -> Array:
-        """(n_fdk, n_fdk) - df/dalpha [N/m] at alpha as it is: by central differences of a step, 0 = analytic.
+        """(n_fdk, n_fdk) - df/dalpha [N/m] at the present alpha: by central differences with a step, or
+        analytically for 0.
 
         NaN where f or its slopes are not known.
         """
@@ -198,7 +200,7 @@ class ForceDependentKinematics:
         self.start(self.model.q_neutral)
 
     def start(self, q: Array) -> None:
-        """Begin anew at a pose (n_q,) nearby, with alpha where it is sought first."""
+        """Restart the search at a pose (n_q,) nearby, with alpha at its first guess."""
         state = self.state
         state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = self._first, q, 0.0, 0
         self.sharing.state.started[0] = 0
@@ -211,7 +213,7 @@ def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
 
 
 def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
-    """(n_fdk,) - alpha where it is sought first [m]; ConfigError for a length in degrees, an angle in mm."""
+    """(n_fdk,) - first guess of alpha [m]; ConfigError for a length in degrees, an angle in mm."""
     found = np.zeros(len(spec.dofs))
     for k, name in enumerate(spec.dofs):
         if name in (spec.start_mm if rotates[k] else spec.start_deg):
@@ -225,7 +227,8 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
 
 
 def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
-    """Names of the elements that are constraints of the method and that push and pull."""
+    """Names of the elements that the method keeps as constraints and that transmit force in both
+    directions."""
     names, one_way = model.names.elements, model.reactions.held(roles).element
     pushing = {names[e] for e in one_way} - {*spec.dofs}
     return tuple(n for n, mode in zip(names, roles.mode, strict=True) if mode == HARD and n not in pushing)
@@ -239,7 +242,8 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
-    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) - as the class has it."""
+    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) - as in
+    ForceDependentKinematics"""
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
     hard = np.flatnonzero(roles.mode == HARD)

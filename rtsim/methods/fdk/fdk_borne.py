@@ -32,7 +32,7 @@ def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[st
 
 
 def crossed(model: Model) -> set[int]:
-    """Bodies whose joint lies between two stations of a muscle with a force."""
+    """Bodies whose joint a muscle with a force crosses: the joint lies between two stations of the muscle."""
     tree, stations = model.tree, model.stations
     within = np.eye(len(tree.parent), dtype=bool)  # [body, what carries it]
     for b, parent in enumerate(tree.parent):

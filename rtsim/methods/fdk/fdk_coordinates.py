@@ -84,7 +84,8 @@ def possible(model: Model) -> list[str]:
 
 
 def row_of_angle(model: Model, name: str) -> ElementRow:
-    """The element of a joint angle, in the sign in which it is shown (kernels/joints/joint_angles)."""
+    """The element that represents a joint angle, with the sign with which it is published
+    (kernels/joints/joint_angles)."""
     joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
     near, far = int(joints.proximal[j]), int(joints.distal[j])
     P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
@@ -104,7 +105,8 @@ def row_of_angle(model: Model, name: str) -> ElementRow:
 
 
 def row_of_coordinate(model: Model, name: str) -> ElementRow:
-    """The element of a coordinate; ConfigError where it is neither such a translation nor such a rotation."""
+    """The element that represents a coordinate; ConfigError for a coordinate that is no pure translation
+    or rotation."""
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
         raise ConfigError(
@@ -196,6 +198,6 @@ def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
 
 
 def across(x: Array, axis: Array) -> Array:
-    """(3,) - the unit direction of what is left of x (3,) across a unit axis (3,)."""
+    """(3,) - unit direction of the component of x (3,) that is perpendicular to a unit axis (3,)."""
     left = x - (x @ axis) * axis
     return np.asarray(left / np.linalg.norm(left), np.float64)

@@ -32,7 +32,7 @@ class ElementRow(NamedTuple):
 
 
 def with_row(model: Model, row: ElementRow) -> Elements:
-    """Return the elements of a model with one more at the end."""
+    """Return the elements of a model with one more element at the end."""
     old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
     if row.stations is not None:
         steps = [(d, 1.0) for d in sorted(moved_by(model.tree, row.stations, 0))]
@@ -55,7 +55,8 @@ def with_row(model: Model, row: ElementRow) -> Elements:
 
 
 def with_path(model: Model, stations: Stations | None) -> PathLengths | None:
-    """The paths whose lengths are elements, with one more element: of this path, or, None, of no path."""
+    """The paths whose lengths are elements, with one entry more for a new element: its path, or None
+    where it has none."""
     old, n = model.elements.lengths, len(model.elements.kind)
     if old is None and stations is None:
         return None

@@ -59,7 +59,7 @@ def row_of_path(model: Model, name: str) -> ElementRow:
 
 
 def row_of_line(model: Model, name: str) -> ElementRow:
-    """The distance between the ends of a straight ligament or spring."""
+    """The element that constrains the distance between the ends of a straight ligament or spring."""
     lines, pairs, e = model.forces.lines, model.forces.pairs, model.names.lines.index(name)
     a, b = (int(bodies[lines.pair[e]]) for bodies in (pairs.body_a, pairs.body_b))
     return ElementRow(
@@ -73,7 +73,8 @@ def row_of_line(model: Model, name: str) -> ElementRow:
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:
-    """Roles whose path lengths are those of the neutral pose; ConfigError where a path has none there."""
+    """Roles whose path lengths are those of the neutral pose; ConfigError where a path has no length in
+    it."""
     lengths = model.elements.lengths
     if lengths is None:
         return roles

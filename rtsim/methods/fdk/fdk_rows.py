@@ -87,7 +87,7 @@ def first(rows: Array, k: int) -> Array:
 
 
 def unmoved(name: str) -> ConfigError:
-    """Return the error for an FDK degree of freedom that no coordinate of the model changes."""
+    """Return the error for an FDK degree of freedom that changes with no coordinate of the model."""
     return ConfigError(
         f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
     )
@@ -123,9 +123,8 @@ def sum_of(others: Array, own: Array) -> Array | None:
 
 
 def all_rows(model: Model, roles: Roles) -> list[Array]:
-    """(n_row, n_v) of the neutral pose and of one beside it, where all paths are found: how all that is held
-    changes, couplers behind it, each row of size 1 or 0.
-    """
+    """(n_row, n_v) - slopes of all constraints, those of couplers last, in the neutral pose and in one
+    beside it where all paths are found; each row is scaled to size 1, or is 0."""
     tree, constraints = model.tree, model.constraints(roles)
     work = new_constraint_work(constraints, model.n_v, tree)
     at, q = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof)), model.q_neutral.copy()
@@ -140,13 +139,13 @@ def all_rows(model: Model, roles: Roles) -> list[Array]:
 
 
 def of_size_one(rows: Array) -> Array:
-    """(n_row, n) - each of size 1, or 0 where it is no more than rounding."""
+    """(n_row, n) - rows scaled to size 1; a row that is zero but for rounding becomes 0."""
     size = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(size > LEAST, rows / np.maximum(size, LEAST), 0.0)
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """(n_own, n) - how elements of the same two bodies change, each of size 1 or 0."""
+    """(n_own, n) - slopes of elements between the same two bodies, each row of size 1 or 0."""
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]
     free = any(b in tree.dof_body[path] for b, _, _ in rotations(tree))
@@ -181,7 +180,7 @@ def rows_of(model: Model, own: list[int], moved: bool) -> Array:
 
 
 def value(model: Model, e: int, position: Array, rotation: Array) -> float:
-    """Phi of element e without its target [m, m^2, rad].
+    """Value Phi of element e without its target [m, m^2, rad].
 
     position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
     """

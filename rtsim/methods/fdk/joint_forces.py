@@ -78,7 +78,8 @@ class JointForces:
         return x
 
     def apart(self) -> tuple[str, ...]:
-        """Names of the joints' contacts that carry no force in the state that the solver has reached."""
+        """Names of the joints' contacts that are open: they carry no force in the state that the solver
+        has reached."""
         of = self._of
         depth = of.work.forces.contacts.state[:, PATCH]
         own = {c for joint in self._joints for c, _ in joint.contacts}

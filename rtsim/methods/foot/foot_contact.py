@@ -95,7 +95,7 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """The same foot, raised until its contact force is the given load, however small that is."""
+    """The foot at the height where its contact force equals the given load, however small that is."""
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 
@@ -119,7 +119,8 @@ class ContactFoot(NamedTuple):
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
-    """The foot of a run, scaled by its length, mirrored for a left foot; ConfigError for no foot."""
+    """The foot of a run, scaled by its length and mirrored for a left foot; ConfigError for a model that
+    is no foot."""
     if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
         raise ConfigError(
             f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",
@@ -153,7 +154,8 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
 
 
 def toes_of(model: Model) -> Toes:
-    """How the second body of a foot model hangs on its first; ConfigError where it is no foot."""
+    """The joint between the second body of a foot model, the toes, and its first; ConfigError where the
+    model is no foot."""
     tree = model.tree
     turns = tree.dof_rotates[tree.dof_body == 1].tolist()
     hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and turns == [ROTATES]
@@ -213,7 +215,7 @@ class FootContact:
             row[...] = math.nan
 
     def take(self, motion: BodyMotion, k: int, point: Array, normal: Array, target: float) -> None:
-        """Results where foot k of a motion is over the plane through a point.
+        """Compute the results where foot k of a motion is above the plane through a point.
 
         target : normal force that is known [N]; NaN = not known, and then nothing is known of a foot whose
             height it tells

@@ -88,7 +88,7 @@ class FootFit(NamedTuple):
 
 
 class FootProblem:
-    """Residuals and slopes of several steps, by all unknowns in units of their scales.
+    """Residuals and slopes of several steps as functions of all unknowns, each in units of its scale.
 
     Parameters
     ----------
@@ -202,9 +202,8 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """(N_OWN, n_own) - derivatives of the knots of a step by its unknowns: the knots themselves, and one
-    height for all.
-    """
+    """(N_OWN, n_own) - derivatives of a step's knots by its unknowns, which are the knots and one common
+    height."""
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
     return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])
@@ -234,7 +233,8 @@ def fit_foot(
     progress: Progress = lambda text: None,
     hops: int = 0,
 ) -> FootFit:
-    """The best of the minima that the guesses (n, 30) lead to; hops : steps of basin hopping after them.
+    """The best of the minima that the guesses (n, 30) lead to; hops : number of basin-hopping steps
+    after them
 
     around : (30,) - the initial guess, near which centres stay
     progress : called with a sentence after each start
@@ -357,7 +357,8 @@ def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) ->
 def determined(
     problem: FootProblem, x: Array, near: NDArray[np.bool_]
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Singular values (m,) and directions (m, n_kept) of the parameters that are at no bound, and which are.
+    """Singular values (m,) and directions (m, n_kept) of the parameters that are at no bound, and the
+    numbers of these.
 
     Slopes by the parameters, in units of their scales, less what knots off bounds can do in their place.
     """

@@ -47,7 +47,7 @@ class Weights(NamedTuple):
 
     @property
     def rubs(self) -> bool:
-        """Whether friction has a weight."""
+        """Whether friction has a weight above zero."""
         return self.friction > 0.0 or self.spin > 0.0
 
 
@@ -126,7 +126,7 @@ class StepMisfit:
 
     @property
     def with_pressure(self) -> bool:
-        """Whether pressure has a weight."""
+        """Whether pressure has a weight above zero."""
         return self.trial.pressure is not None and self.weights.pressure > 0.0
 
     def values(self, knots: Array) -> Array:
@@ -232,7 +232,7 @@ class StepMisfit:
         return np.asarray(M[:, 2] + share * (M[:, 0] * F[:, 0] + M[:, 1] * F[:, 1]))
 
     def simulate(self, knots: Array) -> Simulated:
-        """Simulated contacts with these knots."""
+        """Simulate the contacts with these knots."""
         recorded = self.motion.at(knots).recorded
         recorded_wrenches(self._model, recorded, self._work)
         wrench = self._work.wrench.copy()
@@ -246,7 +246,8 @@ class StepMisfit:
         return Simulated(wrench[:, 3:], centre, self._free_moment(wrench), pressure)
 
     def errors(self, found: Simulated) -> Errors:
-        """Eqs 5.53 to 5.57; the centre of pressure where the plate and the simulated foot both have one."""
+        """Errors of eqs 5.53 to 5.57; of the centre of pressure in frames in which the plate and the
+        simulated foot both have one."""
         t, s = self.trial, self.scales
         held = self.bears & (found.force[:, 2] > FADE)
         off = found.centre[held] - t.centre[held]

@@ -132,12 +132,13 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 
 
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
-    """The foot with toes of another one: parameters of toes belong to the axis that they were found for."""
+    """The foot with the toes of another one, as the parameters of toes only hold for the axis that they
+    were found with."""
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 
 
 def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
-    """Whether two steps are of the same foot with the same markers: of one side in one trial.
+    """Whether two steps are of the same foot with the same markers: the same side in the same trial.
 
     Markers of two feet never sit alike, nor do those of two sessions; a millimetre of sinkage is some 75 N.
     """

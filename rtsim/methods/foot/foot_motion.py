@@ -73,7 +73,7 @@ class StepMotion:
                 self._slopes[:, N_SPLINE + i, body + SPEED + i] = 1.0
 
     def at(self, knots: Array) -> FootAndToes:
-        """Motion by knots (N_SPLINE, N_KNOT); its arrays are those of the next call as well."""
+        """Motion by knots (N_SPLINE, N_KNOT); the next call overwrites its arrays."""
         trial, out = self.trial, self._recorded
         s, s_dot = self.value @ knots.T, self.rate @ knots.T
         R_c, axes = euler(s[:, TURN])

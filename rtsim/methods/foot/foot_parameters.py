@@ -111,7 +111,7 @@ def guess(frame: FootFrame) -> Array:
 
 
 def place(e: int) -> slice:
-    """Where the centre of ellipsoid e stands among the parameters."""
+    """Index of the centre of ellipsoid e among the parameters."""
     first = N_GLOBAL + e * N_SHAPE + 3
     return slice(first, first + 3)
 
@@ -129,7 +129,8 @@ def bounds(around: Array) -> Bounds:
 
 
 def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
-    """n guesses (n, 30) within 10 % of one (section 5.3.2); what is 0 within 10 % of its scale."""
+    """n guesses (n, 30) that differ from one by at most 10 % (section 5.3.2); a parameter that is 0
+    changes by at most 10 % of its scale."""
     rng = np.random.default_rng(seed)
     size = np.where(around == 0.0, SCALE, np.abs(around))
     return np.asarray(around + spread * size * rng.uniform(-1.0, 1.0, (n, N)))

@@ -112,7 +112,8 @@ def lay_pressure(
 
 
 def lay(path: Array, goal: Array, weights: Array) -> tuple[Array, Array, float]:
-    """Rotation (2, 2), mirrored where that fits better, shift (2,) [m] and what is left (RMS) [m].
+    """Rotation (2, 2), mirrored where that fits better, shift (2,) [m] and the remaining distance (RMS)
+    [m].
 
     path, goal : (n, 2) - two paths of one centre of pressure [m]; weights : (n,)
     """

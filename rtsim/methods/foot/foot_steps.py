@@ -1,4 +1,5 @@
-"""The steps of a trial: which foot comes down on which force plate, from when to when, and whether wholly."""
+"""The steps of a trial: which foot comes down on which force plate, from when to when, and whether
+completely."""
 
 from __future__ import annotations
 
@@ -56,7 +57,7 @@ def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
 
 
 def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Plate and frames of each contact, however short, with frames within whose force is not known."""
+    """Plate and frames of each contact, however short, and the frames in it whose force is unknown."""
     for p in range(loads.loaded.shape[1]):
         on = np.flatnonzero(loads.loaded[:, p] == LOADED)
         lifted = np.cumsum(loads.loaded[:, p] == EMPTY)[on]
@@ -112,8 +113,8 @@ def _span(times: Array) -> str:
 
 
 def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[float, str]:
-    """Weight of the person [N], and in words where it is from: the mass [kg], or the mean force over strides
-    that are wholly on plates.
+    """Weight of the person [N] and its source in words: the mass [kg], or the mean force over strides
+    that are completely on plates.
 
     From the second of four contacts in succession to the fourth is a stride, and the foot before the second
     is measured as well. Strides in which a force is not known are left out: it would count as none.
@@ -149,5 +150,5 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:
-    """The complete steps among these."""
+    """The complete steps among these steps."""
     return [step for step in steps if not step.fault]

@@ -1,4 +1,5 @@
-"""A step made ready for the contact of a foot: its motion, and what the plate felt, in the frame of the step.
+"""A step prepared for the contact of a foot: its motion and the plate's measurement, in the frame of the
+step.
 
 The frame of a step: origin on the plate under the heel where the foot stands flat, X medial, Y along the
 foot, Z up. It is the laboratory's frame of Brown (2017, section 5.3.1), whose foot is a left one: of a right
@@ -89,7 +90,7 @@ class FootTrial(NamedTuple):
 
 
 def low_pass(rate: float) -> ButterworthSpec:
-    """The filter of least order that keeps what passes and leaves a tenth where it stops, there exactly."""
+    """The filter of least order that passes one frequency and reduces another to a tenth, exactly there."""
     stop, passing = (np.tan(np.pi * f / rate) for f in (min(STOP_HZ, 0.45 * rate), PASS_HZ))
     for order in (2, 4, 6, 8):
         corner = stop / (ATTENUATION - 1.0) ** (0.5 / order)
@@ -186,7 +187,7 @@ def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -
 
 
 def level_height(plates: Plates, p: int, where: str) -> float:
-    """Height of a plate [m]; ConfigError for one that leans: a step is over the plane Z = 0."""
+    """Height of a level plate [m]; ConfigError for an inclined one, as a step needs the plane Z = 0."""
     lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
     if lean > LEAN:
         raise ConfigError(
@@ -197,8 +198,8 @@ def level_height(plates: Plates, p: int, where: str) -> float:
 
 
 def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:
-    """Raise ConfigError for markers that are no foot's: labels that are exchanged, a marker that is stuck or
-    leaps.
+    """Raise ConfigError for markers that cannot be those of a foot: labels that are exchanged, a marker
+    that is stuck or leaps.
 
     names : of the n markers that the foot is followed by
     off : (n,) - how far each is from the rigid foot (RMS) [m]

@@ -1,4 +1,4 @@
-"""How alike two pictures of peak pressure are in shape, wherever they lie and however they are turned."""
+"""Similarity in shape of two pictures of peak pressure, wherever they lie and however they are turned."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHIFTS = np.arange(-0.02, 0.0201, 0.005)
 
 
 def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
-    """Greatest correlation of two pictures, principal axes laid on principal axes, mirrored too.
+    """Greatest correlation of two pictures whose principal axes are aligned, also mirrored.
 
     cells : (n_cell, 2) [m]; peak : (n_cell,) - greatest pressure of a step [Pa]
     footprint : a recorded one; of a movie the greatest pressure of all frames

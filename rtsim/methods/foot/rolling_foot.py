@@ -68,7 +68,7 @@ def thesis_frame() -> FootFrame:
 
 
 def true_parameters(seed: int) -> Array:
-    """Parameters (30,) a tenth to a fifth off the initial guess, each by its own amount."""
+    """Parameters (30,) that differ from the initial guess by a tenth to a fifth, each by another amount."""
     rng = np.random.default_rng([seed, 41])
     off = rng.uniform(0.08, 0.2, len(TABLE_5_4)) * rng.choice([-1.0, 1.0], len(TABLE_5_4))
     small = np.where(TABLE_5_4 == 0.0, 0.02, np.abs(TABLE_5_4))
@@ -86,8 +86,8 @@ def known_step(
     pressure: bool = True,
     friction: bool = False,
 ) -> SyntheticStep:
-    """A synthetic step with these parameters (30,); noise : of force and centre of pressure, in parts of
-    their scales.
+    """A synthetic step with these parameters (30,); noise : noise of force and centre of pressure, in
+    parts of their scales
 
     Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
     cannot follow a step with it.

@@ -1,4 +1,5 @@
-"""The marks of a foot in a step: where they are, what a static trial adds, and which foot it is."""
+"""The markers of a foot in a step: their roles, the landmarks that a static trial adds, and which foot
+it is."""
 
 from __future__ import annotations
 
@@ -80,8 +81,8 @@ def carried_marks(
 
 
 def beside_of(feet: Array, foot: int) -> float:
-    """How far the other foot is to the right of one that stands on a plate, median of a step [m]; NaN = not
-    seen.
+    """Median distance of the other foot to the right of the foot that stands on a plate, in a step [m];
+    NaN = not visible.
 
     feet : (n, 2, 2, 3) - heel and tip of the toes of both feet [m]
     """

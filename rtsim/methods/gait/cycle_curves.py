@@ -52,12 +52,14 @@ class CycleCurves(NamedTuple):
 
     @property
     def deviation(self) -> FloatArray:
-        """(101,) standard deviation (n - 1) over the strides of `averaged`; NaN of fewer than two."""
+        """(101,) standard deviation (n - 1) over the strides of `averaged`; NaN for fewer than two
+        strides."""
         return deviation_of(self.usable)
 
 
 def averaged(strides: FloatArray) -> BoolArray:
-    """(n_stride, ...) - which strides (n_stride, ..., 101) a mean is over: those that are known all the way.
+    """(n_stride, ...) - whether a stride of (n_stride, ..., 101) enters a mean: those that are known
+    throughout.
 
     Where none is, those that are known farthest, and of these as many as are known at the same points. So a
     mean is over the same strides wherever it is known: strides that end half way would make it jump there.
@@ -84,7 +86,8 @@ def mean_of(strides: FloatArray) -> FloatArray:
 
 
 def deviation_of(strides: FloatArray) -> FloatArray:
-    """(..., 101) standard deviation (n - 1) over the strides of `averaged`; NaN of fewer than two."""
+    """(..., 101) standard deviation (n - 1) over the strides of `averaged`; NaN for fewer than two
+    strides."""
     used = np.where(averaged(strides)[..., None], strides, math.nan)
     n = np.isfinite(used).sum(axis=0)
     squares = np.nansum((used - mean_of(strides)) ** 2, axis=0)
@@ -110,8 +113,8 @@ def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) 
 def curves_over(
     results: Results, spec: FieldSpec, cycles: Sequence[GaitCycle], scale: float = 1.0
 ) -> list[CycleCurves]:
-    """Every entry of a field of one axis over the cycles of its side; an entry without a side over those of
-    both.
+    """Curves of every entry of a field with one axis: over the cycles of its side, or of both sides for
+    an entry without one.
 
     scale : what values are multiplied with
     """
@@ -138,7 +141,8 @@ def curves_over(
 def strides_of(
     times: FloatArray, values: FloatArray, unsound: BoolArray, cycles: Sequence[GaitCycle]
 ) -> tuple[FloatArray, BoolArray]:
-    """Values (n,) over cycles (n_stride, 101), and whether the frames on both sides of each are sound."""
+    """Values (n,) over cycles (n_stride, 101), and whether the frames on both sides of each point are
+    free of flags."""
     rows = [over_cycle(times, values, cycle.strike, cycle.end) for cycle in cycles]
     flags = [over_cycle(times, unsound.astype(np.float64), cycle.strike, cycle.end) for cycle in cycles]
     return np.array(rows), np.array(flags) == 0.0
@@ -160,7 +164,7 @@ def turned(results: Results, cycle: GaitCycle) -> float:
 
 
 def across(results: Results, cycle: GaitCycle) -> bool:
-    """Whether the pelvis faces another way during a cycle than the direction of walking."""
+    """Whether the pelvis faces away from the direction of walking during a cycle."""
     labels = next((spec.labels for spec in results.session.fields if spec.name == DIRECTED), ())
     if ROTATION not in labels:
         return False
@@ -172,8 +176,7 @@ def across(results: Results, cycle: GaitCycle) -> bool:
 
 def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
     """The cycles of a walk straight ahead in the direction of walking, and a sentence on those left out;
-    all cycles where no other exists.
-    """
+    all cycles where none is straight."""
     turns = [c for c in cycles if turned(results, c) > TURN_RAD or across(results, c)]
     if not turns:
         return list(cycles), ""

@@ -158,7 +158,7 @@ def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
 
 
 def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """The cycles in which their foot moves, and a sentence on those left out."""
+    """The cycles in which their foot moves forwards, and a sentence on those left out."""
     places, times = feet_places(results), results.times
     still = []
     for cycle in cycles:

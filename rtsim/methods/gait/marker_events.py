@@ -112,7 +112,7 @@ def foot_centre(results: Results, column: int) -> FloatArray:
 
 
 def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: float) -> FloatArray:
-    """Places (n, 3) without gaps, which are bridged by straight lines, below CUTOFF_HZ."""
+    """Places (n, 3) filtered below CUTOFF_HZ, with gaps bridged by straight lines."""
     whole = np.stack([np.interp(times, times[known], places[known, k]) for k in range(3)], axis=1)
     if rate <= 2.5 * CUTOFF_HZ:
         return whole

@@ -79,7 +79,7 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
 
 
 def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[GaitEvent, ...]:
-    """The events that cycles are between, as `gait_of` has them, in the order of time."""
+    """The events that delimit cycles, as `gait_of` takes them, in the order of time."""
     plates = [event for event in found if event.by == PLATES]
     used = [*plates, *(event for event in told if nearest(event, plates, SAME_S) is None)]
     if not (told and cycles_of(used)):

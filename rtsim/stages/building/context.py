@@ -71,8 +71,8 @@ class StageContext:
 
     @cached_property
     def oblique_walk(self) -> NDArray[np.float64] | None:
-        """(3,) - the way of a recording that is oblique to the axes of the laboratory; None of others, and of
-        streams."""
+        """(3,) - direction of walking of a recording in which it is oblique to all axes of the
+        laboratory; None for others, and for streams."""
         run, source = self.run, Path(self.run.source)
         pelvis = segments_of(self.subject).get(PELVIS)
         if pelvis is None or not has_format(source, MARKERS) or not is_file(source):

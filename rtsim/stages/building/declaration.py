@@ -99,16 +99,16 @@ class StageDeclaration:
         return bool(self.spared) and facts.issuperset(self.spared)
 
     def lacks(self, facts: Facts) -> list[str]:
-        """Return the inputs of the stage that are not among the facts."""
+        """Return the required inputs of the stage that are not among the facts."""
         return [name for name in self.inputs if name not in facts]
 
     def groups(self, facts: Facts) -> list[str]:
-        """The groups of kernels that it calls in a run of these facts."""
+        """The groups of kernels that the stage calls in a run with these facts."""
         return [group for group, takes in self.kernels.items() if facts.issuperset(takes)]
 
 
 def facts_of(run: RunConfig, spec: ModelSpec, *, own_markers: bool, forces: bool, mass: bool = True) -> Facts:
-    """The facts of a run; mass : whether it is known, which before a run nobody can say."""
+    """The facts of a run; mass : whether the mass is known, as nobody can say before a run"""
     there: dict[str, Any] = {
         PERSON: not own_markers,
         OWN_MARKERS: own_markers,

@@ -56,12 +56,13 @@ def check_named(names: Sequence[str]) -> None:
 
 
 def find_stage(name: str) -> StageDeclaration:
-    """The declaration of a stage; ConfigError for a name that none has, or a package that cannot be used."""
+    """The declaration of a stage; ConfigError for a name that no stage has, or a package that cannot be
+    used."""
     return find_stages((name,))[name]
 
 
 def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
-    """The declarations of these stages, by name; ConfigError as of `find_stage`."""
+    """The declarations of these stages, by name; ConfigError as in `find_stage`."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     found: dict[str, StageDeclaration] = {}
     for name in names:
@@ -101,13 +102,13 @@ def usual_stages(facts: Facts) -> list[str]:
 
 
 def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
-    """The stages of a run by name: those that it names, or the usual ones, which REST stands for."""
+    """The names of the stages of a run: those that it names, or the usual ones, for which REST stands."""
     rest = [name for name in usual if name not in named]
     return [name for word in named or (REST,) for name in (rest if word == REST else (word,))]
 
 
 def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
-    """The stages of a run of these facts in order, by name: named, usual, and those that join."""
+    """The stages of a run with these facts in order, by name: named, usual, and those that join them."""
     usual = usual_stages(facts)
     names = names_of(run.stages, usual)
     names += [name for name in usual if own_stages()[name].joins and name not in names]
@@ -153,7 +154,7 @@ def made_by(name: str, declared: StageDeclaration, setting: StageContext) -> Sta
 
 
 def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
-    """The first stage that is needed and is not among those before; "" where all are."""
+    """The first required stage that is not among those before; "" where none is missing."""
     there = {*before}
     missing = next((name for name in declared.needs if name not in there), "")
     return missing or (declared.either[0] if declared.either and not there & {*declared.either} else "")
@@ -195,9 +196,8 @@ def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec
 
 
 def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> ConfigError:
-    """Return the error for a requested stage that has nothing to do in a run with these facts and
-    this model.
-    """
+    """Return the error for a requested stage that has nothing to do in a run with these facts and this
+    model."""
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
     if lacking:
         return without(lacking)

@@ -1,4 +1,4 @@
-"""A stage of another package in a run: what it raises is counted and told, and the run goes on.
+"""A stage of another package in a run: its errors are counted and reported, and the run goes on.
 
 The results of the run's own stages do not depend on it, so that a fault of it is no reason to lose them: its
 own quantities are NaN in that frame, which is flagged.
@@ -51,7 +51,7 @@ class PackageStage(Stage):
         self.orders = {order: self._guarded(order, known) for order, known in stage.orders.items()}
 
     def warm(self) -> None:
-        """Raise ConfigError where it fails: nothing has begun yet."""
+        """Warm the stage up; ConfigError where it fails, as nothing has begun yet."""
         try:
             self.stage.warm()
         except FAULTS as fault:
@@ -102,7 +102,7 @@ class PackageStage(Stage):
             self._ask(self.stage.report, None, self._clear)
 
     def quantities(self) -> list[Quantity]:
-        """Its own, or none where they cannot be had, or are no arrays of float64."""
+        """The quantities of the stage, or none where they cannot be read or are no arrays of float64."""
         nothing: list[Quantity] = []
         found = nothing if self._left_out else self._ask(lambda: list(self.stage.quantities()), nothing)
         wrong = [quantity for quantity in found if not is_usable(quantity)]
@@ -116,7 +116,7 @@ class PackageStage(Stage):
         return found
 
     def meta(self) -> dict[str, Any]:
-        """Its own, where it can travel in a descriptor."""
+        """The metadata of the stage, where a descriptor can carry them."""
 
         def meta() -> dict[str, Any]:
             found = self.stage.meta()
@@ -135,7 +135,7 @@ class PackageStage(Stage):
         return str(self._ask(self.stage.status_text, ""))
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Its own account, and that of its faults."""
+        """The counters and sentences of the stage, and those of its faults."""
 
         def collected() -> tuple[Counter[str], list[str]]:
             counters, sentences = self.stage.collect()
@@ -211,7 +211,7 @@ def describe(fault: BaseException) -> str:
 
 
 def is_usable(quantity: object) -> bool:
-    """Whether it is a quantity whose arrays can be published and cleared."""
+    """Whether an object is a quantity whose arrays can be published and cleared."""
     if not isinstance(quantity, Quantity):
         return False
     given = (quantity.array, quantity.deviation, quantity.mask, quantity.implausible)

@@ -1,4 +1,5 @@
-"""What a run asks of its stages, compared with what these declare, and against its model by names alone.
+"""Checks of what a run requests: against the declarations of its stages, and against the names in its
+model.
 
 A wrong name is told before anything is compiled, which takes a minute at the first start.
 """
@@ -13,8 +14,8 @@ from rtsim.stages.building.find import check_tables, idle, misplaced, missing_be
 
 
 def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) -> None:
-    """Raise ConfigError for a table that does nothing, a stage without what it needs, and what a stage cannot
-    have.
+    """Raise ConfigError for a table that has no effect, a stage without the inputs that it needs, and
+    settings that a stage refuses.
 
     of_model : whether the run follows the model's own markers; forces : whether it has force plates
     """

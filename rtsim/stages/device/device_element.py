@@ -17,7 +17,7 @@ ELEMENT = "device"
 
 
 class Limb(Protocol):
-    """The limb that the device moves: a simulator, or the joint of a measured person.
+    """The limb that the device moves: that of a simulator, or the joint of a measured person.
 
     q, v : coordinates and speeds; time : of these [s]
     """

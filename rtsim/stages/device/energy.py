@@ -97,7 +97,7 @@ class EnergyAccount(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """A sentence on what speaks against torque; empty where nothing does."""
+        """A sentence on what forbids torque; empty where nothing does."""
         return self.refusal
 
     def report(self) -> None:

@@ -212,7 +212,7 @@ class DeviceTorque(Stage):
         return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
 
     def ask(self, name: str, args: Args) -> bool:
-        """Have a command done in the next tick; from any thread."""
+        """Have a command carried out in the next tick; from any thread."""
         self.asked.put(name, args)
         return False
 
@@ -344,7 +344,7 @@ class TorqueCommand(Stage):
         return FINE
 
     def between(self) -> None:
-        """Send zero torque between two frames, where no torque is commanded; nothing where some is."""
+        """Send zero torque between two frames where no torque is commanded; send nothing where some is."""
         x, s = self.exchange, self.simulator
         if not x.arming.on:
             self._send(x.output(s.time, float(s.q[self._q]), 0.0))
@@ -370,7 +370,7 @@ class TorqueCommand(Stage):
             self.say(told.popleft())
 
     def end(self, failure: str = "") -> None:
-        """Zero and disarmed, sent and recorded: the last that the device hears of this run.
+        """Send and record the last output of the run: zero torque, disarmed.
 
         failure : why the model could not go on, which latches as a fault; empty where it could
         """

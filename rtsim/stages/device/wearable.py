@@ -77,7 +77,7 @@ class WornJoint(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Times begin anew with another session; torque does not go over from one to another."""
+        """Begin another session, whose times start anew; torque is not carried over to it."""
         if not anew:
             return
         if not math.isnan(self._session_rate):
@@ -112,9 +112,8 @@ class WornJoint(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """A sentence on what speaks against torque; empty where nothing does. A leap, or a new session,
-        is reported once.
-        """
+        """A sentence on what forbids torque; empty where nothing does. A leap, or a new session, is
+        reported once."""
         broken, self._broken = self._broken, ""
         rate = self._session_rate
         if not rate > 0.0:

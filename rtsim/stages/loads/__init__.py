@@ -1,1 +1,1 @@
-"""Parts of stages that have to do with loads on the feet and bodies."""
+"""Parts of stages that compute loads on feet and bodies."""

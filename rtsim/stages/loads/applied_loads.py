@@ -62,7 +62,8 @@ class AppliedLoads(Stage):
         self.orders = {"tare": StageCommand(self._answer_tare, self._obey_tare, takes=("seconds",))}
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Write the wrench on each bearer, of the plates of a frame; taken : whether they were measured."""
+        """Write the wrench on each bearer from the plates of a frame; taken : whether these were
+        measured in it"""
         raise NotImplementedError
 
     def size_bearing(self) -> None:
@@ -70,7 +71,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """(n_plate,) - part of each plate that a bearer bears."""
+        """(n_plate,) - share of each plate that a bearer bears."""
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
@@ -78,7 +79,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The bearer that has these markers, or is on that side."""
+        """The bearer that carries these markers, or the one on that side."""
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -201,7 +202,8 @@ class AppliedLoads(Stage):
 
 
 def seconds_of(args: Args) -> float:
-    """Time to gather by the arguments of `tare` [s]; NaN where they do not state it."""
+    """Duration of a taring from the arguments of the command `tare` [s]; NaN where they state no valid
+    one."""
     said = args.get("seconds", TARE_S)
     try:
         return float(said) if isinstance(said, (str, int, float)) else math.nan

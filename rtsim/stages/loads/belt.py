@@ -41,7 +41,8 @@ class Belt:
         return bool(self.velocity.any())
 
     def take(self, feet: Array, former: Array, dt: float, bears: NDArray[np.bool_], low: float) -> None:
-        """Learn from a frame: from feet that stand flat on a plate, or go level and low towards their heels.
+        """Learn the velocity from a frame: from feet that stand flat on a plate, or move level and low
+        in the direction of their heels.
 
         feet, former : (2, 2, 3) - heel and tip of the toes now and in the frame before [m]
         bears : (2,) - whether a foot bears a plate; low : height up to which a foot may stand [m]

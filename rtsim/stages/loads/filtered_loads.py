@@ -16,7 +16,7 @@ from rtsim.stages.rates import FilteredMotion
 
 
 class FootWrenches(Protocol):
-    """Wrenches on feet, or other bodies that bear some, at the time of the filtered motion.
+    """Wrenches on feet, or on other bodies that bear plates, at the time of the filtered motion.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class FootWrenches(Protocol):
         """Compute the wrenches at the time of a frame [s]."""
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The bearer that has these markers, or is on that side."""
+        """The bearer that carries these markers, or the one on that side."""
 
 
 class FilteredLoads:
@@ -63,5 +63,5 @@ class FilteredLoads:
                 self.wrench[k] = smooth.rates.q
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Return the bearer as the loads of the plates number it."""
+        """Return the bearer with the number that it has in the loads of the plates."""
         return self._plates.bearer_with(markers, side)

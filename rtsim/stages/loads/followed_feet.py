@@ -78,7 +78,7 @@ class FollowedFeet:
             self._filters = [self.motion.estimator_of(FREE, rate) for _ in self._q] if rate else []
 
     def take(self, frame: ReceivedFrame) -> None:
-        """The feet of a frame; one of which fewer than three markers are known is not."""
+        """Compute the feet of a frame; a foot with fewer than three known markers is unknown."""
         self.settled[:] = False
         estimator = self.motion.kinematics.estimator
         if not self.motion.kinematics.solved:
@@ -179,7 +179,8 @@ def upward(places: Mapping[str, Array], neutral: Array) -> Array:
 
 
 def unlike(body: str, off: float, source: str) -> str:
-    """The sentence that markers do not lie on a body as in the static trial; off : RMS [mm]."""
+    """The sentence that markers do not lie on a body as in the static trial; off : their deviation (RMS)
+    [mm]"""
     return (
         f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "
         f"{off:.0f} mm (RMS; usual: up to {STRETCH:g}), and its marks are carried by them"

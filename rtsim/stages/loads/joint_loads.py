@@ -22,7 +22,7 @@ DEVIATE_S = 0.04
 
 
 class JointLoads(Stage):
-    """Inverse dynamics from filtered motion and forces on the feet of the same instant.
+    """Inverse dynamics from filtered motion and the forces on the feet at the same time.
 
     Where the force on a foot is not known, all that it reaches is NaN.
     """
@@ -54,7 +54,7 @@ class JointLoads(Stage):
         return ()
 
     def warm(self) -> None:
-        """Call everything once."""
+        """Call all kernels once."""
         for method, dynamics in self._of.items():
             model, *_ = self.kinematics.estimator.placed_by(method)
             dynamics.compute(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
@@ -87,7 +87,8 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """Whether results have deviations: where those of the coordinates and of the forces are known."""
+        """Whether the results have standard deviations: where those of the coordinates and of the forces
+        are known."""
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
 
@@ -113,7 +114,7 @@ class JointLoads(Stage):
 
 
 def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None:
-    """Copy the standard deviations into out, with NaN where the value itself is NaN."""
+    """Copy standard deviations into out, with NaN where the value itself is NaN."""
     out[...] = deviation
     out[np.isnan(value)] = math.nan
 
@@ -125,7 +126,8 @@ def _independent(rows: bytes) -> np.ndarray:
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """(2, 3, 3) - values, speeds and accelerations of errors in independent parts, one a row."""
+    """(2, 3, 3) - values, speeds and accelerations that errors cause, split into independent parts, one
+    in each row."""
     return _independent(products.tobytes())
 
 

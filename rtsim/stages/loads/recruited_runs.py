@@ -1,4 +1,4 @@
-"""What a run asks of muscles and joints, compared with its model by names, before anything is compiled."""
+"""Checks of recruitment and balance in a run against the names in its model, before anything is compiled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ FDK_USE = TableUse(
 
 
 def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """Raise ConfigError for the recruitment of a person, and for reserves of what is no coordinate."""
+    """Raise ConfigError for `recruitment` in a run with a person, and for reserves of names that are no
+    coordinates."""
     from rtsim.methods.muscles.recruitment import check_reserves
 
     if PERSON in facts:
@@ -40,8 +41,8 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
-    """Raise ConfigError for what the balance cannot have; loaded : whether inverse dynamics come
-    before it."""
+    """Raise ConfigError for settings that prevent the balance; loaded : whether inverse dynamics come
+    before it"""
     if PERSON not in facts:
         check_balanced(run, spec)
         return
@@ -55,8 +56,8 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 
 
 def check_balanced_of_person(run: RunConfig) -> None:
-    """Raise ConfigError for what the balance cannot have of the legs that the run follows; where a trial is
-    to tell which, of one leg and of both."""
+    """Raise ConfigError for settings that prevent the balance of the legs that the run follows; where a
+    trial decides which legs these are, of one leg and of both."""
     from rtsim.models.load import load_model, model_for
 
     faults = []
@@ -75,7 +76,7 @@ SIDES = ("right", "both")
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for what the balance of the model's joints cannot have.
+    """Raise ConfigError for settings that prevent the balance of the model's joints.
 
     A model that needs a person's anatomy is built with the shipped subject, as names are the same.
     """
@@ -98,7 +99,7 @@ def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_holds(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for a person's joints by a method whose soft elements bear nothing."""
+    """Raise ConfigError for the joints of a person with a method whose soft elements transmit no force."""
     from rtsim.methods.kinematics.choice import method_of
 
     method = method_of(run, spec)

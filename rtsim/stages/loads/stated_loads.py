@@ -48,15 +48,15 @@ class StatedLoads(AppliedLoads):
             kernel()
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """Not supported, as stated loads are not for a person's feet."""
+        """Raise an error: stated loads are not for a person's feet."""
         raise NotImplementedError("stated loads are for models that bring their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """The stated part of each plate on a body that bears it."""
+        """The stated share of each plate on a body that bears it."""
         return np.asarray(self._share[:, bearer])
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """Return the stated parts as a quantity."""
+        """Return the stated shares as a quantity."""
         return Quantity(
             "plate_parts", self._told.share, "1", plates, self.bearers,
             meaning="fraction of the force of the plate that acts on the body, as plates.borne_by of the "

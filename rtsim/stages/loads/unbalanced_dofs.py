@@ -1,4 +1,4 @@
-"""The freedoms along which a load is not borne, in words."""
+"""The degrees of freedom along which a load is not borne, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of markers in a few words, as `marker_fault` is published: for faces, which load no kernel."""
+"""Short names of the faults of markers, as in `marker_fault`: for programs that load no kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it still the same person? Judged anew after every discontinuity.
+"""Whether the markers still belong to the same person: judged anew after every discontinuity.
 
 No body moves as its labels do when they are put on another person: most markers are decimetres from their
 predicted places in the next frame. Distances between markers do not settle whose they are then: within a

@@ -1,5 +1,5 @@
-"""Whose markers a live stream brings, judged after the first second, as a recording is before its first frame
-(rtsim/subjects/markers/fit.py).
+"""Whether the markers of a live stream belong to the subject, judged after the first second; a recording
+is judged before its first frame (rtsim/subjects/markers/fit.py).
 
 A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames
 that cannot be the subject's are flagged `suspect`, told with the next telemetry, and judged again after 2, 4,
@@ -92,7 +92,8 @@ class _Frames:
 
 
 class LiveSubjectCheck(Stage):
-    """Judges the markers of a stream by the distances of whom it should be, after the kinematics of a run.
+    """Judges whether the markers of a stream belong to the subject by the distances between them, after
+    the kinematics of a run.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ class LiveSubjectCheck(Stage):
         return DOUBT
 
     def gauges(self) -> dict[str, float]:
-        """How far the distances of the markers are off those of the subject."""
+        """Differences of the markers' distances from those of the subject, as gauges."""
         return {} if np.isnan(self._misfit_mm) else {"subject_misfit_mm": self._misfit_mm}
 
     def _follow(self, now: int) -> None:
@@ -199,7 +200,7 @@ class LiveSubjectCheck(Stage):
             judged.fit = fit
             judged.over = True
 
-        judged.thread = threading.Thread(target=look, name="acquaintance", daemon=True)
+        judged.thread = threading.Thread(target=look, name="subject check", daemon=True)
         judged.thread.start()
 
     def _rest(self) -> None:

@@ -107,7 +107,7 @@ class MarkerInput:
             self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
     def admit(self, data: Mapping[str, Array], dt: float = 0.0) -> tuple[Array, bool]:
-        """Markers of the model (n_marker, 3) [m], and whether they can be a person.
+        """Markers of the model (n_marker, 3) [m], and whether they can belong to a person.
 
         data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
         usable. The array returned is overwritten by the next call.
@@ -139,7 +139,7 @@ class MarkerInput:
 
     @property
     def gives_names(self) -> bool:
-        """Whether markers without names are named here."""
+        """Whether this input finds names for markers without names."""
         return self._unnamed is not None
 
     def in_ground(self) -> Array:

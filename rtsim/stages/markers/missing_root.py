@@ -1,4 +1,4 @@
-"""A root of which a stream has no marker, as the pelvis where a leg alone is marked."""
+"""The root body where a stream has no marker on it, as the pelvis where a leg alone is marked."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ FREE_DOFS = 6
 
 
 class ReferenceLength(NamedTuple):
-    """Markers, and two groups of them with the line between their middles.
+    """Names of markers, and two groups of them whose centres are joined by the reference line.
 
     whose : they are, in words; span : the line, in words; fallen : in words, that it does not point up
     group : (n_marker,) int64 - 1 = of the upper group, -1 = of the lower one, 0 = of neither

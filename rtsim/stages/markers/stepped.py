@@ -1,4 +1,4 @@
-"""Segments that have stepped: which of them are off as one body since a frame that no motion explains."""
+"""Segments that have stepped: those displaced as one body since a frame that no motion explains."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class SteppedSegments:
         self._waited = 0.0
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Take in a frame; returns whether a segment is off.
+        """Take in a frame; returns whether a segment is displaced.
 
         rotation : (n_body, 3, 3) - axes of the bodies in ground; dt : since the frame before [s], 0 = unknown
         solved : whether there is a new pose of new markers

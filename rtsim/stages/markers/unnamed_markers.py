@@ -1,4 +1,4 @@
-"""Markers that come without names: those of the person or the model among them are found, frame by frame."""
+"""Markers that come without names: frame by frame, those of the person or the model are found among them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnnamedMarkers:
         self.points, self.group = np.zeros((0, 3)), np.zeros(0, np.int64)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
-        """Another stream; followed : the labels that are those of followed markers, by their numbers."""
+        """Begin another stream; followed : the labels of followed markers in it, by their numbers"""
         self._labeller.forget()
         self.rows = unnamed_in(labels, followed)
         self.told = [WEAK.format(listed=self._listed(self._weak))] if self._weak.any() else []
@@ -85,5 +85,6 @@ class UnnamedMarkers:
 
 
 def unnamed_markers(tracked: TrackedModel, names: tuple[str, ...]) -> UnnamedMarkers:
-    """The labeller of the markers of who is followed; names : in the order of the frames"""
+    """The labeller of the markers of the person or model; names : names of the markers in the order of
+    the frames"""
     return UnnamedMarkers(MarkedBody(tracked.ruler, names, tracked.is_person, tracked.spine), names)

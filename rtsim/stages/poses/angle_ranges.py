@@ -1,4 +1,5 @@
-"""Angles outside the ranges of their joints: anatomical ones of a person, those of the file of another model.
+"""Angles outside the ranges of their joints: anatomical ranges for a person, for another model those of
+its file.
 
 A frame in which an angle is beyond what a joint can reach is no measurement, however well its markers fit: a
 knee that is bent forwards, or a hip that is turned backwards, fits its markers as well as the right pose. Nor
@@ -31,7 +32,8 @@ would have a coordinate beyond its bound before it counts as pressed against it:
 
 
 class AngleRanges:
-    """Which of the published angles are outside their ranges; those of the method in use, at the start.
+    """Watches which published angles are outside their ranges; it begins with those of the method in
+    use.
 
     Attributes
     ----------
@@ -73,8 +75,8 @@ class AngleRanges:
         self._find = hold(find_outside, arguments, given=(5,))
 
     def look(self, unknown: NDArray[np.bool_]) -> bool:
-        """Bring `outside` and `held` up to date; returns whether an angle is outside, or a coordinate held at
-        an end.
+        """Update `outside` and `held`; returns whether an angle is outside, or a coordinate held at an
+        end.
 
         unknown : (n,) - angles that are not published; of named angles alone
         """
@@ -106,11 +108,11 @@ class AngleRanges:
         )
 
     def passed(self) -> str:
-        """The coordinates that have left a range to which the file clamps them."""
+        """The coordinates that are outside a range to which the model's file clamps them."""
         return self._clamped.passed()
 
     def held_said(self) -> str:
-        """The coordinates that are held at an end of their range, and where that is."""
+        """The coordinates that are held at an end of their range, and which end this is, in words."""
         return ", ".join(f"{name} at {self._clamped.end_of(name)}" for name in self.held)
 
     def in_degrees(self) -> dict[str, list[float]]:
@@ -123,7 +125,7 @@ class AngleRanges:
 
 
 class Clamped:
-    """Clamped coordinates of the model that is followed: which of them markers press against a bound.
+    """Clamped coordinates of the model: which of them the markers press against a bound.
 
     Attributes
     ----------
@@ -166,7 +168,7 @@ class Clamped:
         )
 
     def end_of(self, name: str) -> str:
-        """The end at which a coordinate lies, in words."""
+        """The end of its range at which a coordinate is, in words."""
         k = self.names.index(name)
         ends, x = (self._low[k], self._high[k]), self._estimator.q[self._at[k]]
         return in_unit([min(ends, key=lambda end: abs(x - end))], bool(self._turns[k]))

@@ -1,4 +1,5 @@
-"""The balance of a joint's muscles, reactions and place, however the motion of its model is known."""
+"""Balance of muscles and reactions at a joint, and its position in that balance, however the motion is
+known."""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ class Balance(Stage):
         return why.get(status, NO_MUSCLES) + told
 
     def come_to(self, status: int) -> StageOutcome:
-        """Store and publish the outcome of the balance of a frame."""
+        """Compute, store and publish the balance of a frame."""
         if status not in KNOWN:
             self.count("not_balanced", self._why(status))
             self.without()
@@ -117,7 +118,7 @@ class Balance(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Muscles, reactions, the FDK degrees of freedom, the joints."""
+        """Muscles, reactions, FDK degrees of freedom and joints, as quantities."""
         late = self.lateness
         own, names = self.balanced, self.balanced.model.names
         one_way = tuple(own.hard[row] for row in own.joint.pushing)

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class CoordinateValues:
-    """The values of a model's coordinates, which `report` brings up to date."""
+    """The values of a model's coordinates, which `report` updates."""
 
     def __init__(self, model: Model) -> None:
         turns = model.coordinates.is_angle
@@ -29,12 +29,12 @@ class CoordinateValues:
         self._as_is = model.coordinates.coupled
 
     def report(self, q: Array) -> None:
-        """Take the values from q : (n_q,)."""
+        """Update the values from q : (n_q,)."""
         for at, values in zip(self._at, self._values, strict=True):
             values[:] = q[at]
 
     def deviate(self, of_dofs: Array) -> None:
-        """Take the deviations from those of all tangent coordinates, of_dofs : (n_v,)."""
+        """Update the standard deviations from those of all tangent coordinates, of_dofs : (n_v,)."""
         for dofs, deviations in zip(self._dofs, self._deviations, strict=True):
             deviations[:] = of_dofs[dofs]
 

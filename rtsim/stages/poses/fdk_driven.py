@@ -1,4 +1,4 @@
-"""Force-dependent kinematics of a motion that is known: determinate kinematics in the place of markers.
+"""Force-dependent kinematics with a known motion in the place of markers: determinate kinematics.
 
 Andersen et al. 2017, eqs 1 to 3: the stage that comes without kinematics before it (docs/fdk.md).
 """
@@ -31,7 +31,7 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class DrivenJoint(Balance):
-    """The balance of a model whose motion is that of a file, at the times of the frames.
+    """The balance of a model that moves as a file states, at the times of the frames.
 
     ConfigError where drivers and what the method holds are not as many as dofs, or have no pose together
     where the motion starts.
@@ -62,7 +62,7 @@ class DrivenJoint(Balance):
         return self.balanced.drive(drivers.q, drivers.v, drivers.v_dot, drivers.driven)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin anew with the joint."""
+        """Forget the equilibria of earlier frames."""
         if anew:
             self.balanced.forget()
 
@@ -86,7 +86,7 @@ class DrivenJoint(Balance):
 
 
 def driven_joint(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """The balance of a run whose source is a motion, in the place of kinematics and fdk.
+    """The stage for a run whose source is a motion, in the place of kinematics and fdk.
 
     note : told what is odd about the motion
     """

@@ -31,7 +31,7 @@ SPREADING = (int(Status.DEGRADED), SUSPECT, int(Status.IMPLAUSIBLE))
 
 
 class JointStatus:
-    """The status of each joint and segment of the frame at hand, by the method in use.
+    """The status of each joint and segment in the present frame, by the method in use.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class JointStatus:
         beyond: Array,
         stepped: NDArray[np.int64] | tuple[()] = (),
     ) -> None:
-        """Bring the status of joints and segments up to date.
+        """Update the status of joints and segments.
 
         status : of the frame, by its kinematics; held : segments near their last pose
         vague : angles above their limit; unusual : those of them that are so by what the frame adds
@@ -121,7 +121,7 @@ class JointStatus:
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 
     def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
-        """For each of some bodies the joint that carries it; -1 where it is not one of these joints."""
+        """For each of some bodies its joint; -1 where this is not one of the joints with a status."""
         at = {int(b): name for name, b in zip(self.names, self._distal, strict=True)}
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 

@@ -44,7 +44,7 @@ class PoseSteps:
         self._n_known = 0
 
     def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
-        """Take in the frame at hand; returns whether joints step, which are then suspect.
+        """Look at the present frame; returns whether joints step, which are then suspect.
 
         dt : since the frame before [s]
         solved : whether there is a new pose that markers determine: where one was held before, it is

@@ -37,7 +37,7 @@ def stick(body_names: tuple[str, ...], parent: NDArray[np.int64]) -> list[list[s
 
 
 def tree_lines(model: Model) -> list[list[str]]:
-    """Pairs of bodies that the stick figure of a model joins: each with the one that carries it."""
+    """Pairs of bodies that the stick figure of a model joins: each body with its parent."""
     names = model.names.bodies
     return [[names[p], names[b]] for b, p in enumerate(model.tree.parent) if p >= 0]
 
