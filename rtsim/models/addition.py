@@ -49,7 +49,7 @@ def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
         if name in model["methods"]:
             raise ConfigError(
                 f"{spec.name} has a method {name!r} already", where=f"{where}: methods",
-                remedy="call this one otherwise",
+                remedy="give this method another name",
             )  # fmt: skip
     added = msgspec.to_builtins(more)
     contacts = {row["name"]: row for row in (*model["contacts"], *added["contacts"])}

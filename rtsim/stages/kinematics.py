@@ -280,8 +280,8 @@ class Kinematics(Stage):
         if self.estimator.passed and (said := self._ranges.passed()):
             self.count(
                 PASSED,
-                "Beyond the range to which the file clamps it, and followed there, as it says where the body "
-                f"is: {said}.",
+                "Outside the range to which the model's file clamps it, and not held there, as it tells "
+                f"where the body is: {said}.",
             )
 
     def _deviate(self, solution: Solution, since: float) -> bool:
@@ -323,8 +323,7 @@ class Kinematics(Stage):
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:
-        """The method, the stick figure, the muscles, and the person or the weights of the model's own
-        markers, for the descriptor."""
+        """Method, stick figure, muscles, and the person, or the weights of the model's own markers."""
         model, following = self.estimator.model, self.estimator.following
         ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.estimator.bias_deg:

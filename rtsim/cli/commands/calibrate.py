@@ -57,7 +57,7 @@ SECONDS, WITHIN_S = 3.0, 60.0
     help="Marker map: a .toml file or a shipped name (default: found by the names).",
 )
 @SIDE_OPTION
-@click.option("--model", type=Config("models"), help="Of persons (default: lower_limb).")
+@click.option("--model", type=Config("models"), help="Model of the person (default: lower_limb).")
 @measure_options
 @click.option(
     "--scan",

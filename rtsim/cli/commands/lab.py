@@ -110,7 +110,9 @@ def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> P
     """The paper of the picture of a map; None where none is wanted, or where by default none can be drawn."""
     if no_plot and plot is not None:
         raise ConfigError(
-            "a picture is asked for, and none is wanted", where="--plot, --no-plot", remedy="leave one out"
+            "one option draws the picture, the other leaves it out",
+            where="--plot, --no-plot",
+            remedy="leave one out",
         )
     if no_plot:
         return None

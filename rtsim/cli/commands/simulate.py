@@ -213,7 +213,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
     if split and not (0.0 < split[0] <= 1.0 and 0.0 < split[1] < math.inf):
         told = f"{split[0]} {split[1]}"
         raise ConfigError(
-            told, where="--split", allowed="a fraction of 1 at the most and a floor, more than 0"
+            told, where="--split", allowed="a fraction above 0 and up to 1, then a floor above 0"
         )
     given = {
         "method": options["method"],

@@ -141,7 +141,8 @@ def check_together(said: Said) -> None:
             raise ConfigError(f"it is for {other}", where=option, remedy=f"add {other}")
     over_time = said.within is not None
     for option, given, other, there, why in (
-        ("--strength", bool(said.strength), "--bounds", said.bounds, "these begin from the peak moments"),
+        ("--strength", bool(said.strength), "--bounds", said.bounds,
+         "bounds start from the strength at the peak moments"),
         ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time states the activation of "
         "every generator already"),
         ("--emg-within", over_time, "--co-contraction", bool(said.against), "both state the torque that "

@@ -60,7 +60,7 @@ def studied(
     click.echo(in_words(plan, done, paths, folder))
     if done and not any(row.status == OK for row in done.values()):
         raise ConfigError(
-            "no case has a result", where=f"study {plan.spec.name}", remedy="look at the reasons"
+            "no case has a result", where=f"study {plan.spec.name}", remedy="see the reasons above"
         )
     if not complete:
         tell(f"interrupted; the same command goes on with the {sum(n not in done for n in numbers)} left")

@@ -100,7 +100,7 @@ def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
     for path in written:
         click.echo(f"wrote {path}", err=True)
     if len(written) and (after := page_path(paper.path, len(written))).exists():
-        tell(f"{after} is no page of this figure: an earlier one left it there")
+        tell(f"{after} is not a page of this figure: it remains from an earlier one")
 
 
 def legs_of(results: Results, drawn: FigureContent) -> str:

@@ -260,11 +260,11 @@ def _without_zero(
     per_frame = round(content.analog_rate / content.rate)
     start, stop = (first - 1 - content.first) * per_frame, (last - content.first) * per_frame
     if start < 0 or stop > force.shape[0] or stop <= start:
-        notes.append(f"{name}: {where} are not in the file: no zero was taken off")
+        notes.append(f"{name}: {where} are not in the file: the plate was not tared")
         return force, moment
     empty = force[start:stop, 1]
     if not (np.ptp(empty) <= THRESHOLD and abs(float(empty.mean())) <= MOST_DRIFT):
-        notes.append(f"{name} is loaded in {where}: no zero was taken off")
+        notes.append(f"{name} is loaded in {where}: it was not tared")
         return force, moment
     notes.append(f"{name}: zero taken off from {where}: {empty.mean():.3g} N")
     return force - force[start:stop].mean(axis=0), moment - moment[start:stop].mean(axis=0)

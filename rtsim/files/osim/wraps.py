@@ -109,7 +109,7 @@ class WrapObjects:
             numbers = ", ".join(str(k + 1) for k in within)
             node.document.note(
                 f"muscle {muscle}: point {numbers} of its path lies inside {node.text('wrap_object')} at the "
-                "default values; where one does, the path goes straight there, as in OpenSim"
+                "default values; while a point is inside, the path does not wrap there, as in OpenSim"
             )
 
 

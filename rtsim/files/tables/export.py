@@ -146,7 +146,10 @@ def table_parts(
     if frames == "ok" or kinetic:
         table, gone = fullest_part(table, ("time", STATUS) if kinetic else ())
         if gone and kinetic and "-" not in columns:
-            gone = [*gone, "each leg by itself has more rows: --columns kinetics-right, kinetics-left"]
+            gone = [
+                *gone,
+                "a table of one leg alone has more rows: --columns kinetics-right or kinetics-left",
+            ]
         left_out = (*left_out, *gone)
     if kinetic:  # known while somebody stands on plates: however few rows that are
         kept, told = known_rows(table)

@@ -173,5 +173,5 @@ def _once(findings: Sequence[PlateFinding], names: Sequence[str]) -> list[str]:
     said = []
     for first, *others in kinds.values():
         alike = name_some([names[other.plate] for other in others])
-        said.append(f"{first.sentence} The same of {alike}." if others else first.sentence)
+        said.append(f"{first.sentence} The same holds for {alike}." if others else first.sentence)
     return said

@@ -160,9 +160,9 @@ def _elsewhere(
     return [
         PlateFinding(
             "elsewhere", -1, off,
-            f"{100 * off:.0f} % of the load on the plates is where no foot is, or in another unit: the "
-            "forces are of another recording, or the plates lie elsewhere, or points, moments or their units "
-            "are wrong. What the feet bear is not known.",
+            f"{100 * off:.0f} % of the load on the plates acts where no foot is, or has a wrong unit: the "
+            "forces belong to another recording, or the plates lie elsewhere, or points, moments or their "
+            "units are wrong. The forces on the feet are not known.",
         )
     ]  # fmt: skip
 

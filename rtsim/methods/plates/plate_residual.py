@@ -186,7 +186,10 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
         if own > 0.0 and abs(own - 1.0) > GAIN_OFF > max(abs(g - 1.0) for g in others):
             borne = found.borne.copy()
             borne[p] *= own
-            said = f"{found.names[p]} bears {100.0 / own:.0f} % of what the motion asks for, the others all"
+            said = (
+                f"{found.names[p]} bears {100.0 / own:.0f} % of the force that the motion requires of it, "
+                "and the other plates bear all of theirs"
+            )
             yield Mistake(left_of(found, borne), "gain", f"{said}: its gain is {1.0 / own:.2f}")
 
 

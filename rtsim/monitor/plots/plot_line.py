@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF
 
 
 class PlotLine(pg.PlotCurveItem):
-    """A curve with gaps where values are missing. It takes the visible part of the plot for its bounds: to look
-    for those of its samples, at every draw, takes as long as half of the drawing.
+    """A curve with gaps where values are missing. It takes the visible part of the plot for its bounds: to
+    look for those of its samples, at every draw, takes as long as half of the drawing.
     """
 
     def __init__(self) -> None:

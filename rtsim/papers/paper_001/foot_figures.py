@@ -154,7 +154,7 @@ def table_5_6(given: ItemInput) -> ItemResult:
         )  # fmt: skip
     weak = len(case.fit.weak)
     notes = (
-        f"The data hardly determine {weak} directions of the parameters: what is along them may be off.",
+        f"The data hardly determine {weak} directions of the parameters: values along these may be wrong.",
     )
     return ItemResult([*rows, *start_rows(case)], notes=notes)
 

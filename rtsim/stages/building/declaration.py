@@ -130,5 +130,5 @@ def without(fact: str) -> ConfigError:
     what, option = GIVEN_BY[fact]
     return ConfigError(
         f"its stages need {what}, and this run has none", where="stages",
-        remedy=f"give {option}, or leave stages out",
+        remedy=f"give {option}, or leave the key `stages` out",
     )  # fmt: skip

@@ -164,7 +164,7 @@ def misplaced(name: str, need: str) -> ConfigError:
     """Return the error for a stage without another one that it needs before it."""
     return ConfigError(
         f"{name!r} needs {need!r} before it", where="stages",
-        remedy=f"put {need!r}, and what that needs, before {name!r}, or leave stages out",
+        remedy=f"put {need!r}, and the stages that it needs, before {name!r}, or leave the key `stages` out",
     )  # fmt: skip
 
 

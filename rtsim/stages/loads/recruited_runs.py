@@ -120,7 +120,7 @@ def of_person_otherwise() -> ConfigError:
     """
     return ConfigError(
         "a person's muscles are recruited where the joints are balanced", where="stages",
-        remedy='put "fdk" in place of "recruitment", or leave stages out',
+        remedy='put "fdk" in place of "recruitment", or leave the key `stages` out',
     )  # fmt: skip
 
 

@@ -25,11 +25,11 @@ ACROSS = {
 }  # fmt: skip
 """The role of one of the two markers."""
 UNLIKE_WIDTHS = 1.2
-"""Of the wider knee or ankle to the other one, beyond which one of them is hardly measured: of five persons in
-three labs 1.00 to 1.06 [1]."""
+"""Ratio of the wider knee or ankle to the other one above which one of them was hardly measured; five persons
+in three labs have 1.00 to 1.06 [1]."""
 USUAL_LEG = (0.9, 1.1)
-"""Of the way from the ASIS by the lateral epicondyle to the lateral malleolus, in parts of the measured length
-of the leg: of five persons in three labs, standing and walking, 0.96 to 1.02 [1]."""
+"""Range of the distance from the ASIS by the lateral epicondyle to the lateral malleolus, over the measured
+leg length; five persons in three labs have, standing and walking, 0.96 to 1.02 [1]."""
 LEG_MARKERS = ("asis", "epicondyle_lateral", "malleolus_lateral")
 MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
 MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]
@@ -114,8 +114,8 @@ def notes_on_width(joint: str, width: float, other: float) -> list[str]:
     low, high = USUAL_WIDTHS[joint]
     if not low <= width <= high:
         return [
-            f"check the width of the {joint}: {1e3 * width:.4g} mm were measured, usual are {1e3 * low:.0f} to "
-            f"{1e3 * high:.0f} mm: the joint's centre follows from it"
+            f"check the width of the {joint}: {1e3 * width:.4g} mm were measured, usual are "
+            f"{1e3 * low:.0f} to {1e3 * high:.0f} mm: the joint's centre follows from it"
         ]
     if other > 0.0 and max(width, other) > UNLIKE_WIDTHS * min(width, other):
         return [

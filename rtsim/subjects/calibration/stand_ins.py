@@ -354,8 +354,7 @@ def check_alone(known: Positions, where: str) -> None:
     lacking = [role for role in needed if role not in known]
     if lacking:
         raise ConfigError(
-            f"no marker of the pelvis is there, and without its hip centre nothing stands in for "
-            f"{', '.join(lacking)}",
+            f"the pelvis has no markers, and without a hip centre nothing can replace {', '.join(lacking)}",
             where=where,
             remedy="mark the pelvis, or put on the markers that are missing",
         )

@@ -144,7 +144,8 @@ def in_movement(
     """The followed markers that a movement with these names has, and a sentence on the others."""
     there = find_markers([f.marker for f in followed], names)
     left_out = [f.marker for f in followed if f.marker not in there]
-    told = [f"not in {movement}, so on in the static trial alone: {', '.join(left_out)}"] if left_out else []
+    lacks = f"{movement} lacks these markers, so the map has them in the static trial alone: "
+    told = [lacks + ", ".join(left_out)] if left_out else []
     return [f for f in followed if f.marker in there], told
 
 

@@ -198,7 +198,7 @@ def _searched(predicate: str, name: str) -> Any:
 def _missing(wanted: str) -> CaptureError:
     """That a stream is not there, and which ones are."""
     others = sorted({stream.name() for stream in lsl().resolve_streams(LOOK_S)})[:MOST_TOLD]
-    there = f"there are {', '.join(map(repr, others))}" if others else "there is no other one either"
+    there = f"there are {', '.join(map(repr, others))}" if others else "there are no other streams either"
     return CaptureError(
         "unreachable",
         f"no stream {wanted} is found within {FIND_S:.0f} s, {there}; does its sender run, and does the "

@@ -192,7 +192,7 @@ def test_widths_that_are_missing_or_none(measures: dict[str, float], said: str) 
 
 
 def test_odd_measures_are_told_with_the_leg() -> None:
-    """Protects a calibration from a width and a length that nobody held against the other leg and the markers."""
+    """Protects a calibration from a width and a length that disagree with the other leg and the markers."""
     odd = WIDTHS | {"RKneeWidth": 0.15, "RLegLength": 0.7}
     notes = calibrate(trial(measures=odd), load_lab("cgm1")).notes
     assert sum("one is 100 mm, the other one 150 mm" in note for note in notes) == 1
