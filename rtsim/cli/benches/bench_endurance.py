@@ -18,7 +18,7 @@ def soak(as_json: bool, minutes: float) -> None:
     """Markers at 200 Hz and forces at 1 kHz through estimator, recorder, window, page, beside subscribers
     that never read: what is lost and late, and whether memory of any process grows.
 
-    Ctrl-C ends early; what is done by then is told.
+    Ctrl-C ends early; what is done by then is reported.
     """
     need_checkout()
     from benchmarks.soak import run
@@ -55,7 +55,7 @@ def faults(as_json: bool, only: str) -> None:
     """Sources, clocks, networks, machines and packages that fail, against real processes: frames without a
     result or a count, tracebacks, and what the user is told (docs/reliability.md).
 
-    Ctrl-C ends early; what is done by then is told.
+    Ctrl-C ends early; what is done by then is reported.
     """
     need_checkout()
     from benchmarks.faults import run

@@ -19,7 +19,9 @@ from rtsim.cli.terminal.types import NumberWithin
 @click.option("--only", multiple=True, metavar="TARGET", help="Some of the targets (repeatable).")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), default=None,
               help="Folder of inputs and findings (default: build/fuzz in the checkout).")  # fmt: skip
-@click.option("--seed", type=click.IntRange(0), default=0, help="Of what is drawn (default: by the clock).")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="Seed of the random inputs (default: by the clock)."
+)
 @click.option("--repeat", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
               help="With --only TARGET: feed it one input, and say what comes of it.")  # fmt: skip
 def fuzz(

@@ -33,7 +33,11 @@ def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
 @command.command("dynamics")
 @AS_JSON
 @click.option(
-    "--batches", type=click.IntRange(1), default=400, show_default=True, help="Timed batches of each."
+    "--batches",
+    type=click.IntRange(1),
+    default=400,
+    show_default=True,
+    help="Number of timed batches of each function.",
 )
 @click.option("--repeats", type=click.IntRange(1), default=500, show_default=True, help="Calls in a batch.")
 def dynamics(as_json: bool, batches: int, repeats: int) -> None:
@@ -162,7 +166,11 @@ def torque_generators(as_json: bool, folder: Path | None) -> None:
 @command.command("rosenbrock")
 @AS_JSON
 @click.option(
-    "--batches", type=click.IntRange(1), default=200, show_default=True, help="Timed batches of each."
+    "--batches",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Number of timed batches of each function.",
 )
 @click.option("--repeats", type=click.IntRange(1), default=200, show_default=True, help="Steps in a batch.")
 def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:

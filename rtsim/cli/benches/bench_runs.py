@@ -113,7 +113,7 @@ def hil(
 
     With --hostile devices, models, streams and crowds that lie, stall, flood and vanish: how long torque
     lasts after a fault, what is told, which lies are missed, whether an emergency stop is heard. Ctrl-C ends
-    early; what is done by then is told.
+    early; what is done by then is reported.
     """
     from rtsim.bench import figures
     from rtsim.bench.runs import hil
@@ -136,7 +136,9 @@ def hil(
 
 @command.command("tune")
 @AS_JSON
-@click.option("--seeds", type=click.IntRange(1), default=20, show_default=True, help="Searches of a kind.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="Number of searches of each kind."
+)
 @click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
               help="Simulations for the torque spline's search; 0 leaves it out.")  # fmt: skip
 @QUICK
@@ -195,7 +197,7 @@ def startup(as_json: bool) -> None:
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def ground_reaction(as_json: bool, folder: Path) -> None:
-    """The ground by the motion of the whole body beside force plates, of recordings under FOLDER."""
+    """Ground reaction by the motion of the whole body, beside force plates, of recordings under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import ground_reaction
 
@@ -322,7 +324,7 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
 @command.command("coverage")
 @AS_JSON
 @click.option(
-    "--walkers", type=click.IntRange(1), default=200, show_default=True, help="So many made-up persons."
+    "--walkers", type=click.IntRange(1), default=200, show_default=True, help="Number of synthetic persons."
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all random numbers."
@@ -365,7 +367,7 @@ def damage(
 ) -> None:  # fmt: skip
     """The walker and the recordings under FOLDER, damaged: errors of angles, and whether the status warns.
 
-    Ctrl-C ends early; what is done by then is told.
+    Ctrl-C ends early; what is done by then is reported.
     """
     need_checkout()
     from benchmarks.damage import run

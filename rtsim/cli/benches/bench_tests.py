@@ -10,18 +10,20 @@ from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
 @command.command("mutation")
 @AS_JSON
 @click.option(
-    "--room", "rooms", multiple=True, metavar="NAME", help="Some of the rooms (repeatable; default: all)."
+    "--room", "rooms", multiple=True, metavar="NAME", help="Folder of sources (repeatable; default: all)."
 )
-@click.option("--count", type=click.IntRange(1), default=20, show_default=True, help="Mutants of each room.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which are drawn.")
 @click.option(
-    "--nearby", is_flag=True, help="The tests of the room alone: quicker, and the score is a lower bound."
+    "--count", type=click.IntRange(1), default=20, show_default=True, help="Number of mutants of each folder."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed by which mutants are drawn.")
+@click.option(
+    "--nearby", is_flag=True, help="Only the tests of the folder: quicker, and the score is a lower bound."
 )
 def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearby: bool) -> None:
     """Mutants of the sources, drawn by a seed: which share of them the tests notice.
 
     Each is one change of a comparison, an operator, a constant, a sign, an index or a condition, in a copy of
-    the project; the tests of the module run until one fails. Ctrl-C ends early; what is done by then is told.
+    the project; the tests of the module run until one fails. Ctrl-C ends early; what is done is reported.
     """
     need_checkout()
     from benchmarks.mutation import run
@@ -40,11 +42,15 @@ def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearb
 @command.command("agreement")
 @AS_JSON
 @click.option(
-    "--frames", type=click.IntRange(2), default=40, show_default=True, help="Of the synthetic walker."
+    "--frames",
+    type=click.IntRange(2),
+    default=40,
+    show_default=True,
+    help="Number of frames of the synthetic walker.",
 )
-@click.option("--only", default="", metavar="NAME", help="One way alone, as without_avx.")
+@click.option("--only", default="", metavar="NAME", help="Only this way of computing, such as without_avx.")
 def agreement(as_json: bool, frames: int, only: str) -> None:
-    """The same frames again, in threads, without the compiler, without AVX: what results part by."""
+    """The same frames again, in threads, without the compiler, without AVX: how far results differ."""
     need_checkout()
     from benchmarks.agreement import run
     from rtsim.bench import figures

@@ -69,7 +69,7 @@ def command(
     A motion (.mot, .sto) drives the model of a run whose [fdk] names the drivers.
 
     The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
-    early; what is done by then is told and written.
+    early; what is done by then is reported and written.
     """
     from rtsim.cli.c3d_results import check_into
     from rtsim.cli.terminal.console import LastingConsole

@@ -107,7 +107,7 @@ def foxglove_command(
 @command.command("emg")
 @click.argument("name")
 @click.option("--address", type=Address(binding=True), default=None, show_default="tcp://127.0.0.1:5565",
-              help="Where to publish; port 0 takes any.")  # fmt: skip
+              help="Address to publish at; port 0 takes any free port.")  # fmt: skip
 @click.option(
     "--rate", type=float, default=0.0, help="Samples per second, where the stream does not state it."
 )

@@ -50,7 +50,7 @@ SECONDS, WITHIN_S = 3.0, 60.0
     type=click.Path(dir_okay=False, path_type=Path),
     help="Subject file (default: TRIAL.subject.toml).",
 )
-@static_option("Static trial for the anatomy; TRIAL then gives gait means.")
+@static_option("Static trial for the anatomy; TRIAL then gives the mean ligament lengths.")
 @click.option(
     "--lab",
     type=Config("labs"),

@@ -32,7 +32,7 @@ def command(
     name: str, arguments: tuple[str, ...], control: str | None, port_offset: int, client_key: str | None,
     server_key: str | None,
 ) -> None:  # fmt: skip
-    """Send NAME and print the answer.
+    """Send the command NAME and print the answer.
 
     An estimator takes set_method method=zero, set_downweighting on=false, status, stop, and with force plates
     tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a device arm, disarm,

@@ -25,16 +25,20 @@ FIND_S = 2.0
 @click.command("connect")
 @click.argument("system", required=False)
 @click.argument("server", metavar="[ADDRESS]", default="")
-@click.option("--find", is_flag=True, help="List what answers on this network, of SYSTEM or of all.")
+@click.option(
+    "--find", is_flag=True, help="List the servers that answer on this network, of SYSTEM or of all systems."
+)
 @click.option("--address", type=Address(binding=True), show_default=MARKERS_ADDRESS,
-              help="Where to publish; port 0 takes any.")  # fmt: skip
+              help="Address to publish at; port 0 takes any free port.")  # fmt: skip
 @offset_option()
 @click.option(
     "--lab", type=Config("labs"), help="List the markers of this map that the system does not have."
 )
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
-@click.option("--json", "as_json", is_flag=True, help="What was found, or counted by the end, as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print what was found, or the counters at the end, as JSON."
+)
 @bind_options
 def command(
     system: str | None, server: str, find: bool, address: str | None, port_offset: int | str,

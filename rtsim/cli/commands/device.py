@@ -18,7 +18,7 @@ from streams.sockets import DEVICE_ADDRESS
 @click.argument("spec", type=Config("devices"))
 @click.option(
     "--model", "address", type=Address(), default=DEVICE_ADDRESS, show_default=True,
-    help="Where the model waits for a device.",
+    help="Address at which the model waits for a device.",
 )  # fmt: skip
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.csv",
@@ -46,7 +46,7 @@ def command(
 ) -> None:
     """Simulate the orthosis of SPEC (.toml or a shipped name) until Ctrl-C.
 
-    It connects to a model, as of `rtsim hil`, and again by itself. SIGUSR1 is its emergency stop.
+    It connects to the model of `rtsim hil`, and connects again by itself. SIGUSR1 is its emergency stop.
     """  # fmt: skip
     from rtsim.cli.terminal.states import say
     from rtsim.config.load import load_toml

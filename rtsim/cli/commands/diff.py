@@ -42,8 +42,9 @@ MOST_TOLD = 12
 def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], as_json: bool) -> None:
     """Say where, and by how much, two recordings (.mcap) or tables (.mot, .sto, .csv) differ.
 
-    Frames belong together by their times; repetitions of a result and the flag late, which are of the clock,
-    are left out. Settings and builds that differ are told. Exit code 0: equal; 1: different; 2: unusable.
+    Frames belong together by their times; repetitions of a result and the flag late, which depend on the
+    clock, are left out. Settings and builds that differ are reported. Exit code 0: equal; 1: different;
+    2: unusable.
     """
     raise SystemExit(told_unusable(lambda: compare(one, other, tolerance, amounts_of(within), as_json)))
 

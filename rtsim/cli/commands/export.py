@@ -68,7 +68,7 @@ def command(
     up: str | None,
 ) -> None:
     """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
-    .c3d the whole of the C3D file that was solved with the results behind, .foxglove.mcap for Foxglove,
+    .c3d the whole C3D file that was solved, with the results appended, .foxglove.mcap for Foxglove,
     .mcap with --anonymous a copy without names; or draw .png, .svg or .pdf: its stick figure at some
     instants, side by side, or with --curves the curves that these names choose.
 

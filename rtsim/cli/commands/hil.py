@@ -71,9 +71,9 @@ def _address(name: str, what: str) -> Any:
 @click.option("--arm", "arm_s", type=float, is_flag=False, flag_value=0.5, metavar="[S]",
               help="Arm automatically at this time of the model [s]; at 0.5 where no number "
               "follows.")  # fmt: skip
-@_address("results", "Results go here")
-@_address("control", "Commands come here")
-@_address("port", "The device connects here")
+@_address("results", "Address at which results are published")
+@_address("control", "Address at which commands are received")
+@_address("port", "Address to which the device connects")
 @offset_option()
 @click.option(
     "--motion",

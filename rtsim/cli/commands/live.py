@@ -44,7 +44,13 @@ READY_S = 600.0  # the first start compiles
 
 @click.command("live")
 @run_options
-@click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
+@click.option(
+    "--speed",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Playing speed as a multiple of the recorded rate.",
+)
 @click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
 @click.option("--loop", is_flag=True, help="Play a file over and over, with a rest of 0.1 s between.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second of a file to play.")

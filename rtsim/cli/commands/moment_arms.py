@@ -27,7 +27,11 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
 @click.option("--from", "low", type=float, help="Where the sweep starts [deg, mm].")
 @click.option("--to", "high", type=float, help="Where it ends [deg, mm].")
 @click.option(
-    "--steps", type=click.IntRange(2, 100_000), default=37, show_default=True, help="Values of the sweep."
+    "--steps",
+    type=click.IntRange(2, 100_000),
+    default=37,
+    show_default=True,
+    help="Number of values in the sweep.",
 )
 @click.option("--at", "places", multiple=True, metavar="COORDINATE=VALUE", help="Set a coordinate [deg, mm].")
 @click.option(
@@ -36,7 +40,7 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     type=click.Choice([*WAYS, "all"]),
     default="force",
     show_default=True,
-    help="How they are computed; all: every way, and how far they differ.",
+    help="How moment arms are computed; all: every way, and how far they differ.",
 )
 @click.option(
     "--moving-points",
@@ -52,7 +56,7 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     help="Subject that scales the model, where it has anatomy: .toml or shipped name.",
 )
 @plot_options
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in metres and radians.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in metres and radians.")
 def command(
     model: str,
     muscles: tuple[str, ...],

@@ -20,7 +20,9 @@ from streams.sockets import RESULTS_ADDRESS
 )
 @click.option("--screenshot", metavar="PNG", help="Save a picture of the window at the end of --duration.")
 @click.option("--duration", "duration_s", type=float, help="Close after this many seconds.")
-@click.option("--json", "as_json", is_flag=True, help="At the end, print what was drawn and what it took.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="At the end, print as JSON what was drawn and how long it took."
+)
 @connect_options
 def command(
     address: str | None,

@@ -17,8 +17,10 @@ STATIC = "static"
 _OUT = click.option("-o", "--out", required=True, type=click.Path(path_type=Path), metavar="FILE.toml",
                     help="File of norms to write.")  # fmt: skip
 _FORCE = click.option("--force", is_flag=True, help="Replace a file that exists already.")
-_NAME = click.option("--name", default="", help="Name of the norms (default: of the file).")
-_SOURCE = click.option("--source", default="", help="Where they are from, on every page that uses them.")
+_NAME = click.option("--name", default="", help="Name of the norms (default: name of the file).")
+_SOURCE = click.option(
+    "--source", default="", help="Source of the norms, printed on every page that uses them."
+)
 _LICENCE = click.option("--licence", default="", help="Licence of the norms: what others may do with them.")
 
 
@@ -26,8 +28,8 @@ _LICENCE = click.option("--licence", default="", help="Licence of the norms: wha
 def command() -> None:
     """Make or read norms of gait: mean and standard deviation of nine angles over the cycle.
 
-    Norms are of one convention: `cgm`, the conventional gait model as Plug-in Gait has it, or `isb`, our
-    own angles.
+    Norms are of one convention: `cgm`, the conventional gait model as Plug-in Gait has it, or `isb`,
+    the angles of the ISB convention.
     """
 
 
@@ -35,7 +37,7 @@ def command() -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_OUT
 @click.option("--angles", type=click.Choice([*CONVENTIONS]),
-              help="Convention (default: cgm where all trials have its angles).")  # fmt: skip
+              help="Convention of the angles (default: cgm where all trials have its angles).")  # fmt: skip
 @_NAME
 @_SOURCE
 @_LICENCE

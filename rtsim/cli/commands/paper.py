@@ -41,12 +41,17 @@ FORMATS = ("png", "svg", "pdf")
     help="Folder for the drawings, made where it is not there; figures need the extra of the monitor.",
 )  # fmt: skip
 @click.option(
-    "--format", "kind", type=click.Choice(FORMATS), default="png", show_default=True, help="Of the drawings."
+    "--format",
+    "kind",
+    type=click.Choice(FORMATS),
+    default="png",
+    show_default=True,
+    help="File format of the drawings.",
 )
 @click.option("--plot-size", metavar="WxH", help="Size of a page [mm], as 160x100 (default: 271x186).")
 @click.option("--plot-dpi", type=int, metavar="N", help="Pixels per inch of .png drawings (default: 150).")
 @click.option("--force", is_flag=True, help="Replace drawings that exist already.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(
     number: str,
     figures: tuple[str, ...],

@@ -15,7 +15,7 @@ from rtsim.files.markers.trial import count_of
 @click.argument("recording", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path), required=False)
 def command(recording: Path, out: Path | None) -> None:
-    """Make of RECORDING, which was cut or damaged, a whole one with an index in OUT.
+    """Recover RECORDING, which was cut or damaged, into a whole recording OUT with an index.
 
     Without OUT it is named RECORDING.recovered.mcap. It says what was kept and what is lost; RECORDING stays
     as it is, and no file is overwritten.

@@ -40,10 +40,16 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
     "--address",
     type=Address(binding=True),
     show_default=MARKERS_ADDRESS,
-    help="Where to publish; port 0 takes any.",
+    help="Address to publish at; port 0 takes any free port.",
 )
 @offset_option()
-@click.option("--speed", type=float, default=1.0, show_default=True, help="Times the recorded rate.")
+@click.option(
+    "--speed",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Playing speed as a multiple of the recorded rate.",
+)
 @click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
 @click.option("--loop", is_flag=True, help="Start over at the end until interrupted.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second to play.")
@@ -74,7 +80,7 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
     type=NumberWithin(0.0, 1.0),
     help="With --exact: part of a quantity's peak that may differ (default: 1e-9, of another build alone).",
 )
-@click.option("--json", "as_json", is_flag=True, help="With --exact: what came of it, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="With --exact: print the outcome as JSON.")
 @REQUEST_OPTION
 @file_options
 @bind_options
@@ -88,8 +94,8 @@ def command(
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, jaw:TASK, MARKER_FILES) as a live stream at its rate, with force plates.
 
-    With --exact, SOURCE is a recording of `rtsim live --record`: its run is computed again from what it had.
-    Exit code 0: equal; 1: different; 2: it cannot be told.
+    With --exact, SOURCE is a recording of `rtsim live --record`: its run is computed again from what it
+    recorded. Exit code 0: equal; 1: different; 2: it cannot be told.
     """
     check_of_use("--tolerance", exact or tolerance is None, "a run that is computed again", "add --exact")
     check_of_use("--json", exact or not as_json, "a run that is computed again", "add --exact")

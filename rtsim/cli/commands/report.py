@@ -41,7 +41,9 @@ NOW, BEFORE = "now", "before"
               help=".html, .pdf, .png, .xlsx, or a folder for csv and a spreadsheet (repeatable; default: "
               "the name of the first source with .html).")  # fmt: skip
 @click.option("--name", default="", metavar="TEXT", help="Name or code of the person, on every page.")
-@click.option("--date", "day", default="", metavar="TEXT", help="Date of the session (default: of the file).")
+@click.option(
+    "--date", "day", default="", metavar="TEXT", help="Date of the session (default: date of the first file)."
+)
 @click.option("--force", is_flag=True, help="Replace files that exist already.")
 def command(
     sources: tuple[str, ...], before: tuple[str, ...], norms_path: Path | None, angles: str | None,

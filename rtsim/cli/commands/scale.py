@@ -33,7 +33,11 @@ STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
 @PERSON_OPTION
 @click.option("--mass", "mass_kg", type=float, help="Mass of the person [kg], instead of the setup's.")
 @click.option("--stature", "stature_mm", type=float, help="Stature of the person [mm], for planar_body.")
-@click.option("--sex", type=click.Choice(["male", "female"]), help="Whose table: for planar_body.")
+@click.option(
+    "--sex",
+    type=click.Choice(["male", "female"]),
+    help="Sex of the person, for the proportions of planar_body.",
+)
 @click.option(
     "--out",
     required=True,
@@ -54,7 +58,7 @@ def command(
     as_json: bool,
     force: bool,
 ) -> None:
-    """Scale MODEL (.osim or .toml) to a person by marker distances, and put its markers where they were.
+    """Scale MODEL (.osim or .toml) to a person by marker distances, and place its markers as measured.
 
     Without --setup: the planar_body of a person of --sex, --mass and --stature.
     """

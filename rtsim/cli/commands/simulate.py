@@ -112,7 +112,7 @@ def command(
 ) -> None:
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
-    What is not given as an option is what [simulation] in the model's file says. Ctrl-C ends early; what is
+    Options that are not given come from [simulation] in the model's file. Ctrl-C ends early; what is
     done by then is told and written. With --live the model starts anew each time its own duration is over.
     """
     from rtsim.cli.terminal.compiling import compile_first

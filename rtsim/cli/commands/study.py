@@ -15,20 +15,20 @@ import click
 @click.option("--scheduler", default="", metavar="ADDRESS",
               help="Solve by the workers of this Dask scheduler (extra `study`).")  # fmt: skip
 @click.option(
-    "--shard", default="1/1", metavar="K/N", help="Every Nth case alone, from the Kth: one of N jobs."
+    "--shard", default="1/1", metavar="K/N", help="Solve only every Nth case, from the Kth on: job K of N."
 )
 @click.option(
     "--plan", "plan_only", is_flag=True, help="Print cases, cost and time left; solve nothing else."
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER",
-              help="Where the table goes, and what is done (default: STUDY.study).")  # fmt: skip
+              help="Folder for the table and the finished cases (default: STUDY.study).")  # fmt: skip
 def command(
     study: Path, workers: int | None, scheduler: str, shard: str, plan_only: bool, out: Path | None
 ) -> None:
     """Solve every case of STUDY.toml: any analysis, simulation or fit over a grid, a list or a sample of its
     keys, into one table (docs/studies.md).
 
-    What is done is kept, whatever ends the command: the same one goes on. The numbers are the same on any
+    Finished cases are kept, whatever ends the command; the same one goes on. The numbers are the same on any
     number of workers and shards. `rtsim report FOLDER` prints indices and draws figures.
     """
     from rtsim.cli.terminal.options import check_of_use

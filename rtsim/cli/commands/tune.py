@@ -51,9 +51,9 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
               help="Bayesian with --offline: settings tried at a time after the first [2].")  # fmt: skip
 @click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
               help="Keep every trial in this file; a file that exists is continued.")  # fmt: skip
-@click.option("--blocks", type=click.IntRange(2, 1000), help="Of --validate [6].")
+@click.option("--blocks", type=click.IntRange(2, 1000), help="Number of blocks of --validate [6].")
 @plot_options
-@click.option("--results", type=Address(), help="Results of the run [config].")
+@click.option("--results", type=Address(), help="Address of the results of the run [config].")
 @click.option("--control", type=Address(), show_default=CONTROL_ADDRESS, help="Control address.")
 @offset_option(auto=False)
 @connect_options
@@ -64,7 +64,7 @@ def command(
     """Set parameters within the ranges of the config; without an option all are listed.
 
     With --auto or --validate CONFIG, a .toml or a shipped name, says what is tuned and what it costs (table
-    [tuning]). Ctrl-C ends a search: parameters go back to where they were, the best so far is told and kept.
+    [tuning]). Ctrl-C ends a search: parameters go back to where they were, and the best so far is kept.
     """
     from streams.control.commands import request
 

@@ -9,7 +9,9 @@ import click
 
 
 @click.command("warmup")
-@click.option("--json", "as_json", is_flag=True, help="Print what it took, of each group too, as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print as JSON what compiling took, in all and by group."
+)
 def command(as_json: bool) -> None:
     """Compile all kernels into the cache, so that every later start takes seconds."""
     from kernels.compiler.cache import cache_fault, cache_mb, cache_root, prune_cache

@@ -83,7 +83,10 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random starts."
 )
 @click.option(
-    "--validate", type=FILE, metavar="MODEL", help="Hold MODEL's contact, fit the motion of all steps."
+    "--validate",
+    type=FILE,
+    metavar="MODEL",
+    help="Keep the contact of MODEL as it is, and fit only the motion of all steps.",
 )
 @click.option(
     "--static", type=FILE, help="Trial of the person standing, for marks of the feet that TRIALS do not show."

@@ -36,7 +36,7 @@ MOST_MM, MOST_DEG = 50.0, 45.0
               help="How far the normals of the plateaus may be turned.")  # fmt: skip
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the model (.toml).")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in metres and radians.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in metres and radians.")
 def command(
     motion: Path,
     anatomy: Path | None,

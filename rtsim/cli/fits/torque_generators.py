@@ -79,14 +79,14 @@ if TYPE_CHECKING:
     "--co-contraction-table",
     "against_table",
     type=click.Path(path_type=Path),
-    help="That torque over time: a table (.sto, .mot) of torques [N m], columns by coordinates.",
+    help="Torque of --co-contraction over time: a table (.sto, .mot) [N m], columns by coordinates.",
 )
 @click.option(
     "--strength",
     "strength",
     multiple=True,
     metavar="[NAME=]FACTOR",
-    help="Weaken before the fit: all generators, those of a coordinate, or one (repeatable).",
+    help="Weaken generators before the fit: all, those of a coordinate, or one (repeatable).",
 )
 @click.option(
     "--bound",
@@ -112,7 +112,11 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Leave out the frames in which a joint is not known, instead of its generators.",
 )
-@click.option("--one-start", is_flag=True, help="Only the default start: quicker, other minima are not seen.")
+@click.option(
+    "--one-start",
+    is_flag=True,
+    help="Search from the default start only: quicker, but other minima are not found.",
+)
 @click.option(
     "--muscle",
     "muscles",
@@ -137,7 +141,7 @@ if TYPE_CHECKING:
     help="Draw what the fitted parameters do to the curves of a generator (--muscle), into such a file.",
 )
 @plot_options
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, in rad and N m.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in rad and N m.")
 def command(
     motion: Path,
     model: str,

@@ -41,19 +41,32 @@ MEASURE_OPTIONS = (
         metavar="FILE",
         help="Measures of the person that the recording does not store: .toml, or .vsk and .mp of Vicon.",
     ),
-    click.option("--knee-width", "knee_width_mm", type=BothLegs(), help="Between the epicondyles."),
-    click.option("--ankle-width", "ankle_width_mm", type=BothLegs(), help="Between the malleoli."),
     click.option(
-        "--leg-length", "leg_length_mm", type=BothLegs(), help="From the ASIS to the medial malleolus."
+        "--knee-width", "knee_width_mm", type=BothLegs(), help="Width of the knee between the epicondyles."
     ),
-    click.option("--marker-diameter", "marker_diameter_mm", type=float, metavar="MM", help="Of the spheres."),
+    click.option(
+        "--ankle-width", "ankle_width_mm", type=BothLegs(), help="Width of the ankle between the malleoli."
+    ),
+    click.option(
+        "--leg-length",
+        "leg_length_mm",
+        type=BothLegs(),
+        help="Length of the leg from the ASIS to the medial malleolus.",
+    ),
+    click.option(
+        "--marker-diameter",
+        "marker_diameter_mm",
+        type=float,
+        metavar="MM",
+        help="Diameter of the marker spheres.",
+    ),
     click.option(
         "--marker-standoff",
         "marker_standoff_mm",
         type=float,
         metavar="MM",
-        help="From the skin to the middle of a marker on the pelvis, base plate too; for hips by images "
-        "(default: 0).",
+        help="Distance from the skin to the middle of a marker on the pelvis, base plate included, for hip "
+        "regressions by images (default: 0).",
     ),
     click.option(
         "--hip",

@@ -47,7 +47,7 @@ FILE_OPTIONS = (
     ),
     click.option(
         "--up",
-        help="Axis that points up of files that state it wrongly: X, Y, Z, -X, -Y, -Z; for --forces, "
+        help="Axis that points up in files that state it wrongly: X, Y, Z, -X, -Y, -Z; for --forces, "
         "the axis along which they act.",
     ),
 )
