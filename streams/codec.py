@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import msgspec
@@ -69,7 +69,7 @@ def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
 
 _ENCODER = msgspec.msgpack.Encoder()
 _HEADER = _decoder(_MessageHeader)
-_ENTRIES = _decoder(dict[str, msgspec.Raw])
+_ENTRIES, _ITEMS = _decoder(dict[str, msgspec.Raw]), _decoder(list[msgspec.Raw])
 MESSAGE_TYPES: dict[bytes, type[AnyMessage]] = {
     b"session": Session,
     b"markers": Markers,
@@ -87,6 +87,8 @@ PLAIN_FIELDS = frozenset({"meta", "args", "values"})
 """Tables of messages that hold plain values of any names."""
 _DECODERS = {topic: _decoder(kind) for topic, kind in MESSAGE_TYPES.items()}
 TOPICS = tuple(_DECODERS)
+KEYS_ONCE = frozenset({b"output", b"device", b"command"})
+"""Messages by which something moves or is done: no key of theirs may come twice, in commands at any depth."""
 
 
 def encode(message: AnyMessage) -> list[bytes]:
@@ -142,8 +144,8 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
         raise DecodeError("bad_type", f"the topic says {topic.decode()}, the payload {header.type[:32]!r}")
     try:
         message: AnyMessage = decoder.decode(payload)
-        if topic == b"output":
-            _check_keys(payload)
+        if topic in KEYS_ONCE:
+            _check_keys(payload, whole=topic == b"command")
         _check_decoded(message)
     except Exception as fault:  # as above
         raise DecodeError("malformed", f"bad {topic.decode()} message: {_brief(fault)}") from fault
@@ -216,13 +218,25 @@ def check_channels(message: Output | Device) -> None:
         raise StreamError("`torque_max` is below zero")
 
 
-def _check_keys(payload: bytes) -> None:
-    """Refuse (StreamError) a map in which a key comes twice: which of the two is meant, nobody knows."""
+def _check_keys(payload: bytes, whole: bool = False) -> None:
+    """Refuse (StreamError) a map in which a key comes twice: which of the two is meant, nobody knows.
+
+    payload : of a message, which was decoded already, so that it is not nested too deep; whole : also of the
+        maps within
+    """
     head, n = payload[0], payload[0] & 0x0F
-    if head >= 0xDE:  # map 16, map 32
-        n = int.from_bytes(payload[1 : 3 if head == 0xDE else 5], "big")
-    if len(_ENTRIES.decode(payload)) != n:
-        raise StreamError("a key comes twice")
+    parts: Iterable[msgspec.Raw] = ()
+    if 0x80 <= head <= 0x8F or head in (0xDE, 0xDF):
+        if head >= 0xDE:  # map 16, map 32
+            n = int.from_bytes(payload[1 : 3 if head == 0xDE else 5], "big")
+        entries = _ENTRIES.decode(payload)
+        if len(entries) != n:
+            raise StreamError("a key comes twice")
+        parts = entries.values()
+    elif 0x90 <= head <= 0x9F or head in (0xDC, 0xDD):
+        parts = _ITEMS.decode(payload)
+    for part in parts if whole else ():
+        _check_keys(bytes(part), whole)
 
 
 def _check_plain(value: dict[str, Any], where: str) -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtsim.errors import ConfigError
-from streams.access.key_files import check_private
+from streams.access.key_files import check_private, read_small
 from streams.access.ownership import check_kept
 from streams.errors import StreamError
-from streams.recording.opening import open_regular
 
 COOKIE = "rtsim_page"
 TOKEN_LEAST, TOKEN_MOST = 20, 200  # characters
@@ -108,15 +107,14 @@ def read_token(path: Path) -> str:
     """The token that a file holds, which only its owner may read."""
     where = "--token-file"
     try:
-        with open_regular(path) as file:
-            text = file.read(TOKEN_MOST + 2).decode("ascii").strip()
+        text = read_small(path).decode("ascii").strip()
         check_private(path)
         check_kept(path)
     except (OSError, StreamError) as fault:
         raise ConfigError(
             f"{path} cannot be used: {fault}", where=where, remedy="name a file of your own"
         ) from fault
-    except UnicodeDecodeError:
+    except ValueError:  # no text, empty, or far too large
         text = ""
     if not TOKEN_LEAST <= len(text) <= TOKEN_MOST or not all(c.isalnum() or c in "-_" for c in text):
         raise ConfigError(
@@ -139,7 +137,7 @@ def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | 
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         for path in (certificate, key):
-            open_regular(path).close()
+            read_small(path)  # what has no end or no answer must not come to the library
         check_private(key)
         check_kept(key)
         context.load_cert_chain(certificate, key, password=_no_password)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import zmq
-import zmq.auth
 
 from streams.access.ownership import check_kept
 from streams.errors import StreamError
@@ -112,12 +111,39 @@ def check_private(path: Path) -> None:
         )
 
 
+def read_small(path: Path) -> bytes:
+    """The bytes of a file that holds a key or a token; ValueError for one that is empty, as those that the
+    system makes up seem to be, which may never end or never answer, and for one that is far too large.
+
+    Raises OSError and StreamError as `open_regular`.
+    """
+    with open_regular(path) as file:
+        n_byte = os.fstat(file.fileno()).st_size
+        if not 0 < n_byte <= MOST_BYTES:
+            raise ValueError(f"it is larger than {MOST_BYTES} bytes" if n_byte else "it is empty")
+        return file.read(MOST_BYTES) or b""
+
+
+def keys_in(text: bytes) -> tuple[bytes, bytes | None]:
+    """The public and the secret key in the text of a certificate of ZeroMQ, None = it has no secret one;
+    ValueError where it has no public key, or one of them twice.
+    """
+    found: dict[bytes, bytes] = {}
+    for line in text.splitlines():
+        name, equals, value = line.strip().partition(b"=")
+        name = name.strip()
+        if equals and name in (b"public-key", b"secret-key"):
+            if name in found:
+                raise ValueError(f"it has a {name.decode()} twice")
+            found[name] = value.strip(b" \t'\"")
+    if b"public-key" not in found:
+        raise ValueError("it holds no public key")
+    return found[b"public-key"], found.get(b"secret-key")
+
+
 def _read(path: Path) -> tuple[bytes, bytes | None]:
     try:
-        with open_regular(path) as file:
-            if os.fstat(file.fileno()).st_size > MOST_BYTES:
-                raise ValueError(f"it is larger than {MOST_BYTES} bytes")
-        return zmq.auth.load_certificate(path)
+        return keys_in(read_small(path))
     except (OSError, ValueError) as fault:
         raise StreamError(
             f"{path} cannot be read as a key file ({fault}); make one with `rtsim keys`"
