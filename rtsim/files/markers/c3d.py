@@ -62,6 +62,12 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
     head = check_c3d(path)
     with intel_copy(path, head.processor) as copy:
         content = read_content(copy, head.n_byte, with_analogs=with_analogs)
+        if content.rate == 0.0 and head.n_point == 0:  # as Kistler's programs write plates alone
+            raise ConfigError(
+                "the file holds no points, and no point rate that tells when its samples were",
+                where=str(path),
+                remedy="export the trial with its markers, or its plates with a point rate",
+            )
         if not 0.0 < content.rate < math.inf:
             raise ConfigError(
                 f"the point rate is {content.rate:g} Hz", where=str(path), remedy="export the trial again"

@@ -25,11 +25,11 @@ ACROSS = {
 }  # fmt: skip
 """The role of one of the two markers."""
 UNLIKE_WIDTHS = 1.2
-"""Ratio of the wider knee or ankle to the other one above which one of them was hardly measured; five persons
+"""Ratio of the wider knee or ankle to the other one above which one of them was hardly measured; four persons
 in three labs have 1.00 to 1.06 [1]."""
 USUAL_LEG = (0.9, 1.1)
 """Range of the distance from the ASIS by the lateral epicondyle to the lateral malleolus, over the measured
-leg length; five persons in three labs have, standing and walking, 0.96 to 1.02 [1]."""
+leg length; four persons in three labs have, standing and walking, 0.96 to 1.02 [1]."""
 LEG_MARKERS = ("asis", "epicondyle_lateral", "malleolus_lateral")
 MIN_VOLUME = 0.1  # of the three unit axes of a segment; 1 = square to each other
 MIN_SPREAD = 0.01  # distance of a segment's markers from their best line, root mean square [m]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers.c3d import read_c3d
 from rtsim.files.markers.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify
 from rtsim.files.markers.markers import read_markers
+from tests.rtsim.files.c3d_bytes.results import source_file
 
 LABELS = ["RASI", "RKNE", "RHEE"]
 
@@ -218,3 +221,14 @@ def test_files_that_are_no_c3d(tmp_path, make_c3d):
     assert any("5 frames" in note for note in trial.notes)
     with pytest.raises(ConfigError, match="no labelled markers"):
         read_c3d(make_c3d(["*1", "*2", "*3"], standing()))
+
+
+def test_plates_alone_without_a_point_rate_are_told_as_such(tmp_path):
+    """Protects who exports plates alone: that there are no points comes before a rate of 0."""
+    path = source_file(tmp_path, more={"POINT": {"RATE": 0.0, "USED": 0, "UNITS": ["mm"]}})
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<H", data, 2, 0)
+    struct.pack_into("<f", data, 20, 0.0)
+    path.write_bytes(data)
+    with pytest.raises(ConfigError, match="holds no points, and no point rate"):
+        read_c3d(path)
