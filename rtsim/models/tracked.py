@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rtsim.models.distances import ruler_of_model
 from rtsim.models.model import Model
-from rtsim.subjects.markers.distances import Ruler, SharedPoint, ruler_of_subject, spine_of
+from rtsim.subjects.markers.distances import Ruler, SharedPoint, errors_of, ruler_of_subject, spine_of
 from rtsim.subjects.markers.fit import MODELS, SUBJECTS
 from rtsim.subjects.subject import Subject
 
@@ -22,6 +23,7 @@ class TrackedModel(NamedTuple):
         are often set by hand, and the third axes of all segments point to one side
     mirrors : whether it is solved as its mirror image, a left leg
     spine : the point that pelvis and trunk of a person share, where it has both
+    errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
     """
 
     title: str
@@ -32,6 +34,7 @@ class TrackedModel(NamedTuple):
     is_person: bool
     mirrors: bool = False
     spine: tuple[SharedPoint, ...] = ()
+    errors: Mapping[str, float] = {}
 
 
 def tracked_person(subject: Subject) -> TrackedModel:
@@ -45,6 +48,7 @@ def tracked_person(subject: Subject) -> TrackedModel:
         is_person=True,
         mirrors=subject.side == "left",
         spine=spine_of(subject),
+        errors=errors_of(subject),
     )
 
 

@@ -19,8 +19,8 @@ from rtsim.stages.markers.identity import OTHER_PERSON, WHOSE, Identity
 from rtsim.stages.markers.marker_faults import faults_in_words
 from rtsim.stages.markers.marker_input import MarkerInput, known_labels
 from rtsim.stages.markers.missing_root import angles_of_trunk, beside_missing_root
+from rtsim.stages.markers.odd_segments import OddSegments
 from rtsim.stages.markers.reference_length import reference_length_of
-from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 from rtsim.stages.markers.unnamed_markers import unnamed_markers
 from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.joint_status import JointStatus
@@ -65,7 +65,7 @@ class Kinematics(Stage):
     estimator : whose newest results other stages read; marker_input : of the session at hand
     person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
     dt : time since the frame before [s], 0 where the stream does not tell
-    identity : whether it is the person of the frames before; stepped : segments that are off as one body
+    identity : whether it is the person of the frames before; odd : segments whose markers tell of a fault
     pose_steps : joints that a marker makes step as it comes back, or is left out
     admitted : whether the newest frame could be a person, and the solver saw it
     status : of the newest frame
@@ -84,13 +84,13 @@ class Kinematics(Stage):
     ) -> None:
         super().__init__()
         self.estimator, self.subject, self.person = estimator, subject, person
-        names = estimator.model.names.markers
-        self.unnamed = unnamed_markers(tracked_of(estimator.model, subject), names) if unnamed else None
+        tracked = tracked_of(estimator.model, subject)
+        self.unnamed = unnamed_markers(tracked, estimator.model.names.markers) if unnamed else None
         self.rehearses = not unnamed  # a search takes longer than there is for practice
         self.reference_length = reference_length_of(estimator, subject)
         self.marker_input: MarkerInput | None = None
         self.identity = Identity(estimator.model.markers.body, estimator.model.markers.position)
-        self.stepped = SteppedSegments(estimator)
+        self.odd = OddSegments(estimator, tracked)
         self.pose_steps = PoseSteps(estimator)
         self.unknown = np.zeros(0, bool)
         self.measured = np.zeros((0, 3))
@@ -138,7 +138,7 @@ class Kinematics(Stage):
         super().reset()
         self.estimator.restart()
         self.identity.forget()
-        self.stepped.forget()
+        self.odd.forget()
         self.pose_steps.forget()
         self.marker_input, self._former = None, Counter()
         self._square_sum, self._n_square = 0.0, 0
@@ -152,7 +152,7 @@ class Kinematics(Stage):
             self.sentences += self.marker_input.sentences
         self.estimator.restart()
         self.identity.forget()
-        self.stepped.forget()
+        self.odd.forget()
         self.pose_steps.forget()
         self.marker_input = MarkerInput(
             self.reference_length, session, self.person, known_labels(self.subject), self.unnamed
@@ -226,12 +226,12 @@ class Kinematics(Stage):
         unusual = found.unusual(self._vague) if found is not None else []
         health, beyond = self.estimator.health, self._ranges.outside
         new = self.solved and not solution.sent_again
-        off = self.stepped.look(self.estimator.pose[1], self.dt, new) and plausible
-        if off:
+        odd = self.odd.look(self.estimator.pose[1], self.dt, new) and plausible
+        for kind, sentence in self.odd.said() if odd else ():
             status |= Status.SUSPECT
-            self.count(STEPPED, self.stepped.said())
-        stepped = self.stepped.off if off else ()
-        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, stepped)
+            self.count(kind, sentence)
+        off = self.odd.off if odd else ()
+        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off)
         if self.pose_steps.look(self.by_joint, self.dt, new and not near_last):
             status |= Status.SUSPECT
             self.count(POSE_STEPPED, self.pose_steps.said())

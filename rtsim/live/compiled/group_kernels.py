@@ -26,6 +26,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.kinetics import joint_kinetics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import reduced_mass
+from kernels.faults.calibrated import find_misplaced
 from kernels.faults.stepped import find_steps
 from kernels.fdk.newton import find_balance
 from kernels.joints.tree import integrate, pose
@@ -126,7 +127,7 @@ NO_HOLDS: Kernels = (
 )
 """What a simulation leaves out that holds no constraints."""
 DEVIATIONS: Kernels = (deviate, columns_in_time, place_deviations)
-KINEMATICS: Kernels = (estimate, take_in, find_outside, find_steps, show)
+KINEMATICS: Kernels = (estimate, take_in, find_misplaced, find_outside, find_steps, show)
 KERNELS = {
     "solver": GroupKernels((*KINEMATICS,), without=(evaluate, *NO_PATHS)),
     "deviations": GroupKernels((*DEVIATIONS, *KINEMATICS), without=(evaluate, *NO_PATHS)),

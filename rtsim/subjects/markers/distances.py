@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rtsim.config.models.both_sides_schema import SUFFIXES
 from rtsim.subjects.calibration.trunk import LUMBOSACRAL, TRUNK
-from rtsim.subjects.subject import Subject
+from rtsim.subjects.subject import Subject, kind_of_segment
 
 Array = NDArray[np.float64]
 Tracks = Mapping[str, Array]  # name of a marker of the subject -> (n, 3) [m]; NaN = missing
@@ -28,6 +28,19 @@ MIN_SPREAD = 0.02
 motion of 1 to 2 cm those nearer to a line say little of the turn about it."""
 SEEN = 0.5
 """Markers seen on fewer frames than this part of the best seen one do not lead their segment."""
+
+ERRORS = {"pelvis": 0.006, "thigh": 0.008, "shank": 0.005, "foot": 0.004}
+"""Usual distance of markers from their places in the fit of a segment [m]; no other segments are judged."""
+CENTRE_ERRORS = {
+    ("pelvis", "thigh"): 0.014,
+    ("thigh", "pelvis"): 0.009,
+    ("thigh", "shank"): 0.010,
+    ("shank", "thigh"): 0.012,
+    ("shank", "foot"): 0.007,
+    ("foot", "shank"): 0.006,
+}
+"""Usual distance of a joint centre from its place on the first of two segments, as the second carries it
+[m]."""
 
 
 class SharedPoint(NamedTuple):
@@ -178,3 +191,16 @@ def spine_of(subject: Subject) -> tuple[SharedPoint, ...]:
         return ()
     here, there = 1e-3 * np.array(pelvis.points_mm[LUMBOSACRAL]), -trunk.segment().basis()[:, 1]
     return (SharedPoint("pelvis", TRUNK, here, there),)
+
+
+def errors_of(subject: Subject) -> dict[str, float]:
+    """Usual distances of the markers of each segment from their places in a rigid fit of it [m]; segments
+    that say nothing of a person are left out.
+    """
+    kinds = {name: kind_of_segment(name) for name in subject.segments}
+    return {name: ERRORS[kind] for name, kind in kinds.items() if kind in ERRORS}
+
+
+def error_of_centre(segment: str, beside: str) -> float:
+    """Usual distance of a joint centre from its place on a segment, carried by the one beside it [m]."""
+    return CENTRE_ERRORS[kind_of_segment(segment), kind_of_segment(beside)]

@@ -58,7 +58,7 @@ def test_a_new_session_knows_of_no_step(make_solving, make_frame, session, trial
     positions = damaged(trial, kinematics.estimator, "thigh", 20.0, 0.0)
     for index in range(FIRST + 10):
         solving.solve(make_frame(session, positions[index], index))
-    assert kinematics.stepped.off.any()
+    assert kinematics.odd.stepped.off.any()
     kinematics.begin(session, True)
-    assert not kinematics.stepped.off.any()
+    assert not kinematics.odd.stepped.off.any()
     assert solving.solve(make_frame(session, trial.positions[0], 0)).status == Status.OK

@@ -1,0 +1,67 @@
+"""Markers beside the places where the calibration of a person has them, whatever the frames before were."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import hold
+from kernels.faults.calibrated import find_misplaced, new_shape
+from rtsim.methods.kinematics.multibody import MultibodyEstimator
+from rtsim.models.tracked import TrackedModel
+from rtsim.subjects.markers.distances import error_of_centre
+
+MISPLACED = "marker_misplaced"
+SAID = (
+    "By the other markers of the segment and the joints beside it, not where the calibration has it: {}. A "
+    "marker that was put on anew, or stood elsewhere in the static trial? Suspect."
+)
+"""What such frames are counted as, and told."""
+LIMIT = 4.2
+"""Evidence from which a marker is misplaced [usual distances]: see docs/damage.md."""
+
+
+class CalibratedMarkers:
+    """Watches the markers of a person for such as are beside their calibrated places, by rigid shapes alone.
+
+    Attributes
+    ----------
+    off : (n_body,) int64 - 1 = a marker of it is, in the newest frame
+    """
+
+    def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
+        model = estimator.model
+        self._bodies, self._names = model.names.bodies, model.names.markers
+        self._error = np.array([tracked.errors.get(name, np.inf) for name in self._bodies])
+        at = {name: b for b, name in enumerate(self._bodies)}
+        judged = at.keys() & tracked.errors.keys()
+        joints = [joint for joint in tracked.ruler.joints if {joint.proximal, joint.distal} <= judged]
+        ends = [(joint.proximal, joint.distal) for joint in joints]
+        self._shape = new_shape(
+            np.array([[at[a], at[b]] for a, b in ends], np.int64).reshape(-1, 2),
+            np.array([[joint.in_proximal, joint.in_distal] for joint in joints]).reshape(-1, 2, 3),
+            self._error,
+            np.array([[error_of_centre(a, b), error_of_centre(b, a)] for a, b in ends]).reshape(-1, 2),
+            len(self._names),
+        )
+        self.off: NDArray[np.int64] = self._shape.off
+        self._find = hold(find_misplaced, (model.markers, LIMIT, estimator.health, self._shape), given=())
+
+    def forget(self) -> None:
+        """Forget the newest frame."""
+        self.off[:] = 0
+
+    def look(self, solved: bool) -> bool:
+        """Take in a frame; whether a marker is beside its place; solved : whether there is a new one."""
+        if solved:
+            self._find()
+        return bool(self.off.any())
+
+    def said(self) -> str:
+        """Return a sentence that names the markers, their segments and by how much they are off at least."""
+        named = [
+            f"{self._names[self._shape.marker[b]]} on {self._bodies[b]}, by "
+            f"{1e3 * self._shape.evidence[b] * self._error[b]:.0f} mm or more"
+            for b in np.flatnonzero(self.off)
+        ]
+        return SAID.format("; ".join(named))

@@ -1,0 +1,137 @@
+"""Markers beside their calibrated places, by rigid shapes of markers and joint centres, against SciPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from kernels.faults.calibrated import find_misplaced, new_shape
+from kernels.markers.marker_cost import ModelMarkers
+from kernels.markers.marker_health import new_health
+
+Array = NDArray[np.float64]
+PELVIS, THIGH, SHANK, FOOT = range(4)
+N_OF = (3, 2, 4, 2)
+BODY = np.repeat(np.arange(4), N_OF)
+LOCAL = np.random.default_rng(8).uniform(-0.1, 0.1, (len(BODY), 3))
+CENTRES = np.random.default_rng(9).uniform(-0.2, 0.2, (3, 2, 3))
+ENDS = np.array([[PELVIS, THIGH], [THIGH, SHANK], [SHANK, FOOT]])
+ERROR, CENTRE_ERROR = np.full(4, 0.005), np.full((3, 2), 0.01)
+LIMIT = 4.0
+HEEL = int(np.flatnonzero(BODY == FOOT)[0])
+
+
+def standing(seed: int = 1) -> tuple[list[Rotation], Array]:
+    """Axes and origins (4, 3) [m] of the segments of a leg whose joint centres meet, in some pose."""
+    turns = list(Rotation.random(4, random_state=seed))
+    origins = np.zeros((4, 3))
+    for j, (a, b) in enumerate(ENDS):
+        origins[b] = origins[a] + turns[a].apply(CENTRES[j, 0]) - turns[b].apply(CENTRES[j, 1])
+    return turns, origins
+
+
+def placed(seed: int = 1) -> Array:
+    """(n_marker, 3) - the markers in that pose [m]."""
+    turns, origins = standing(seed)
+    return np.array([origins[b] + turns[b].apply(x) for b, x in zip(BODY, LOCAL, strict=True)])
+
+
+def found(measured: Array, error: Array = ERROR, origin: Array | None = None) -> tuple[int, Array, Array]:
+    """How many bodies have a marker beside its place; evidence and marker (4,) of each."""
+    health = new_health(len(BODY))
+    health.labelled[:] = measured
+    health.weight[:] = np.isfinite(measured[:, 0])
+    if origin is not None:
+        health.origin[:] = origin
+    shape = new_shape(ENDS, CENTRES, error, CENTRE_ERROR, len(BODY))
+    n = find_misplaced(ModelMarkers(BODY, LOCAL), LIMIT, health, shape)
+    return n, shape.evidence, shape.marker
+
+
+def squares(local: Array, point: Array, weight: Array) -> float:
+    """Weighted squares of points about their rigid fit."""
+    y = local - np.average(local, axis=0, weights=weight)
+    x = point - np.average(point, axis=0, weights=weight)
+    turn, _ = Rotation.align_vectors(x, y, weights=weight)
+    return float(np.sum(weight * np.sum((x - turn.apply(y)) ** 2, axis=1)))
+
+
+def test_evidence_is_what_a_marker_explains_of_the_squares():
+    """Protects the evidence against a heel of a foot of two markers, by its definition."""
+    measured, (turns, origins) = placed(), standing()
+    measured[HEEL] += [0.06, 0.05, -0.04]
+    n, evidence, marker = found(measured)
+    ankle = origins[SHANK] + turns[SHANK].apply(CENTRES[2, 0])
+    local, point = np.vstack([LOCAL[BODY == FOOT], CENTRES[2, 1]]), np.vstack([measured[BODY == FOOT], ankle])
+    weight = np.array([0.005, 0.005, 0.01]) ** -2.0
+    whole = squares(local, point, weight)
+    without = squares(local[1:], point[1:], weight[1:])
+    assert n == 1
+    assert marker[FOOT] == HEEL
+    assert evidence[FOOT] == pytest.approx(np.sqrt(whole - without), rel=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_pose_is_evidence(seed):
+    """Protects clean frames: joints may be turned as they like."""
+    assert found(placed(seed))[0] == 0
+
+
+@pytest.mark.parametrize("m", range(len(BODY)))
+def test_a_marker_of_any_segment_is_named(m):
+    """Protects the name: a marker far off is evidence on its own segment, which has the most of it."""
+    measured = placed()
+    measured[m] += 0.3 * Rotation.random(random_state=m).apply([1.0, 0.0, 0.0])
+    n, evidence, marker = found(measured)
+    assert n >= 1
+    assert marker[np.argmax(evidence)] == m
+
+
+def test_a_thigh_of_two_markers_carries_the_hip_but_no_knee():
+    """Protects from a circle: what stands on the centre of a shank says nothing to that shank, but the pelvis
+    is judged by it."""
+    measured = placed()
+    measured[int(np.flatnonzero(BODY == THIGH)[0])] += [0.1, -0.1, 0.1]
+    _, evidence, _ = found(measured)
+    assert evidence[PELVIS] > 0.0
+    assert evidence[SHANK] == evidence[FOOT] == 0.0
+
+
+def test_what_is_missing_or_learnt_anew_is_no_evidence():
+    """Protects frames with gaps, and markers that moved for good and were learnt anew there."""
+    measured, gone, learnt = placed(), placed(), np.zeros_like(LOCAL)
+    measured[HEEL] += standing()[0][FOOT].apply([0.1, 0.1, 0.0])
+    gone[HEEL] = np.nan
+    learnt[HEEL] = [0.1, 0.1, 0.0]
+    assert found(measured)[0] == 1
+    assert found(gone)[0] == 0
+    assert found(measured, origin=learnt)[0] == 0
+    no_shank = measured.copy()
+    no_shank[BODY == SHANK] = np.nan  # two markers alone have no shape
+    assert found(no_shank)[0] == 0
+
+
+def test_a_segment_that_is_not_judged_carries_no_centre():
+    """Protects trunks and models of their own: without an error they are left alone, and tell nothing."""
+    measured = placed()
+    measured[HEEL] += [0.2, 0.1, 0.0]
+    error = ERROR.copy()
+    error[SHANK] = np.inf
+    assert found(measured, error)[0] == 0
+    error[:] = [0.005, 0.005, 0.005, np.inf]
+    assert found(measured, error)[0] == 0
+
+
+def test_what_is_beside_its_place_stays_so_until_it_is_nearer():
+    """Protects from status that flickers about the limit, and ends with the evidence."""
+    health, shape = new_health(len(BODY)), new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, len(BODY))
+    clean, off, told = placed(), np.zeros(3), []
+    off[:] = standing()[0][FOOT].apply(LOCAL[HEEL] - LOCAL[HEEL + 1])
+    off *= 1.0 / np.linalg.norm(off)
+    for by in (0.025, 0.06, 0.025, 0.0, 0.025):
+        health.labelled[:] = clean
+        health.labelled[HEEL] += by * off
+        told.append(find_misplaced(ModelMarkers(BODY, LOCAL), LIMIT, health, shape) == 1)
+    assert told == [False, True, True, False, False]
