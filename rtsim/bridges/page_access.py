@@ -64,10 +64,12 @@ class Access:
     """Decides which requests to the page are allowed.
 
     token : what a viewer must bring, "" = nothing; for this machine alone
+    host : address of this machine that the page is served at beside the usual ones, as 127.0.0.2; "" = none
     """
 
-    def __init__(self, token: str) -> None:
+    def __init__(self, token: str, host: str = "") -> None:
         self.token = token
+        self._named = re.compile(re.escape(host) + "(:[0-9]{1,5})?") if host else HERE
 
     def has_cookie(self, header: str) -> bool:
         """Whether the cookies of a request hold the token."""
@@ -87,7 +89,9 @@ class Access:
         """Whether a request addresses this machine by a name of its own; a stranger's page whose name is
         made to lead here does not. With a token any name is allowed.
         """
-        return bool(self.token) or HERE.fullmatch(host) is not None
+        if self.token:
+            return True
+        return HERE.fullmatch(host) is not None or self._named.fullmatch(host) is not None
 
 
 def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Access:
@@ -100,7 +104,9 @@ def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Ac
         )  # fmt: skip
     if token_file is not None:
         return Access(read_token(token_file))
-    return Access("" if place.is_here else secrets.token_urlsafe(24))
+    if place.is_here:
+        return Access("", place.host)
+    return Access(secrets.token_urlsafe(24))
 
 
 def read_token(path: Path) -> str:

@@ -38,6 +38,8 @@ STATE_TURNS = 5
 """Every so many turns without news the state is told anyway, as that nothing comes any more."""
 STALL_S = 10.0
 """How long a viewer may leave what it is sent, and a visitor may take to ask [s]."""
+MOMENT_S = 0.3
+"""Where all places are taken, whoever has not asked for longer than this makes room [s]."""
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
 """Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
@@ -161,19 +163,27 @@ class PageServer(ThreadingHTTPServer):
         socket_server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a connection where there is room for one more."""
-        if not self._connections.acquire(blocking=False):
+        """Take a connection where there is room for one more, or somebody makes room who does not ask."""
+        if not self._connections.acquire(blocking=False) and not self._room_made():
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
+
+    def _room_made(self) -> bool:
+        """Hang up on whoever has taken the longest to ask; whether there is a place now."""
+        oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
+        if oldest is None or time.monotonic() - oldest[1] < MOMENT_S:
+            return False
+        self.has_asked(oldest[0])
+        hang_up(oldest[0])
+        return self._connections.acquire(timeout=MOMENT_S)
 
     def service_actions(self) -> None:
         """Hang up on those who take too long to ask, each byte in time or not."""
         now = time.monotonic()
         for connection, since in list(self._asking.items()):
             if now - since > STALL_S:
-                with contextlib.suppress(OSError):
-                    connection.shutdown(socket.SHUT_RDWR)
+                hang_up(connection)
 
     def has_asked(self, connection: socket.socket) -> None:
         """Note that the request of a connection has arrived; answering it may take as long as it needs."""
@@ -284,6 +294,12 @@ class PageRequest(BaseHTTPRequestHandler):
         while (events := viewer.next_events()) is not None:
             for name, value in events:
                 self.wfile.write(b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(value)))
+
+
+def hang_up(connection: socket.socket) -> None:
+    """End a connection whose thread waits for it: below TLS, which that thread is in the middle of."""
+    with contextlib.suppress(OSError):
+        socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _numbers(text: str) -> list[int]:

@@ -50,6 +50,9 @@ def test_pages_of_strangers_cannot_ask_here() -> None:
         assert access.allows_host(host)
     for host in ("evil.example:5580", "", "127.0.0.1.evil.example", "127.0.0.1:5580@evil"):
         assert not access.allows_host(host)
+    other = access_for(PageAddress("127.0.0.2", 5580), None, secured=False)
+    for host, allowed in (("127.0.0.2:5580", True), ("127.0.0.3", False), ("127x0.0.2", False)):
+        assert other.allows_host(host) is allowed
 
 
 def test_cookies() -> None:

@@ -164,6 +164,23 @@ def test_viewers_and_visitors_are_bounded(
         connection.close()
 
 
+def test_who_does_not_ask_makes_room(serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects viewers from those who keep every place and never ask, however long that is allowed."""
+    monkeypatch.setattr(rtsim.bridges.page_server, "STALL_S", 1000.0)
+    served = serve()
+    silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(2 * CONNECTIONS_MOST)]
+    due, n_answered = time.monotonic() + GUARD_S, 0
+    while n_answered < 5:
+        assert time.monotonic() < due
+        try:
+            n_answered += served.ask("/").status == 200
+        except (ConnectionError, http.client.HTTPException):
+            time.sleep(0.1)
+    for connection in silent:
+        connection.close()
+    assert served.told == []
+
+
 def test_nonsense_ends_nothing(serve: Callable[..., Served]) -> None:
     """Protects the server from bytes that are no request."""
     served = serve()
