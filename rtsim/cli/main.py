@@ -47,7 +47,7 @@ COMMANDS = {
     "device": "Simulate an orthosis as a device in the loop, a process of its own.",
     "show": "List the shipped configs; print one, or copy it to change it.",
     "check": "Check configs: models, labs, runs, subjects.",
-    "command": "Send a command to a running estimator (set_method, set_downweighting, tare, status, stop).",
+    "command": "Send a command to a running estimator (set_method, tare, mark, status, stop, ...).",
     "warmup": "Compile the kernels now, so that the next start is quick.",
     "doctor": "Say in plain words what is wrong with the installation or with a stream.",
     "keys": "Make CURVE keys for streams that leave this machine.",

@@ -19,7 +19,7 @@ NEEDS = {
     "watch": ("status", "list"),
     "set": (
         "set", "undo", "save", "switch", "pause", "resume", "step", "reset", "disarm", "restart",
-        "set_method", "set_downweighting", "tare",
+        "set_method", "set_downweighting", "tare", "mark",
     ),
 }  # fmt: skip
 """Role -> commands; all others need the last role."""

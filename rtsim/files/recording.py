@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.gait.events import GaitEvent
+from rtsim.files.gait.marks import marks_of
 from rtsim.files.markers.ground import RATES, to_ground
 from rtsim.files.markers.trial import MarkerTrial, RawTrial, samples_seen, unique_names
 from streams.codec import FieldLayout, decode
 from streams.errors import DecodeError, StreamError
-from streams.messages import FieldSpec, Forces, Markers, Result, Session, Status
+from streams.messages import Command, FieldSpec, Forces, Markers, Result, Session, Status
 from streams.recording.recorded import read_messages
 
 Frame = Markers | Forces | Result
@@ -45,6 +47,7 @@ class Results(NamedTuple):
     times : (n,) time in the trial [s]
     status : (n,) int64 status bits of streams.messages.Status
     notes : plain sentences on what was cut, lost or left out
+    marks : events that somebody marked during the run, in the order of time
     """
 
     session: Session
@@ -52,6 +55,7 @@ class Results(NamedTuple):
     times: FloatArray
     status: NDArray[np.int64]
     notes: tuple[str, ...] = ()
+    marks: tuple[GaitEvent, ...] = ()
 
 
 class _Course(NamedTuple):
@@ -66,6 +70,7 @@ class _Content(NamedTuple):
 
     courses: list[_Course]
     notes: list[str]
+    commands: list[Command]
 
 
 class _Sorting:
@@ -166,7 +171,14 @@ def read_results(path: str | Path) -> Results:
     frames, fields, said = _stack(course.session, course.frames, path)
     times, told = _times(frames, course.session.rate)
     status = np.array([frame.status if isinstance(frame, Result) else 0 for frame in frames], dtype=np.int64)
-    return Results(course.session, fields, times, status, (*content.notes, *notes, *said, *told))
+    return Results(
+        session=course.session,
+        fields=fields,
+        times=times,
+        status=status,
+        notes=(*content.notes, *notes, *said, *told),
+        marks=marks_of(content.commands, course.session.session),
+    )
 
 
 class RecordedFrames(NamedTuple):
@@ -208,6 +220,7 @@ def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
 
 def _load(path: Path) -> _Content:
     sorting, notes = _Sorting(), []
+    commands: list[Command] = []
     n_bad = 0
     try:
         recorded = read_messages(path)
@@ -219,6 +232,8 @@ def _load(path: Path) -> _Content:
                 continue
             if isinstance(message, (Session, Markers, Forces, Result)):
                 sorting.take(message, payload)
+            elif isinstance(message, Command):
+                commands.append(message)
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(path), remedy="check the path") from None
     except (OSError, StreamError) as error:
@@ -229,7 +244,7 @@ def _load(path: Path) -> _Content:
         notes.append(f"messages that could not be decoded, left out: {n_bad}")
     if sorting.n_orphan:
         notes.append(f"frames without a descriptor, left out: {sorting.n_orphan}")
-    return _Content(sorting.courses, notes)
+    return _Content(sorting.courses, notes, commands)
 
 
 def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[_Course | None, list[str]]:

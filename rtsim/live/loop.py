@@ -18,10 +18,12 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from kernels.compiler.jit import n_compiled
+from rtsim.files.gait.marks import MARK
 from rtsim.live.exact.journal import RunJournal
 from rtsim.live.inputs.inputs import Input
 from rtsim.live.inputs.mailbox import Mailbox
 from rtsim.live.latency import StageTimes
+from rtsim.live.marks import Marks
 from rtsim.live.processes.gc_control import gc_paused
 from rtsim.live.processes.memory_growth import MemoryGrowth
 from rtsim.live.processes.thread_priority import with_priority
@@ -61,6 +63,7 @@ class Loop:
     source, stages, output : where frames come from, what is done with each, where results go
     meta : what the descriptors say of the run
     urgently : before all other work of the processor, where the system grants that
+    takes_marks : whether moments can be marked by command
 
     Attributes
     ----------
@@ -77,6 +80,7 @@ class Loop:
         output: ResultSink,
         meta: Mapping[str, Any] | None = None,
         urgently: bool = False,
+        takes_marks: bool = False,
     ) -> None:
         self.source, self.stages, self.output, self.urgently = source, stages, output, urgently
         self.control_events: deque[str] = deque()  # sentences of the control server, if there is one
@@ -84,7 +88,9 @@ class Loop:
         self.times = StageTimes()
         self.counters: Counter[str] = Counter(late=0, collected=0, compiled=0)
         self.failure, self.granted, self.reason = "", False, ""
-        self.orders: dict[str, StageCommand] = dict(source.orders)
+        self._marks = Marks(lambda: self._last, output.send)
+        self.orders: dict[str, StageCommand] = {MARK: self._marks.order} if takes_marks else {}
+        self.orders |= source.orders
         for stage in stages:
             self.orders |= stage.orders
         self.meta = {**(meta or {}), "commands": [*self.orders, "status", "stop"]}
@@ -141,7 +147,8 @@ class Loop:
         if order:
             (ok, answer), kind = order.answer(command.args), order.kind
         if ok:
-            self._mailbox.put(kind or command.name, command)
+            kind = self._marks.kind() if command.name == MARK else kind or command.name
+            self._mailbox.put(kind, command)
         return ok, answer
 
     def begin(self, session: Session, anew: bool = True) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rtsim.device.arming import ARM_STATES
 from rtsim.files.gait.events import GaitEvent
+from rtsim.files.gait.marks import MARKED
 from rtsim.monitor.connection import ConnectionState, FrameWatch
 from rtsim.monitor.device.device_layout import ARMING
 from rtsim.monitor.gait.live_events import LiveGaitEvents
@@ -39,7 +40,6 @@ N_MESSAGE_PER_TURN = 64  # of telemetry, and of sentences
 N_ADOPTED = 4  # sessions in quick succession; from then on one per second, as plots are slow to build
 SAID = "Device: "  # begins the sentences of arming
 N_MARK = 1000  # events marked by hand that are kept
-MARKED = "window"  # who tells of them
 PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 

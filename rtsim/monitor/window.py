@@ -347,7 +347,9 @@ class MonitorWindow(QMainWindow):
 
     def _mark(self) -> None:
         event = self.feed.mark()
-        self.say(f"Marked {event.label} at {event.time + self.feed.trial_shift:.2f} s.")
+        at = event.time + self.feed.trial_shift
+        if not self.link.mark(at, event.label):
+            self.say(f"Marked {event.label} at {at:.2f} s, in this window alone: the run takes no marks.")
         self._changed = True
 
     def _record(self) -> None:

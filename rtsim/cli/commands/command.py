@@ -13,7 +13,9 @@ from rtsim.errors import ConfigError
 from streams.sockets import CONTROL_ADDRESS
 
 TAKEN_BY = {
-    **dict.fromkeys(("set_method", "set_downweighting", "tare"), "the estimator, as of `rtsim live`,"),
+    **dict.fromkeys(
+        ("set_method", "set_downweighting", "tare", "mark"), "the estimator, as of `rtsim live`,"
+    ),
     **dict.fromkeys((ARM, DISARM, EMERGENCY, "step", "reset"), OF_RUN),
     "restart": "a live simulation, as of `rtsim simulate --live`,",
 }
@@ -34,10 +36,10 @@ def command(
 ) -> None:  # fmt: skip
     """Send the command NAME and print the answer.
 
-    An estimator takes set_method method=zero, set_downweighting on=false, status, stop, and with force plates
-    tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a device arm, disarm,
-    emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes two ways at once:
-    as a datagram, which nobody can keep out and which needs no key, and as a command.
+    An estimator takes set_method method=zero, set_downweighting on=false, mark label=cough, status, stop, and
+    with force plates tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a
+    device arm, disarm, emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes
+    two ways at once: as a datagram, which nobody can keep out and which needs no key, and as a command.
     """
     from streams.control.commands import ESTIMATOR, request
     from streams.control.tickets import NO_COMMAND

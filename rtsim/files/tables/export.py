@@ -221,6 +221,7 @@ def described(results: Results) -> tuple[str, ...]:
     meta = results.session.meta
     lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
     lines += event_lines(meta.get("gait_events"))
+    lines += event_lines([(e.time, e.side, e.label, e.by) for e in results.marks])
     bias = meta.get("bias_deg")
     if isinstance(bias, dict):
         lines += [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rtsim.files.gait.marks import MARK
 from rtsim.live.exact.journal import OF_FRAME
 from rtsim.live.exact.reading import RecordedRun, bad_entry, command_of, entries_of, session_of
 from rtsim.live.inputs.inputs import ApplyCommands
@@ -130,7 +131,7 @@ class ReplayedLoop(Loop):
     def __init__(
         self, source: JournalInput, stages: Sequence[Stage], output: ResultSink, meta: Mapping[str, Any]
     ) -> None:
-        super().__init__(source, stages, output, meta)
+        super().__init__(source, stages, output, meta, takes_marks=True)
         source.command = self._put
         for stage in stages:
             stage.awaited = self._n_awaited
@@ -148,7 +149,7 @@ class ReplayedLoop(Loop):
     def _put(self, command: Command) -> None:
         if command.name not in self.orders:
             raise ValueError(f"{command.name[:32]!r} is no command of this run")
-        self._mailbox.put(command.name, command)
+        self._mailbox.put(self._marks.kind() if command.name == MARK else command.name, command)
 
     def _n_awaited(self) -> int:
         return int(self.source.frame_entry.get("n_awaited", 0))

@@ -1,7 +1,8 @@
-"""Requests of the window to the estimator: methods, pauses, parameters, arming, and the emergency stop."""
+"""Requests of the window to the estimator: methods, pauses, marks, parameters, arming, emergency stop."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,14 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from rtsim.device.arming import EMERGENCY
+from rtsim.files.gait.marks import MARK
 from rtsim.monitor.controls import METHODS, ToolBar
 from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Feed
 from rtsim.monitor.words import SENTENCE_MOST, printable
 
+MARKS_MOST = 32
 ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it takes
 
 
@@ -36,6 +39,7 @@ class CommandLink:
     ) -> None:
         self.feed, self.commander, self.bar, self.device, self._say = feed, commander, bar, device, say
         self.method = self._asked = ""
+        self._marks: deque[dict[str, Any]] = deque(maxlen=MARKS_MOST)  # that wait for the command before
         self._wishes: dict[str, float] = {}  # parameters that were moved while a command was under way
         self._learns = False  # the reason of a state that was there before this window
         self._stop_keys: list[QShortcut] = []
@@ -108,8 +112,21 @@ class CommandLink:
         self._wishes[name] = value
         self.send_wishes()
 
+    def mark(self, time: float, label: str) -> bool:
+        """Have the other side keep a mark at a time of the trial [s], as soon as it can; whether it does."""
+        layout = self.feed.layout
+        takes = layout is not None and layout.commands is not None and MARK in layout.commands
+        if self.commander is None or not takes:
+            return False
+        self._marks.append({"time": time, "label": label})
+        self.send_wishes()
+        return True
+
     def send_wishes(self) -> None:
-        """Set what was moved; sliders that moved meanwhile go with the next."""
+        """Send marks that wait, and what was moved; sliders that moved meanwhile go with the next."""
+        if self._marks and self.commander and self.commander.send(MARK, self._marks[0]):
+            self._marks.popleft()
+            self._asked = ""
         if self._wishes and self.commander and self.commander.send("set", self._wishes):
             self._asked, self._wishes = "", {}
 

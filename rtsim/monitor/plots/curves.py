@@ -20,7 +20,8 @@ from rtsim.monitor.plots.plots import CURVE_WIDTH, PlotCard, Spans
 from rtsim.monitor.plots.scaling import Range, held_range
 from rtsim.monitor.theme import DASHES, Theme
 
-Array, Mask = NDArray[np.float64], NDArray[np.bool_]
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 Value = TypeVar("Value", np.float64, np.bool_)
 
 TIME_TITLE = "time before the newest frame (s)"

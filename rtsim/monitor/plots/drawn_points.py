@@ -1,7 +1,7 @@
 """Which samples of a curve have to be drawn, so that it looks as with all of them.
 
-Between samples a curve is a straight line. A sample that lies on the line through those beside it, to a
-small part of a pixel, changes no picture and takes as much time as any other.
+Between samples a curve is a straight line. A sample that lies on the line through those beside it, to a small
+part of a pixel, changes no picture and takes as much time as any other.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> 
     Parameters
     ----------
     time : (n,) [s], rising
-    rows : (n_row, n) values; more than N_FEW, or all are kept; those that are not finite are kept, and their
-        neighbours
+    rows : (n_row, n) values; those that are not finite, and their neighbours, are kept, and all of N_FEW
     tolerance : (n_row,) OFF_PX in units of the values; 0 keeps all that are not on a line
     first : number of the first sample in the stream: what is left out moves along with the curve
     """

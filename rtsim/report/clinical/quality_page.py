@@ -79,6 +79,8 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
         ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), chosen)}"),
         ("subject, side", f"{meta.get('subject') or 'no subject file'}, {meta.get('side') or 'no side'}"),
     ]
+    if results.marks:
+        facts.append(("marked", "; ".join(f"{mark.label} {mark.time:.2f} s" for mark in results.marks)))
     rms = results.fields.get("marker_rms")
     if rms is not None and np.isfinite(rms).any():
         facts.append(

@@ -74,7 +74,7 @@ def tables_of(report: GaitReport) -> list[ReportTable]:
             "events", (*label, "trial", "time_s", "side", "event", "by"),
             [
                 (name, trial.name, e.time, e.side, e.kind or e.label, e.by)
-                for name, trial in trials for e in trial.gait.used
+                for name, trial in trials for e in (*trial.gait.used, *trial.results.marks)
             ],
         ),
         ReportTable(

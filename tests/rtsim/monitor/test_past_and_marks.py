@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from streams.control.commands import ControlServer
 from tests.recorded_messages import n_recorded
 from tests.rtsim.monitor.gait import walk
 
@@ -129,7 +131,7 @@ def test_an_event_is_marked_by_a_key_and_saved(walking: Any, tmp_path: Path) -> 
     window = walking.window
     press(walking, "E")
     walking.until(lambda: len(window.feed.marks) == 1)
-    assert "Marked event 1 at 9.99 s" in window.status.message.text()
+    assert "Marked event 1 at 9.99 s, in this window alone" in window.status.message.text()
     assert window.saving.save_as(tmp_path / "curves.csv")
     rows = list(csv.reader((tmp_path / "curves.csv").open()))
     assert rows[0][0] == "time [s]"
@@ -143,6 +145,28 @@ def test_an_event_is_marked_by_a_key_and_saved(walking: Any, tmp_path: Path) -> 
     assert window.saving.save_as(tmp_path / "lines.svg")
     assert b"<svg" in (tmp_path / "lines.svg").read_bytes()[:400]
     assert not window.saving.save_as(tmp_path / "none" / "curves.csv")
+
+
+def test_marks_go_to_the_run_that_takes_them(open_stage: Callable[..., Any], sender: Any) -> None:
+    """Protects marks in recordings: each goes to the run with time and name, though several come at once."""
+    asked: list[dict[str, Any]] = []
+
+    def handle(command: Any) -> tuple[bool, str]:
+        asked.append(command.args)
+        return True, "Marked by the run."
+
+    with ControlServer("tcp://127.0.0.1:0", handle, ["mark", "status", "stop"]) as server:
+        session = walk.session()
+        sender.announce(replace(session, meta={**session.meta, "commands": ["mark", "status", "stop"]}))
+        stage = open_stage(sender.address, server.address)
+        stage.join(sender)
+        walk_on(stage, sender, 100)
+        for _ in range(3):
+            stage.window.bar.mark.click()
+        stage.until(lambda: len(asked) == 3)
+        stage.until(lambda: "Marked by the run." in stage.window.status.message.text())
+    assert [args["label"] for args in asked] == ["event 1", "event 2", "event 3"]
+    assert [args["time"] for args in asked] == pytest.approx([0.99] * 3)
 
 
 @pytest.mark.process

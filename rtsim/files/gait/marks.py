@@ -1,0 +1,36 @@
+"""Events that somebody marked while a run went on, as messages of its results keep them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rtsim.files.gait.events import LATEST_S, GaitEvent
+from streams.account import plain
+from streams.messages import Command
+
+MARK = "mark"
+"""Name of the command that marks, and of its message among the results."""
+MARKED = "marked"
+"""Who tells of such an event."""
+LONGEST_LABEL = 64
+MOST_MARKS = 10_000
+
+
+def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
+    """The event that the arguments of a mark tell, None where they are none."""
+    time, label = args.get("time"), args.get("label")
+    if isinstance(time, bool) or not isinstance(time, (int, float)) or not isinstance(label, str):
+        return None
+    if not (math.isfinite(time) and abs(time) <= LATEST_S and 0 < len(label.strip()) <= LONGEST_LABEL):
+        return None
+    return GaitEvent(float(time), "", "", plain(label.strip()), MARKED)
+
+
+def marks_of(commands: Iterable[Command], session: str) -> tuple[GaitEvent, ...]:
+    """The marks among messages of a session of results, in the order of time; at most MOST_MARKS."""
+    found = [
+        mark_of(command.args) for command in commands if (command.name, command.session) == (MARK, session)
+    ]
+    return tuple(sorted(filter(None, found[:MOST_MARKS]), key=lambda event: event.time))
