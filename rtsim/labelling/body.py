@@ -144,6 +144,7 @@ class MarkedBody:
     reach : (n_marker,) - how far from there it may be beside others of its segment [m]
     weak : (n_marker,) - on segments that too little tells from other points: of three markers and no
         joint, or two and no joint with a segment of three
+    unheld : (n_shape,) - segments that no joint holds in place
     """
 
     def __init__(
@@ -164,6 +165,7 @@ class MarkedBody:
         self.order, self.weak = self._ordered(), np.zeros(len(names), bool)
         for shape in self.shapes:
             self.weak[shape.markers] = not self._is_told_apart(shape)
+        self.unheld = np.array([all(joint.slack for joint in shape.joints) for shape in self.shapes], bool)
 
     def learned(self, bias: Array, known: NDArray[np.bool_]) -> MarkedBody:
         """The body with its markers where the skin has moved them: bias (n_marker, 3) on their segments
@@ -190,6 +192,15 @@ class MarkedBody:
             for shape, rotation, origin in zip(self.shapes, rotations, origins, strict=True)
         ]  # fmt: skip
         return other
+
+    def partly_seen(self, missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(n_marker,) - markers on segments that no joint holds and of which a marker is missing: what is
+        left of a trunk may have the shape of an arm. missing : (n_marker,)
+        """
+        partly = np.zeros(len(missing), bool)
+        for k in np.flatnonzero(self.unheld).tolist():
+            partly[self.shapes[k].markers] = missing[self.shapes[k].markers].any()
+        return partly
 
     @staticmethod
     def _shape(

@@ -136,6 +136,14 @@ class Labeller:
         """(n_marker,) - markers whose name is not certain."""
         return np.isfinite(markers[:, 0]) & self._followed & ~self.certainty.certain
 
+    def named_points(self) -> Indices:
+        """(n,) - which marker each point of the newest frame is, -1 = none; valid until the next frame."""
+        return self._tracks.marker
+
+    def turn_round(self) -> None:
+        """Go back over the frames from the newest on: time runs the other way."""
+        self._tracks.speeds *= -1.0
+
     def _lose(self) -> None:
         """Nobody is followed any more."""
         self.following, self._search = False, None
@@ -280,9 +288,14 @@ class Labeller:
         self._again_s = SOON_S if found.disputed.any() else CONFIRM_S
         self._n_seen = int(np.count_nonzero(np.isfinite(markers[:, 0])))
         self.certainty.forget()
-        self.certainty.vote(np.flatnonzero((now >= 0) & ~found.disputed))
+        self._vote((now >= 0) & ~found.disputed, now)
         self._hidden.begin(markers, self._fits.placed(markers))
         self._regain(markers, cloud, 0.0)
+
+    def _vote(self, agreed: NDArray[np.bool_], now: Indices) -> None:
+        """Support the names of these (n_marker,) markers by a search that found the points `now`."""
+        missing = self._followed & (now < 0)
+        self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
 
     def _compare(
         self, markers: Array, cloud: Array, now: Indices, found: FoundPerson, search: _RunningSearch
@@ -298,7 +311,7 @@ class Labeller:
                 self._begin(markers, cloud, now, found)
             return
         agreed = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
-        self.certainty.vote(np.flatnonzero(agreed))
+        self._vote(agreed, now)
         new = np.flatnonzero((now >= 0) & (current < 0) & ~found.disputed)
         new = new[self._tracks.marker[now[new]] < 0]
         self._take(markers, cloud, [(int(m), int(now[m])) for m in new])

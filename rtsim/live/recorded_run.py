@@ -16,8 +16,10 @@ from rtsim.live.inputs.recorded import RecordingInput, TimesInput
 from rtsim.live.inputs.sources import load_trial, side_of_walker
 from rtsim.live.processes.serve import prepare
 from rtsim.methods.plates.force_feed import ForceFeed
+from rtsim.stages.building.first_stage import kinematics_if_any
+from rtsim.stages.kinematics import LONGEST_STEP_S, SHORTEST_STEP_S
 from rtsim.stages.stage import Stage
-from streams.messages import UNUSABLE
+from streams.messages import UNUSABLE, marker_session
 
 if TYPE_CHECKING:
     from rtsim.files.forces.force_trial import ForceTrial
@@ -72,6 +74,23 @@ def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Read
         person=run.person,
         plates=plates,
     )
+
+
+def name_ahead(
+    ready: Ready, trial: MarkerTrial, progress: Callable[[int], None] = lambda n_done: None
+) -> None:
+    """Where markers without names are to be named, seek them in the whole trial, forwards and backwards, as
+    nothing waits for its frames; progress : told how many of twice the frames are done.
+    """
+    kinematics = kinematics_if_any(ready.stages)
+    if kinematics is None or kinematics.unnamed is None:
+        return
+    steps = np.diff(trial.times, prepend=trial.times[:1])
+    steps[~((steps >= SHORTEST_STEP_S) & (steps < LONGEST_STEP_S))] = 0.0
+    kinematics.begin(marker_session(trial.names, rate=trial.rate, t_start=0), True)
+    assert kinematics.marker_input is not None
+    kinematics.marker_input.name_ahead(trial.positions, steps, progress)
+    kinematics.reset()
 
 
 def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None) -> tuple[str, list[str]]:

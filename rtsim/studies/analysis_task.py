@@ -43,7 +43,7 @@ from rtsim.live.inputs.recorded import KeptResults, TimesInput
 from rtsim.live.inputs.sources import MADE_UP, check_there, subject_if_any
 from rtsim.live.loop import Loop
 from rtsim.live.processes.serve import meta_of
-from rtsim.live.recorded_run import Ready, check_results, made_ready, trial_of
+from rtsim.live.recorded_run import Ready, check_results, made_ready, name_ahead, trial_of
 from rtsim.live.subjects.persons import with_person
 from rtsim.live.subjects.subject_check import notes_before
 from rtsim.methods.kinematics.choice import method_of
@@ -156,7 +156,10 @@ class AnalysisTask:
         key = (run.source, run.units, run.up, run.person, run.side, str(run.label_unnamed))
         if key not in self._trials:
             self._trials = {key: trial_of(run)}  # of several the last: they are large
-        return made_ready(run, part_of_trial(self._trials[key], what, seed), ())
+        trial = part_of_trial(self._trials[key], what, seed)
+        ready = made_ready(run, trial, ())
+        name_ahead(ready, trial)
+        return ready
 
 
 def base_run(spec: StudySpec, folder: str) -> RunConfig:

@@ -135,9 +135,7 @@ def measured(source: str, variant: str) -> NamingCounts | None:
         positions = with_gaps(positions, trial.rate, segments)
     elif variant != WHOLE:
         positions = with_phantoms(with_long_gaps(positions, trial.rate, segments), trial.rate)
-    if variant == LIVE and stage.unnamed is not None:
-        stage.unnamed.keep_pace()
-    return followed_through(stage, positions, trial.rate, truth)
+    return followed_through(stage, positions, trial.rate, truth, variant == LIVE)
 
 
 def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
@@ -192,11 +190,12 @@ def with_phantoms(positions: Array, rate: float) -> Array:
 
 
 def followed_through(
-    stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64]
+    stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64], live: bool
 ) -> NamingCounts:
     """Send the frames through the stage with their points in random order, and count what it names.
 
     truth : (n_marker,) - the point of each marker, -1 = none
+    live : whether a search goes on over frames that come; else names are sought ahead, as `analyse` does
     """
     generator = np.random.default_rng(1)
     n_point = positions.shape[1]
@@ -204,15 +203,21 @@ def followed_through(
     frame = ReceivedFrame(session, FieldLayout(session))
     stage.reset()
     stage.begin(session, True)
+    assert stage.unnamed is not None
+    assert stage.marker_input is not None
+    shuffled = np.array([points[generator.permutation(n_point)] for points in positions])
+    if live:
+        stage.unnamed.keep_pace()
+    else:
+        steps = np.full(len(shuffled), 1.0 / rate)
+        stage.marker_input.name_ahead(shuffled, steps, lambda n_done: None)
     took, numbers, n_before = [], np.zeros(6, np.int64), 0
     for k, points in enumerate(positions):
-        order = generator.permutation(n_point)
-        frame.data["positions"][...] = points[order]
+        frame.data["positions"][...] = shuffled[k]
         frame.seq, frame.time = k, k / rate
         begun = time.thread_time()
         outcome = stage.run(frame)
         took.append(1e6 * (time.thread_time() - begun))
-        assert stage.marker_input is not None
         true = np.where(truth[:, None] >= 0, points[truth], np.nan)
         true[:, 2] *= -1.0 if stage.marker_input.mirrors else 1.0
         seen, got = np.isfinite(true[:, 0]), stage.marker_input.measured

@@ -184,10 +184,14 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
     notes = (*whose, *notes_before(run, anyway=anyway))
     tell_of_run(notes)
     compile_first(console, groups_of(run))
-    from rtsim.live.recorded_run import made_ready, trial_of
+    from rtsim.live.recorded_run import made_ready, name_ahead, trial_of
 
     with console.status("starting"):
-        ready = made_ready(run, trial_of(run), notes)
+        trial = trial_of(run)
+        ready = made_ready(run, trial, notes)
+    if run.label_unnamed:
+        with progress_of(console, 2 * ready.n_frame) as progress:
+            name_ahead(ready, trial, progress)
     for note in ready.plates:
         tell(note)
     return ready

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from kernels.compiler.jit import bind
 from kernels.markers.marker_intake import FARTHEST, take_in
 from rtsim.errors import ConfigError
+from rtsim.labelling.both_ways import UnnamedRecording
 from rtsim.stages.markers.reference_length import ReferenceLength
 from rtsim.stages.markers.unnamed_markers import IN_DOUBT, UnnamedMarkers
 from rtsim.stages.stage import SAY_EVERY
@@ -146,12 +147,29 @@ class MarkerInput:
         """(n_marker, 3) - markers of the model in ground, without the mirroring of a left leg [m]."""
         return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
 
+    def name_ahead(self, positions: Array, steps: Array, progress: Callable[[int], None]) -> None:
+        """Seek the names of a whole recording before its first frame is admitted, where any are missing.
+
+        positions : (n, n_point, 3) in the session's unit and axes; steps : (n,) since the frame before [s],
+        0 = unknown; progress : told how many of twice the frames are done
+        """
+        unnamed = self._unnamed
+        if unnamed is None or not self.usable:
+            return
+        axes = self._scale, int(self._z_up), int(self.mirrors)
+        markers = np.empty((len(positions), *self.measured.shape))
+        points = np.empty((len(positions), *unnamed.points.shape))
+        for k, frame in enumerate(positions):
+            self._take_in(frame, self._source, *axes, self.reference_length.group, markers[k])
+            self._take_in(frame, unnamed.rows, *axes, unnamed.group, points[k])
+        unnamed.name_ahead(UnnamedRecording(markers, points, steps), progress)
+
     def _label(self, unnamed: UnnamedMarkers, positions: Array, dt: float) -> None:
         """Names for the markers without one; frames in which they are not certain are counted."""
         axes = self._scale, int(self._z_up), int(self.mirrors)
         self._take_in(positions, unnamed.rows, *axes, unnamed.group, unnamed.points)
         unnamed.label(self.measured, dt)
-        said = unnamed.doubt(self.measured)
+        said = unnamed.doubt()
         self.in_doubt = bool(said)
         if said:
             self.count(IN_DOUBT, said)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.labelling.body import Array, MarkedBody
+from rtsim.labelling.both_ways import RecordingNames, UnnamedRecording, name_both_ways
 from rtsim.labelling.labeller import Labeller
 from rtsim.labelling.unnamed import unnamed_in
 from rtsim.models.tracked import TrackedModel
@@ -39,44 +40,64 @@ class UnnamedMarkers:
         self.rows = np.zeros(0, np.int64)
         self.told: list[str] = []
         self.points, self.group = np.zeros((0, 3)), np.zeros(0, np.int64)
+        self._ahead: RecordingNames | None = None
+        self._next_ahead, self._following = 0, False
+        self._disputed = np.zeros(len(names), bool)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
         """Begin another stream; followed : the labels of followed markers in it, by their numbers"""
         self._labeller.forget()
+        self._next_ahead = 0
         self.rows = unnamed_in(labels, followed)
         self.told = [WEAK.format(listed=self._listed(self._weak))] if self._weak.any() else []
         self.points = np.full((len(self.rows), 3), np.nan)
         self.group = np.zeros(len(self.rows), np.int64)
 
+    def name_ahead(self, recording: UnnamedRecording, progress: Callable[[int], None]) -> None:
+        """Seek the names of all frames of a recording beforehand, forwards and backwards: those that `label`
+        then gives, one frame after the other from the first. progress : as in `name_both_ways`
+        """
+        self._labeller.forget()
+        self._ahead = name_both_ways(self._labeller, recording, progress)
+        self._labeller.forget()
+
     def label(self, markers: Array, dt: float) -> None:
         """Give markers (n_marker, 3) [m] without a place the `points` that are theirs; dt : since the frame
         before [s], 0 = unknown."""
         named = np.isfinite(markers[:, 0])
-        seen = np.isfinite(self.points).all(axis=1)
-        self._labeller.label(markers, self.points[seen], dt)
+        if self._ahead is None:
+            seen = np.isfinite(self.points).all(axis=1)
+            self._labeller.label(markers, self.points[seen], dt)
+            self._following = self._labeller.following
+            self._disputed = self._labeller.disputed(markers)
+        else:
+            k, self._next_ahead = self._next_ahead, self._next_ahead + 1
+            found = np.flatnonzero(self._ahead.points[k] >= 0)
+            markers[found] = self.points[self._ahead.points[k, found]]
+            self._following = bool(self._ahead.following[k])
+            self._disputed = np.isfinite(markers[:, 0]) & ~named & ~self._ahead.certain[k]
         self.n_frame += 1
-        self.n_found += self._labeller.following or bool(named.any())
+        self.n_found += self._following or bool(named.any())
         certain = named
-        if self._labeller.following:
-            certain = np.isfinite(markers[:, 0]) & ~self._labeller.disputed(markers)
+        if self._following:
+            certain = np.isfinite(markers[:, 0]) & ~self._disputed
         self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
 
     def keep_pace(self) -> None:
         """Note that frames come in real time: a search is spread over many of them, one step in each."""
         self._labeller.n_step = 1
 
-    def doubt(self, markers: Array) -> str:
+    def doubt(self) -> str:
         """Why names of the newest frame are not certain, in words; empty where they are."""
-        if not self._labeller.following:
+        if not self._following:
             n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
             return (
                 f"The person or model that is followed is not yet found among {n} markers without "
                 f"names, by the distances between markers."
             )
-        if not self._labeller.doubted:
+        if not self._disputed.any():
             return ""
-        listed = self._listed(self._labeller.disputed(markers))
-        return f"Found among markers without names, and not certain yet: {listed}."
+        return f"Found among markers without names, and not certain yet: {self._listed(self._disputed)}."
 
     def _listed(self, which: NDArray[np.bool_]) -> str:
         names = [self._names[k] for k in np.flatnonzero(which)]

@@ -1,0 +1,158 @@
+"""Names for a whole recording: it is gone through forwards and then backwards, and both must agree.
+
+A frame alone says little just after a gap, and much once names are certain. What follows a gap makes the
+names before it certain, and the other way round. Where the two passes name a point differently, its track
+decides: a name counts on which both agree somewhere along it, or of which one of them is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.labelling.body import Array, Indices
+from rtsim.labelling.labeller import GAP_S, USUAL_S, Labeller
+from rtsim.labelling.tracks import PointTracks
+
+Flags = NDArray[np.bool_]
+
+
+class RecordingNames(NamedTuple):
+    """The points that are markers in each frame of a recording.
+
+    points : (n, n_marker) - number of the point, -1 = none; certain : (n, n_marker)
+    following : (n,) - whether the person was found
+    """
+
+    points: Indices
+    certain: Flags
+    following: Flags
+
+
+class UnnamedRecording(NamedTuple):
+    """What is known of a recording before its points have names.
+
+    markers : (n, n_marker, 3) - those that come with a name, NaN = none [m]
+    points : (n, n_point, 3) - points without names, NaN = not seen [m]
+    steps : (n,) - time since the frame before [s], 0 = unknown
+    """
+
+    markers: Array
+    points: Array
+    steps: Array
+
+
+def name_both_ways(
+    labeller: Labeller, recording: UnnamedRecording, progress: Callable[[int], None] = lambda n_done: None
+) -> RecordingNames:
+    """Names for all frames by a labeller that has not seen any; progress : told how many of twice the frames
+    are done.
+    """
+    n = len(recording.points)
+    done = _ProgressSum(progress)
+    forwards = _one_way(labeller, recording, range(n), recording.steps, done)
+    labeller.turn_round()
+    back = np.concatenate([recording.steps[1:], [0.0]])
+    backwards = _one_way(labeller, recording, range(n - 2, -1, -1), back, done)
+    for of_back, of_forth in zip(backwards, forwards, strict=True):
+        of_back[n - 1 :] = of_forth[n - 1 :]  # from which the labeller turned round
+    return agreed_names(forwards, backwards, tracks_of(recording))
+
+
+class _ProgressSum:
+    """Counts frames over both passes."""
+
+    def __init__(self, progress: Callable[[int], None]) -> None:
+        self._progress, self._n = progress, 0
+
+    def count(self) -> None:
+        self._n += 1
+        self._progress(self._n)
+
+
+def _one_way(
+    labeller: Labeller, recording: UnnamedRecording, order: Iterable[int], steps: Array, done: _ProgressSum
+) -> RecordingNames:
+    """Names as the labeller gives them from frame to frame; steps : (n,) from the frame seen before [s]."""
+    shape = recording.markers.shape[:2]
+    names = RecordingNames(np.full(shape, -1), np.zeros(shape, bool), np.zeros(shape[0], bool))
+    for k in order:
+        markers, points = recording.markers[k].copy(), recording.points[k]
+        seen = np.flatnonzero(np.isfinite(points).all(axis=1))
+        labeller.label(markers, points[seen], float(steps[k]))
+        names.following[k] = labeller.following
+        if labeller.following:
+            which = labeller.named_points()
+            rows = np.flatnonzero(which >= 0)
+            names.points[k, which[rows]] = seen[rows]
+            names.certain[k] = (names.points[k] >= 0) & ~labeller.disputed(markers)
+        done.count()
+    return names
+
+
+def tracks_of(recording: UnnamedRecording) -> Indices:
+    """(n, n_point) - number of the track that each point belongs to, -1 = not seen. A track ends where its
+    point is hidden, and where it could as well be another.
+    """
+    found = np.full(recording.points.shape[:2], -1)
+    tracks, n_track, known = PointTracks(), 0, dict[int, int]()
+    for k, points in enumerate(recording.points):
+        step = float(recording.steps[k]) or USUAL_S
+        if step > GAP_S:
+            tracks.forget()
+        seen = np.flatnonzero(np.isfinite(points).all(axis=1))
+        doubtful = tracks.go_on(points[seen], step)
+        before, known = known, {}
+        for row, (number, doubt) in enumerate(zip(tracks.numbers.tolist(), doubtful.tolist(), strict=True)):
+            track = -1 if doubt else before.get(number, -1)
+            if track < 0:
+                track, n_track = n_track, n_track + 1
+            known[number] = found[k, seen[row]] = track
+    return found
+
+
+def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: Indices) -> RecordingNames:
+    """One naming from two; tracks : (n, n_point) as in `tracks_of`."""
+    shape = forwards.points.shape
+    supported = np.zeros((tracks.max(initial=-1) + 1, shape[1]), bool)
+    alike = (forwards.points == backwards.points) & (forwards.points >= 0)
+    for way in (forwards, backwards):
+        frames, markers = np.nonzero(way.certain | alike)
+        supported[tracks[frames, way.points[frames, markers]], markers] = True
+    sole = np.count_nonzero(supported, axis=1) == 1
+
+    points = np.full(shape, -1)
+    contradicted = np.zeros(shape, bool)
+    for way in (forwards, backwards):
+        frames, markers = np.nonzero(way.points >= 0)
+        found = way.points[frames, markers]
+        on = tracks[frames, found]
+        kept = supported[on, markers] & sole[on]
+        frames, markers, found = frames[kept], markers[kept], found[kept]
+        former = points[frames, markers]
+        contradicted[frames, markers] |= (former >= 0) & (former != found)
+        points[frames, markers] = found
+    points[contradicted] = -1
+
+    points[forwards.certain] = forwards.points[forwards.certain]
+    points[backwards.certain] = backwards.points[backwards.certain]
+    both = forwards.certain & backwards.certain
+    points[both & ~alike] = -1
+    certain = (forwards.certain | backwards.certain) & (points >= 0)
+    _give_each_point_once(points, certain)
+    return RecordingNames(points, certain & (points >= 0), forwards.following | backwards.following)
+
+
+def _give_each_point_once(points: Indices, certain: Flags) -> None:
+    """Take a point away from all markers that claim it, but for the only one that is certain of it."""
+    ordered = np.sort(points, axis=1)
+    doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+    for k in np.flatnonzero(doubled).tolist():
+        claimed, n_claim = np.unique(points[k][points[k] >= 0], return_counts=True)
+        for point in claimed[n_claim > 1].tolist():
+            claims = points[k] == point
+            sure = claims & certain[k]
+            points[k, claims & ~sure if np.count_nonzero(sure) == 1 else claims] = -1
