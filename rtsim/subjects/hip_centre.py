@@ -103,13 +103,18 @@ def bell1989(p: Predictors) -> tuple[Array, Array, Array]:
     return -0.22 * p.width, -0.30 * p.width, 0.36 * p.width
 
 
+def usual_trochanter(leg_length: float) -> float:
+    """From the ASIS back to the trochanter by the length of the leg [mm], where it was not measured."""
+    return 0.1288 * leg_length - 48.56
+
+
 def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
     """Regression of Davis et al. (1991), as Plug-in Gait has it in the conventional gait model, from
     radiographs of 25 hips.
     """
     reach = 0.115 * p.mean_leg_length - 15.3
     back = p.marker_radius + (
-        p.asis_trochanter if p.asis_trochanter == p.asis_trochanter else 0.1288 * p.leg_length - 48.56
+        p.asis_trochanter if p.asis_trochanter == p.asis_trochanter else usual_trochanter(p.leg_length)
     )
     along = reach * np.cos(DAVIS_THETA)
     forwards = along * np.sin(DAVIS_BETA) - back * np.cos(DAVIS_BETA)
@@ -119,6 +124,11 @@ def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
     return forwards * still, upwards * still, outwards * still
 
 
+MOST_OFF_TROCHANTER = 40.0
+"""From what goes with the length of the leg, beyond which a distance hardly was measured [mm]. A choice."""
+USUAL_INTER_ASIS = (0.7, 1.1)
+"""Of the stored distance of both ASIS to that of their markers, which on a soft belly are farther apart: of
+three persons in two labs 0.86 to 1.00 [1]."""
 HARRINGTON, SANGEUX = (
     "Harrington et al. (2007) J Biomech 40, 595-602",
     "Sangeux (2015) Gait Posture 42, 402-405",
@@ -217,6 +227,29 @@ def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> li
         f"no {opposite} leg length is known: the {side} hip centre was put by the length of its own leg, "
         "where Davis takes the mean of both; give --leg-length RIGHT,LEFT"
     ]
+
+
+def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> list[str]:
+    """Sentences on measures of the pelvis that Davis takes and that are not those of this person.
+
+    side : of the leg; apart : between the markers on both ASIS [m]
+    """
+    own, notes = measures.of(side), []
+    if own.asis_trochanter is not None and own.leg_length is not None:
+        stored, usual = 1e3 * own.asis_trochanter, usual_trochanter(1e3 * own.leg_length)
+        if abs(stored - usual) > MOST_OFF_TROCHANTER:
+            notes.append(
+                f"check the {side} distance from the ASIS to the trochanter: it is stored as {stored:.3g} "
+                f"mm, and a leg of {1e3 * own.leg_length:.4g} mm usually has {usual:.0f} mm: in another unit?"
+            )
+    if measures.inter_asis is not None and np.isfinite(apart):
+        low, high = USUAL_INTER_ASIS
+        if not low <= measures.inter_asis / apart <= high:
+            notes.append(
+                f"check the distance of both ASIS: it is stored as {1e3 * measures.inter_asis:.4g} mm, and "
+                f"their markers are {1e3 * apart:.0f} mm apart"
+            )
+    return notes
 
 
 def _predictors(

@@ -20,7 +20,7 @@ from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.markers import near_statics
 from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_axis_told, with_names_told
 from rtsim.subjects.calibration import plausible, proportions
-from rtsim.subjects.calibration.frames_used import notes_on_frames, thin
+from rtsim.subjects.calibration.frames_used import notes_on_frames, notes_on_static, thin
 from rtsim.subjects.calibration.keypoints import NOTES, landmarks_about
 from rtsim.subjects.calibration.landmarks import (
     back_of,
@@ -55,7 +55,7 @@ from rtsim.subjects.hip_centre import find_regression, hip_measures, notes_on_le
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.markers.labs import check_map, cover, find_lab, load_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
-from rtsim.subjects.markers.persons import of_another, read_one, share_of_labs
+from rtsim.subjects.markers.persons import read_one, share_of_labs
 from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
 from rtsim.subjects.markers.spellings import as_spelled, with_names_of
 from rtsim.subjects.subject import Subject, SubjectSegment, check_person
@@ -205,7 +205,7 @@ def calibrate(
         hip_regression=hip_regression if PELVIS in anatomy.Q and not request.table.is_keypoints else "",
         keypoints=request.table.is_keypoints,
         n_frame=n_frame,
-        notes=(*of_back, *anatomy.notes, *notes, *of_another(trial, source)),
+        notes=(*of_back, *anatomy.notes, *notes, *notes_on_static(trial, static)),
         person=trial.person,
     )
     try:

@@ -1,5 +1,5 @@
-"""Which frames of a trial a calibration uses, and a sentence where they are few: of a trial that is cut, or
-mostly without its markers."""
+"""Which frames of a trial a calibration uses, and sentences where they are few (of a trial that is cut, or
+mostly without its markers) or where the static trial hardly is one of this trial."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.files.markers.trial import MarkerTrial, count_of
+from rtsim.subjects.markers.persons import of_another
 
 MAX_FRAME = 400
 FEWEST = 10
 """Usable frames below which the noise of the markers hardly averages out. A choice."""
 FEW = 0.5
 """Part of the frames below which a trial is told to be mostly without its markers. A choice."""
+
+MOVES = 0.3
+"""Of the middle of all markers, from which a trial is no static one [m]."""
+SAME_MEASURE = 1e-3
+"""Measures that differ by less were only rounded [m]."""
+MEASURED = tuple(f"{side}{name}" for name in ("KneeWidth", "AnkleWidth", "LegLength") for side in "RL")
+"""What is measured by hand, by its name in the file."""
 
 
 def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
@@ -28,6 +36,33 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
     remedy = "a complete trial of a second or more, in which the person stands still, shows more"
     used = f"of {count_of(n, 'frame')} it used the {n_usable} that show all anatomical markers at once"
     return [f"check the calibration: {used}, {why}: {remedy}"]
+
+
+def way_of(middle: NDArray[np.float64]) -> float:
+    """How far a point (n, 3) [m] goes along one axis [m]; 0 where it is never seen."""
+    seen = middle[np.isfinite(middle).all(axis=1)]
+    return float(np.max(np.ptp(seen, axis=0))) if len(seen) else 0.0
+
+
+def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]:
+    """Sentences on a static trial of another person by its labels, or with other measures than those that are
+    stored with the trial; none without one.
+    """
+    if static is None:
+        return []
+    notes = of_another(trial, static)
+    unlike = [
+        f"{name} ({1e3 * static.subject[name]:.4g} and {1e3 * trial.subject[name]:.4g} mm)"
+        for name in MEASURED
+        if min(trial.subject.get(name, 0.0), static.subject.get(name, 0.0)) > 0.0
+        and abs(trial.subject[name] - static.subject[name]) > SAME_MEASURE
+    ]
+    if unlike:
+        notes.append(
+            f"static trial and trial store different measures: {', '.join(unlike)}: those of the static "
+            "trial were taken; --measures, or an option for each, says which are right"
+        )
+    return notes
 
 
 def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:

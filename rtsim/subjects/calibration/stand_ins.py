@@ -16,6 +16,7 @@ from rtsim.config.runs.lab_schema import LabSide
 from rtsim.errors import ConfigError
 from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.trial import MarkerTrial
+from rtsim.subjects.calibration.frames_used import MOVES, way_of
 from rtsim.subjects.calibration.landmarks import (
     DEVICE,
     METATARSALS,
@@ -52,8 +53,6 @@ BEYOND = (-0.15, 1.15)
 EXCHANGED = 0.3
 """Of the cosines between a device's axis and the pelvis' by both orders of its labels: right order, up to 50
 degrees of rotation, differs by less, and exchanged labels by 0.67 without any rotation [1]."""
-MOVES = 0.3
-"""Of the middle of all markers, from which a trial is no static one [m]."""
 DIAMETER = "MarkerDiameter"
 
 
@@ -165,6 +164,11 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
             "no marker on the first and the fifth metatarsal: the one on the toe stands in for their middle, "
             "and their line is parallel to the ankle's axis as the person stands: so inversion is 0 in that "
             "pose, whatever it really is"
+        )
+    if found.keys() >= {*METATARSALS} and (way := way_of(known["asis"])) > MOVES:
+        notes.append(
+            f"check the calibration: the person moves by {way:.1f} m in its trial, and the foot's axes are "
+            "taken as those of a person who stands: give a static trial"
         )
     return StandIns(found, tuple(notes))
 
@@ -337,11 +341,7 @@ def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) ->
     known = role_positions(trial, table)
     others = {"shank_lateral": ("malleolus_medial",), "toe": METATARSALS}
     lacking = [f"{r} ({table.named[r]})" for spare in table.spare for r in others[spare] if r not in known]
-    middle = middle_of(trial.positions)
-    moves = (
-        bool(np.isfinite(middle).any()) and float(np.max(np.nanmax(middle, 0) - np.nanmin(middle, 0))) > MOVES
-    )
-    if near and lacking and moves:
+    if near and lacking and way_of(middle_of(trial.positions)) > MOVES:
         raise ConfigError(
             f"no frame shows {', '.join(lacking)}", where=where,
             remedy=f"give a static trial in which they are on, or of this session without them{near}",

@@ -22,7 +22,7 @@ from rtsim.subjects.conventional.measures import (
 )  # fmt: skip
 from rtsim.subjects.conventional.record import OPTIONAL, ConventionalLeg
 from rtsim.subjects.conventional.static_offsets import Source, StandingFoot, aligned, person_of, standing_foot
-from rtsim.subjects.hip_centre import hip_centres, notes_on_lengths
+from rtsim.subjects.hip_centre import hip_centres, notes_on_lengths, notes_on_pelvis
 from rtsim.subjects.markers.labs import SIDES, side_of
 from rtsim.subjects.markers.marker_names import find_markers
 from rtsim.subjects.markers.spellings import as_spelled, with_names_of
@@ -166,6 +166,8 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
     )
     seen_as_right = measures.mirrored if side == "left" else measures
     lengths = [f"conventional gait model: {told}" for told in notes_on_lengths(seen_as_right, DAVIS, side)]
+    apart = float(np.nanmedian(np.linalg.norm(x["asis"] - x["asis_opposite"], axis=1)))
+    lengths += [f"conventional gait model: {told}" for told in notes_on_pelvis(measures, side, apart)]
     notes = [*lengths, *found.notes, *foot.notes]
     if measures.marker_diameter is None:
         notes.insert(0, TAKEN)

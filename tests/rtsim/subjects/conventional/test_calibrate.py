@@ -242,3 +242,38 @@ def test_stored_height_is_the_stature(height: float, stature: float | None) -> N
     """Protects the group PROCESSING's Height, of which 0 means that nobody was measured."""
     subject = subject_for(person(measures={**MEASURES, "Height": height}), side="")
     assert subject.stature_mm == stature
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [
+        ({"RAsisTrocanterDistance": 0.00007}, "from the ASIS to the trochanter: it is stored as 0.07"),
+        ({"InterAsisDistance": 0.12}, "of both ASIS: it is stored as 120 mm, and their markers are 240"),
+        ({"RAsisTrocanterDistance": 0.08, "InterAsisDistance": 0.2}, ""),
+    ],
+)  # fmt: skip
+def test_odd_measures_of_the_pelvis_are_told(odd: dict[str, float], said: str) -> None:
+    """Protects the hip by Davis from a distance in another unit, or of another person."""
+    _, notes = legs_of(person(measures=MEASURES | odd))
+    told = [note for note in notes if "check the" in note and "distance" in note]
+    assert (len(told) == 1 and said in told[0]) if said else not told
+
+
+def test_measures_of_trial_and_static_trial_that_differ_are_told() -> None:
+    """Protects from widths of another day: whose are taken is said, where they are not the same."""
+    other = MEASURES | {"RKneeWidth": 0.11, "LLegLength": 0.8705}
+    legs, notes = legs_of(person(measures=other, **WALK), person())
+    told = [note for note in notes if "store different measures" in note]
+    assert len(told) == 1
+    assert "RKneeWidth (100 and 110 mm): those of the static trial" in told[0]
+    assert legs["right"].knee_radius_mm == pytest.approx(57.0)
+    assert not any("store different" in note for note in legs_of(person(**WALK), person())[1])
+
+
+def test_a_walk_in_the_place_of_a_static_trial_is_told() -> None:
+    """Protects axes of the feet, which are those of a person who stands."""
+    said = "check the calibration: the person moves by 0.4 m in its trial"
+    walking = person(source="static.c3d", speed=0.1)
+    for static, count in ((walking, 1), (person(), 0)):
+        notes = subject_for(person(**WALK), static, side="right").notes
+        assert sum(said in note for note in notes) == count
