@@ -33,7 +33,7 @@ def load_toml(path: Path, record: type[Record]) -> Record:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file, unchecked; ConfigError names file, line and remedy."""
-    data = read_bounded(path, MOST_BYTES, "no config needs so much; give a UTF-8 TOML file")
+    data = read_bounded(path, MOST_BYTES, "no config is that large; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")  # with or without the mark that some editors put first
     except UnicodeDecodeError as error:

@@ -91,9 +91,9 @@ class CommandCompliance:
 
     def _state(self, newest: Device, arming: Arming) -> str:
         if arming.on and newest.state == "disarmed" and arming.armed_s > self._patience_s:
-            return "the device is told to be armed, and is not"
+            return "the device was commanded to arm, and is not armed"
         if newest.state == "armed" and self._disarmed_s > self._patience_s:
-            return "the device is told to be disarmed, and is not"
+            return "the device was commanded to disarm, and is still armed"
         return ""
 
     def _torque(self, newest: Device, commanded: float, tick_s: float) -> str:

@@ -108,5 +108,5 @@ def check_fit(spec: HilSpec, device: DeviceSpec) -> None:
         raise ConfigError(
             f"{limit:g} N m is more than the actuator of {device.name} applies, {most:g} N m",
             where=f"{spec.name}: limits.torque_max_Nm", allowed=f"at most {most:g}",
-            remedy="lower it, or name a device that has so much",
+            remedy="lower the limit, or name a stronger device",
         )  # fmt: skip

@@ -90,7 +90,7 @@ class Tuning:
         over_s = number_of(args.get(OVER_S, self.over_s))
         changed = [key for key, value in self.targets.items() if value != before[key]]
         if not changed:
-            return "Parameters: as they were."
+            return "The parameters are unchanged."
         for key in changed:
             self._left_s[key] = max(over_s, least_s)
         told = ", ".join(f"{key} {before[key]:g} -> {self.targets[key]:g}" for key in changed)

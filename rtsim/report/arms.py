@@ -58,7 +58,7 @@ def arms_at(
 def arms_along(
     arms: MomentArms, angle: str, rows: list[int], swept: dict[str, list[SweepPoint]], as_json: bool
 ) -> str:
-    """Return a table of moment arms of the chosen muscles about one angle, value by value."""
+    """Return a table of moment arms of the chosen muscles about one angle, one row for each value."""
     model = arms.model
     names = [model.names.muscles[m] for m in rows]
     first = next(iter(swept.values()))

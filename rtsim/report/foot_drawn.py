@@ -31,7 +31,7 @@ ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
 
 
 def drawn(step: FittedStep, parameters: Array) -> dict[str, Any]:
-    """The fields of foot_figure.FootFigureContent, for a step and the parameters (30,) of its foot."""
+    """The fields of foot_figure.FootFigureContent for a step and the parameters (30,) of its foot."""
     trial, maps = step.trial, {}
     if trial.pressure is not None:
         maps["measured"] = trial.pressure.pressure

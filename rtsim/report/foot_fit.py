@@ -154,9 +154,8 @@ def _weak(fit: FootFit) -> list[str]:
 
 
 def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
-    """The report as a dictionary; numbers in SI units. `complete` is given for the whole, and for each
-    step.
-    """
+    """The report as a dictionary with numbers in SI units; `complete` is given for the whole and for
+    each step."""
     table: dict[str, Any] = {
         "complete": not left and all(step.complete for step in steps),
         "left_out": list(left),

@@ -30,7 +30,8 @@ def geometry_rows(geometry: KneeGeometry) -> list[tuple[str, str, Array]]:
 
 
 def fit_as_text(fit: KneeFit) -> str:
-    """Table 1 before and after the adjustment, eq. 1, and how near the motion is."""
+    """Table 1 before and after the adjustment, the polynomials of eq. 1, and the distance of the motion
+    from the mechanism, as text."""
     turned, moved = fit.misfits
     lines = [f"{'':20} {'unit':5} {'preliminary':>30} {'adjusted':>30}"]
     for (name, unit, before), (_, _, after) in zip(

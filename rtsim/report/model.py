@@ -14,7 +14,7 @@ from rtsim.models.model import build
 
 
 def understood(spec: ModelSpec) -> list[str]:
-    """How the model moves, and what its parts can and cannot be used for."""
+    """Sentences on how the model moves, and on what its parts can and cannot be used for."""
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
     follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
@@ -42,9 +42,8 @@ def understood(spec: ModelSpec) -> list[str]:
 
 
 def feet_told(spec: ModelSpec) -> list[str]:
-    """A sentence on which feet force plates would be assigned to, of a model that can bring its own
-    markers.
-    """
+    """A sentence on the feet to which force plates would be assigned, for a model that can bring its own
+    markers."""
     if spec.of_subject or not spec.markers:
         return []
     model = build(spec)
@@ -55,7 +54,7 @@ def feet_told(spec: ModelSpec) -> list[str]:
 
 
 def massless(spec: ModelSpec) -> list[str]:
-    """Bodies that a joint moves, and neither they nor what they carry has mass."""
+    """Bodies that a joint moves although neither they nor the bodies that they carry have mass."""
     carried = {body.name: body.mass_kg for body in spec.bodies}
     for body in reversed(spec.bodies):  # parents come first
         if body.parent:

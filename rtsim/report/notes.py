@@ -1,4 +1,4 @@
-"""The notes of a run in few lines: what goes without saying in one, both legs together, what is missing last.
+"""The notes of a run in few lines: usual things in one line, both legs together, missing data last.
 
 Results and subject files keep every note as it is; `--all-notes` tells them all.
 """
@@ -53,7 +53,8 @@ def missing(notes: Iterable[str]) -> list[str]:
 
 
 def legs_together(sentences: Sequence[str]) -> list[str]:
-    """Sentences in their order, the same ones on the right and on the left leg as one with both numbers."""
+    """Sentences in their order; the same sentence on the right and on the left leg becomes one with both
+    numbers."""
     found: dict[str, str] = {}
     for what in sentences:
         pattern = VARYING.sub("#", what)

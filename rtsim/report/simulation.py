@@ -92,7 +92,7 @@ def outcome(done: SimulatedRun) -> str:
 
 
 def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
-    """Coordinates, then places of free bodies, and their speeds at the end."""
+    """Rows on the final state: coordinates, places of free bodies, and speeds."""
     m, tree = simulator.model, simulator.model.tree
     rows = list(
         zip(m.coordinates.names, m.coordinates.q, m.coordinates.dof, m.coordinates.is_angle, strict=True)
@@ -152,7 +152,7 @@ def start_of(start: dict[str, Any]) -> str:
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
-    """Return lines on the exact constraints, and on how the start was shifted to meet them."""
+    """Return lines on the exact constraints, and on how far the start was shifted to satisfy them."""
     if held is None:
         return []
     n, spare = held["constraints"], held["constraints"] - held["independent"]

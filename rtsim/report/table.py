@@ -33,7 +33,7 @@ COUNTED = (
 
 
 def live_table(tally: StreamSummary, source: str) -> RenderableType:
-    """The whole picture of a run at one moment."""
+    """The live table of a run at one moment, with all its parts."""
     return Group(
         header(tally, source),
         Columns([values_table(tally), latency_table(tally)], padding=(0, 3)),

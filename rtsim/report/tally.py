@@ -34,12 +34,12 @@ LONGEST_WORD = 64
 
 
 def in_full(method: str | None, chosen: Sequence[str]) -> str:
-    """A method, or nothing, with the choices of the run config that were taken."""
+    """Name of a method, or "", followed by the choices of the run config that were made."""
     return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
 
 
 def pace(factor: float) -> str:
-    """In words how fast something was computed relative to real time, by the factor."""
+    """How fast something was computed relative to real time, in words; the argument is the ratio."""
     return f"{factor:.3g} times as fast as real time"
 
 

@@ -26,7 +26,7 @@ MOST_SCALE = 5.0
 
 
 def table(fits: Sequence[FittedGenerator]) -> str:
-    """A row of every generator, as table B.3, and what was found of it."""
+    """A table with a row for every generator, as table B.3, and what was found for it."""
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
         if fit.fault:
@@ -37,7 +37,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
         if fit.changed:
             lines += [f"    {text}" for text in story(fit)]
     if fits and not any(fit.changed or fit.fault for fit in fits):
-        lines.append("no generator has to change: all can do this motion as they are")
+        lines.append("no generator has to change: all of them can make this motion")
     return "\n".join(lines)
 
 
@@ -74,7 +74,7 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """What a generator could not do before its fit, at which of the joint's angles, and by how much."""
+    """What a generator could not do before its fit, at which angles of the joint, and by how much."""
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
         return []

@@ -1,4 +1,4 @@
-"""Drivers of determinate kinematics: coordinates of a model as the motion of a file has them."""
+"""Drivers of determinate kinematics: coordinates of a model that follow the motion in a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = "fdk.drivers"
 
 
 class Drivers:
-    """The drivers of a model at one time after the other.
+    """The drivers of a model at a time, moved from one time to the next.
 
     What moves the first body without coordinates, as a free joint does, is driven, too: it rests in its
     neutral pose. Splines as in rtsim/simulation/motion.
@@ -52,7 +52,7 @@ class Drivers:
         self.driven[self._dof] = True
 
     def go_to(self, time: float) -> None:
-        """Set q, v and v_dot to a time of the file [s]."""
+        """Set q, v and v_dot to their values at a time of the file [s]."""
         found = np.array([spline_at(knots, time - self.times[0]) for knots in self._knots])
         self.q[self._q], self.v[self._dof], self.v_dot[self._dof] = found.T
 

@@ -74,9 +74,8 @@ def find_equilibrium(
 
 
 def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
-    """Another state of the same model, at simulator.q and at rest before time zero; gravity : whether it and
-    the loads act.
-    """
+    """Another state of the same model, at simulator.q and at rest before time zero; gravity : whether
+    gravity and the loads act"""
     model, weight = simulator.model, simulator.model.system.gravity.copy()
     resting = ModelState(replace(model, system=model.system._replace(gravity=weight)), simulator.settings)
     resting.q[:], resting.gain[:] = simulator.q, simulator.gain
@@ -174,9 +173,8 @@ class EquilibriumSearch:
         return 0
 
     def error(self, last: Statics) -> ModelError:
-        """An error that there is no equilibrium: which coordinate is out of balance by how much where the
-        search ended.
-        """
+        """An error that no equilibrium was found: which coordinate is out of balance, and by how much,
+        where the search ended."""
         model = self.simulator.model
         where = f"{model.name}: simulation.equilibrium"
         if not last.finite:
@@ -201,7 +199,7 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Slopes, frequencies and their directions; a dof that moves no mass is given a small one."""
+    """Slopes, and frequencies with their directions; a dof that moves no mass is given a small one."""
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
     stiffness = -solve(L, solve(L, statics.K).T).T
@@ -224,9 +222,8 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """(n,) - direction in which a deviation from the equilibrium grows fastest, scaled so that its largest
-    entry is 1.
-    """
+    """(n,) - direction in which a deviation from the equilibrium grows fastest, scaled so that its
+    largest entry is 1."""
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 

@@ -66,7 +66,7 @@ def meet_places(simulator: ModelState) -> StartShift | None:
 
 
 def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
-    """The mistake of a start that leaves a gap at row k of gaps : (n_row, 2)."""
+    """The error of a start that leaves a gap at row k of gaps : (n_row, 2)."""
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
     return ModelError(
@@ -78,7 +78,8 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
 
 
 def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
-    """Change simulator.v to what the constraints allow; speeds that the settings name stay as they are.
+    """Change simulator.v to speeds that the constraints allow; speeds that the settings name stay as
+    they are.
 
     ModelError where these contradict what is held.
     """
@@ -127,9 +128,8 @@ def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
 
 
 def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
-    """Project the state onto the constraints while the `kept` dofs stay fixed; return gaps and their rates
-    before and after, and whether all gaps are closed.
-    """
+    """Project the state onto the constraints while the `kept` dofs stay fixed; return gaps and their
+    rates before and after, and whether all gaps are closed."""
     own, work = simulator.work.holds, simulator.work
     assert own is not None
     before, after = np.zeros((2, len(own.multiplier), 2))

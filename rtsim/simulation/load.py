@@ -47,7 +47,7 @@ class Setup(NamedTuple):
 
 
 def load_simulator(name: str, **options: Any) -> Simulator:
-    """The simulator of a model at its start; options : of `read_setup`."""
+    """The simulator of a model at its start; options : arguments of `read_setup`"""
     return simulator_of(read_setup(name, **options))
 
 
@@ -234,7 +234,7 @@ def check_mass(spec: ModelSpec, model: Model) -> None:
 
 
 def set_gains(simulator: Simulator, gains: Mapping[str, float]) -> None:
-    """Part of each load that acts; the start is found anew, since it may depend on them."""
+    """Set the part of each load that acts, and find the start anew, since it may depend on the loads."""
     names = simulator.model.names.loads
     for name, gain in gains.items():
         simulator.gain[names.index(name)] = gain

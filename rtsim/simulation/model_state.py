@@ -24,7 +24,8 @@ MAX_SPLIT = 2**16
 
 
 def simulation_of(model: Model) -> Simulation:
-    """The kernels' input for a model, for one whose mass matrix changes; nothing is compiled here."""
+    """The kernels' input for a model, which may be one whose mass matrix changes; nothing is compiled
+    here."""
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None
     given = len(model.couplers.dof) > 0 or model.holds is not None or turned
@@ -79,7 +80,7 @@ class ModelState:
             )
 
     def settle(self) -> None:
-        """Activations as the excitations at time zero ask, fibres at rest where the state is."""
+        """Set activations to the excitations at time zero, and muscle fibres to rest at this state."""
         pulls, work = self.simulation.pulls, self.work
         turning = work.forces.generators
         if turning is not None:

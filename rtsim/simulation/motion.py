@@ -1,4 +1,4 @@
-"""Prescribed motions of a model: couplers `of = "motion"`, and the columns of a file for them."""
+"""Prescribed motions of a model: couplers `of = "motion"`, and the columns of a file that they take."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
 
 
 def moved_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Coordinates that move as in a file or a stream."""
+    """Names of the coordinates that move as in a file or a stream."""
     return tuple(coupler.coordinate for coupler in spec.couplers if coupler.of == MOTION)
 
 
@@ -101,7 +101,7 @@ def read_motion(
 
 
 def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
-    """Sentences on what is possible but unlikely: gaps in the times, coordinates far beyond their range."""
+    """Sentences on unlikely parts of a motion: gaps in the times, coordinates far beyond their range."""
     at = np.array(next(iter(motions.values())).at)
     steps, told = np.diff(at), []
     if steps.max() > HOLE * np.median(steps):
@@ -146,7 +146,7 @@ def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
 
 
 def awaiting(spec: ModelSpec) -> ModelSpec:
-    """The model whose coordinates rest until a stream moves them."""
+    """The model with its prescribed coordinates at rest, until a stream moves them."""
     couplers = tuple(
         Coupler(coordinate=c.coordinate, of=MOTION) if c.of == MOTION else c for c in spec.couplers
     )

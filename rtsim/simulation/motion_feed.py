@@ -106,7 +106,7 @@ class MotionFeed:
 
     @property
     def silent(self) -> bool:
-        """Whether no stream moves the coordinates now."""
+        """Whether the stream has no motion for the coordinates at present."""
         return not self._following
 
     def admit(self, message: ReceivedFrame) -> None:
@@ -133,9 +133,8 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Take the frames that a former run received; ConfigError where they cannot be of these
-        coordinates.
-        """
+        """Take the frames that a former run received; ConfigError where they cannot belong to these
+        coordinates."""
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
         except (TypeError, ValueError):
@@ -168,7 +167,8 @@ class MotionFeed:
         return Status.DEGRADED
 
     def restart(self) -> None:
-        """The simulation is at its start again: the coordinates rest until the next frame, on its clock."""
+        """Return to the start of the simulation: the coordinates rest until the next frame, on the new
+        clock."""
         self._look(self._now)
         self._following, self._now = False, self.simulator.time
         self._rest(self._now)
@@ -335,7 +335,8 @@ PIECE = piece()
 
 
 def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
-    """Where a coordinate is among the labels of a session's fields; None without a speed.
+    """Fields and index that give a coordinate's value, speed and acceleration in a session; None without
+    a speed.
 
     One of a side is also that without a side, as of a person of whom one leg is followed.
     """

@@ -90,7 +90,7 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
 
 
 def drawn(simulator: Simulator) -> list[str]:
-    """Coordinates that the model wants to be drawn, or the first ones."""
+    """Coordinates that the model's file lists for drawing, or the first ones."""
     return list(simulator.settings.plot or simulator.model.coordinates.names[:N_COORDINATE])
 
 
@@ -116,7 +116,8 @@ def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, 
 
 
 def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePanel]) -> list[FigurePanel]:
-    """The friction around the first time that something stops slipping, if anything does."""
+    """A panel that enlarges the friction around the first time that something stops slipping; None
+    without such a time."""
     row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)
     if row is None or friction is None:

@@ -57,7 +57,7 @@ def specs_of(results: Results) -> dict[str, FieldSpec]:
 
 
 def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
-    """Label -> (largest value of a field, or length of its vectors, when); NaN counts as nothing."""
+    """Largest value of a field, or length of its vectors, and its time, by label; NaN counts as nothing."""
     if not len(results.times):
         return {}
     values = np.nan_to_num(results.fields[name])

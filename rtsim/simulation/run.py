@@ -66,7 +66,8 @@ def run(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda n_done: None,
 ) -> SimulatedRun:
-    """n_step steps of a simulator from where it stands, with a row every `every` steps and one at the end.
+    """Run n_step steps of a simulator from its present state, with a row every `every` steps and one at
+    the end.
 
     stop : asked between chunks; progress : told the steps done after each of them
     """
@@ -101,7 +102,7 @@ def run(
 
 
 def whole_steps(simulator: Simulator) -> int:
-    """How many whole steps the duration has: a motion from a file is not known any further."""
+    """Number of whole steps in a duration, as a motion from a file is not known beyond its end."""
     settings = simulator.settings
     n_step = settings.duration_s / (1e-3 * settings.step_ms)
     if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
@@ -130,7 +131,8 @@ def warm_up(simulator: Simulator) -> SimulatedRun:
 
 
 def check_paths(simulator: Simulator, when: str) -> None:
-    """Raise ModelError that names the first muscle or ligament whose path was not found; when : in words."""
+    """Raise ModelError that names the first muscle or ligament whose path was not found; when : the time
+    in words"""
     if simulator.work.pulls is None:
         return
     names = (*simulator.model.names.pulling, *simulator.model.names.wrapping)

@@ -43,7 +43,7 @@ COMPARED_N = 50.0
 """Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
 UNCOVERED = "The grid of pressure is smaller than a foot and cuts what presses there: enlarge foot.grid."
-BEYOND_REACH = "A foot does not reach the ground with what it is to bear: its contact is NaN."
+BEYOND_REACH = "A foot does not reach the ground with the load that it has to bear: its contact is NaN."
 IN_THE_AIR = "foot_not_found"
 NO_FOOT = (
     "Both feet are high or fast, or one is not seen, of a person whom the ground bears: what each bears is "

@@ -114,8 +114,8 @@ class SharedLoads(Stage):
             ),
             Quantity(
                 "recruitment_gap", sharing.gap, "1",
-                meaning="criterion minus a lower bound of its minimum, relative to it; NaN = the load is "
-                        "not borne",
+                meaning="criterion minus a lower bound of its minimum, relative to it; NaN = the "
+                        "muscles cannot bear the load",
             ),
         ]  # fmt: skip
 

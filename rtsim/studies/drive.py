@@ -193,7 +193,7 @@ class StudyDrive:
         if not self.n_done and self.n_break >= MOST_BREAKS:
             raise ConfigError(
                 f"{self.n_break} times a worker ended before a case was solved",
-                where=f"study {self._plan.spec.name}", remedy="try --workers 0, and read what it prints",
+                where=f"study {self._plan.spec.name}", remedy="try --workers 0, and read its messages",
             )  # fmt: skip
 
     def _flush(self, now: bool = False) -> None:

@@ -45,7 +45,7 @@ class StudyPlan(NamedTuple):
 
 def read_plan(path: Path) -> StudyPlan:
     """The plan of a study's file; ConfigError for an impossible study."""
-    data = read_bounded(path, MOST_BYTES, "no study needs so much; give a UTF-8 TOML file")
+    data = read_bounded(path, MOST_BYTES, "no study is that large; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -89,8 +89,8 @@ def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) ->
         plan = plan_of(order.text, order.folder, "study")
         if plan.digest != order.digest:
             raise StudyChangedError(
-                "the study's files or configs are not what they were when it was planned", where="study",
-                remedy="give every machine the same files, and leave them as they are until the end",
+                "the study's files or configs have changed since it was planned", where="study",
+                remedy="give every machine the same files, and do not change them until the end",
             )  # fmt: skip
         _plans[order.digest] = plan
         if _alone:

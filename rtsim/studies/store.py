@@ -160,7 +160,7 @@ def read_part(path: Path, plan: StudyPlan) -> list[SolvedCase]:
             f"it is damaged ({error})", where=str(path), remedy="remove it; its cases are solved again"
         ) from None
     if str(arrays["plan"]) != plan.digest:
-        raise ConfigError("its rows are of another study", where=str(path), remedy="remove it")
+        raise ConfigError("its rows belong to another study", where=str(path), remedy="remove it")
     units = tuple(map(str, arrays["units"]))
     curves = arrays.get("curves")
     return [

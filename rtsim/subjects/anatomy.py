@@ -43,7 +43,7 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
 
 
 def seen_across(body: Body) -> Body:
-    """A body with the signs of angles that are solved in a mirror square to Z."""
+    """A body with the signs of angles that are solved in mirror image: Z points to the other side."""
     if body.angles is None:
         return body
     first, second, third = body.angles.signs
@@ -88,7 +88,8 @@ class Anatomy:
         self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
 
     def axes(self, body: str, primary: str, secondary: str) -> Array:
-        """(3, 3) - orthonormal axes of a segment, the primary of u, v, w kept exactly; as columns."""
+        """(3, 3) - orthonormal axes of a segment, as columns; of u, v, w the one that the segment
+        defines exactly keeps its direction."""
         return self.segments[body].axes(primary, secondary) if self.segments else np.eye(3)
 
     def place(self, place: Place, body: str, where: str) -> Array:

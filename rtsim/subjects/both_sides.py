@@ -119,7 +119,7 @@ def across(x: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def stand_in(spec: ModelSpec) -> Subject | None:
-    """The shipped subject, for a look at a model that needs a person's anatomy; None for any other."""
+    """The shipped subject, for checks of a model that needs a person's anatomy; None for any other model."""
     if not spec.of_subject:
         return None
     subject = load_subject(find_config("walker", "subjects"))

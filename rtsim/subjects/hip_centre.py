@@ -197,7 +197,8 @@ def hip_centres(
 
 
 def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) -> ConventionalMeasures:
-    """The measures stored with a trial, of a leg that reads like a right one; checked where they are used.
+    """The measures stored with a trial, of a leg that is solved as a right one; they are checked where
+    they are used.
 
     name : of the regression; side : of the leg, right or left; where : the file, for a ConfigError
     """

@@ -118,5 +118,5 @@ def condemn(
     left = sorted(idle[n_gone:] + young, key=lambda one: one.active_ns)
     gone = idle[:n_gone] + left[: max(0, len(left) + min(len(kept), PLACES) - MOST)]
     for one in gone:
-        what = "had not said anything" if not one.heard_ns else "was silent the longest"
+        what = "had sent nothing" if not one.heard_ns else "was silent the longest"
         one.guilty = f"{what} where more than {PLACES} were connected"

@@ -328,7 +328,7 @@ class Relay:
                 self._publisher.announce(self._session.forces)
         except StreamError as fault:  # as more than a message holds
             self._session, self._unfit = None, True
-            self._tell(f"{self._address.text}: what it describes cannot be sent on: {fault}")
+            self._tell(f"{self._address.text}: its description cannot be published: {fault}")
             return
         self.counters["sessions"] += 1
         self._times.begin()

@@ -73,7 +73,10 @@ SECONDS, WITHIN_S = 3.0, 60.0
     "--seconds", type=float, help="For a stream: seconds to stand still with all markers seen (default: 3)."
 )
 @click.option(
-    "--within", "within_s", type=float, help="For a stream: seconds after which it is given up (default: 60)."
+    "--within",
+    "within_s",
+    type=float,
+    help="For a stream: seconds after which the search ends (default: 60).",
 )
 @connect_options
 @click.option("--force", is_flag=True, help="Replace a subject file that exists already.")
@@ -272,6 +275,8 @@ def check_outputs(paths: list[Path], scan_path: Path, scan: JawScan, force: bool
     for path in paths:
         if os.path.realpath(path) in inputs:
             raise ConfigError(
-                "the model would replace what it is made of", where=str(path), remedy="give another --out"
+                "the model would replace a file that it is made from",
+                where=str(path),
+                remedy="give another --out",
             )
         check_free(path, overwrite=force)

@@ -41,7 +41,7 @@ def studied(
     rows = store.rows()
     compile_first(console, plan.task.groups)
     if plan_only:
-        with console.status("solving a case, to know what it takes"):
+        with console.status("solving one case, to estimate time and memory"):
             cost, tried = cost_of(plan, rows, numbers, workers)
         click.echo(plan_in_words(plan, cost, workers, shard, folder))
         if tried is not None and tried.status != OK:

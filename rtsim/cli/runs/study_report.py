@@ -22,7 +22,7 @@ def report_study(folder: Path, outputs: Sequence[Path], others: bool) -> None:
     """
     if others:
         raise ConfigError(
-            "it is a study, which is reported by itself", where=str(folder), allowed="--out FOLDER",
+            "a study cannot be reported together with trials", where=str(folder), allowed="--out FOLDER",
             remedy="leave out everything else",
         )  # fmt: skip
     if len(outputs) > 1 or any(path.suffix for path in outputs):

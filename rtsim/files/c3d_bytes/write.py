@@ -36,7 +36,7 @@ def check_source(source: str | Path, out: Path, option: str) -> None:
     if not path.is_file():
         raise ConfigError(
             f"the recording {source}, to which the results are appended, is not there",
-            where=f"{option} {out}", remedy="give it where it is (`export`: by --into)",
+            where=f"{option} {out}", remedy="give its present path (`export`: by --into)",
         )  # fmt: skip
     if out.exists() and os.path.samefile(path, out):
         raise ConfigError(

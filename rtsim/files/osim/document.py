@@ -187,7 +187,7 @@ def read_part(path: Path, tag: str, remedy: str) -> Node:
 
 def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementTree.Element, Document]:
     """The root element of an OpenSim document."""
-    root = parse(read_bounded(path, MAX_BYTES, "no model needs so much"), str(path), comments)
+    root = parse(read_bounded(path, MAX_BYTES, "no model file is that large"), str(path), comments)
     version = root.get("Version", "")
     if root.tag != "OpenSimDocument":
         raise ConfigError(

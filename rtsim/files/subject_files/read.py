@@ -33,7 +33,7 @@ def read_measures(path: str | Path) -> Measures:
         raise ConfigError(
             f"{suffix or 'no suffix'} is no file of measures", where=str(path), allowed=", ".join(SUFFIXES)
         )
-    data = read_bounded(path, MOST_BYTES, "no file of a person's measures needs so much")
+    data = read_bounded(path, MOST_BYTES, "no file of a person's measures is that large")
     rows = rows_of_vsk(data, str(path)) if suffix == ".vsk" else rows_of_mp(data, str(path))
     found = measures_from(rows, str(path))
     if not found.values:

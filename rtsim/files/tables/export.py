@@ -206,7 +206,7 @@ def of_kinetics(table: Table, kept: Table) -> list[str]:
     """
     names = tuple(f"{field}." for field in KINETIC)
     if any(name.startswith(names) and name not in kept.columns for name in table.columns):
-        return ["moments and powers are written by themselves, where they are known, by --columns kinetics"]
+        return ["--columns kinetics writes moments and powers alone, in the frames in which they are known"]
     others = [
         k for k, name in enumerate(table.columns) if name in kept.columns and not name.startswith(names)
     ]

@@ -32,8 +32,8 @@ def restored_run(recorded: RecordedRun, folder: Path) -> RunConfig:
                 moved[path] = _write(path, parts, folder, recorded)
             elif path in changed:
                 raise ConfigError(
-                    f"the run was made with {path}, which is gone or another file now, and was too large to "
-                    "be kept",
+                    f"the run was made with {path}, which no longer exists or was changed, and was too "
+                    "large to be kept in the recording",
                     where=str(recorded.path), remedy="put the file of then back there",
                 )  # fmt: skip
     then = os.fsdecode(recorded.files[0].folder) if recorded.files else os.getcwd()

@@ -76,6 +76,6 @@ def decoded(message: bytes, kind: type[Request]) -> Request:
         return msgspec.convert(json.loads(message), kind)
     except (ValueError, RecursionError) as fault:  # of JSON, and of msgspec
         raise ConfigError(
-            f"the request is none ({fault})", where="--request",
+            f"the request is invalid ({fault})", where="--request",
             remedy="it is for processes that rtsim starts itself; give the options instead",
         ) from None  # fmt: skip

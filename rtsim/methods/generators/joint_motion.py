@@ -117,7 +117,7 @@ def left_at_root(force: Array) -> str:
         return ""
     return (
         f"{left:.2g} of the body weight is left at the root: forces in other units, of another trial, or not "
-        "all of them; moments from them mean little"
+        "all of them; moments computed from them are not reliable"
     )
 
 

@@ -193,7 +193,7 @@ def _unmeasured(force: FloatArray) -> PlateFinding:
     return PlateFinding(
         "idle", -1, part,
         f"Where the plates were measured, in {100 * part:.0f} % of the readings, none was loaded with "
-        f"{THRESHOLD:g} N: what they bore is missing.",
+        f"{THRESHOLD:g} N: their loads are missing.",
     )  # fmt: skip
 
 

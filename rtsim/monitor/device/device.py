@@ -186,7 +186,7 @@ class DevicePanel(QFrame):
         state = ARM_STATES[int(code)] if code in range(len(ARM_STATES)) else ""
         self.state.setText(state.upper() or "NOT KNOWN")
         self.state.setStyleSheet(f"color: {getattr(self.theme, MOODS.get(state, 'bad'))};")
-        self.why.setText(reason if heard else "the run is silent: the device is on its own")
+        self.why.setText(reason if heard else "the run is silent: nothing is known of the device")
         self.why.setToolTip(tip([self.why.text()]))
         for name, slider in self.sliders.items():
             value = float(values[PARAMETERS][slider.parameter.entry])

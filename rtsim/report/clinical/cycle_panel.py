@@ -96,7 +96,7 @@ def draw_panel(
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Strides that determine the range of the ordinate: unflagged ones, where there are some."""
+    """Strides that determine the range of the ordinate: those without flags, where there are any."""
     sides = [(curve, side) for curve in curves for side in curve.strides]
     sound = [row for curve, side in sides for row in curve.usable(side)]
     if any(np.isfinite(row).any() for row in sound):
@@ -105,7 +105,7 @@ def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
 
 
 def incomplete_in_words(curve: ReportCurve) -> str:
-    """A sentence on how many strides the means are over, where some are left out because of gaps; else ""."""
+    """A sentence on the number of strides in the means, where some are left out because of gaps; else ""."""
     n = {side: (curve.n_averaged(side), len(rows)) for side, rows in curve.strides.items()}
     few = [f"{side} {used} of {there}" for side, (used, there) in n.items() if used < there]
     return f"mean of strides: {', '.join(few)}" if few else ""

@@ -106,7 +106,7 @@ def printable(words: str) -> str:
 
 
 def cut(words: str, room: float, size: float) -> str:
-    """A text that has room, cut with an ellipsis where it is longer, between words where there are some."""
+    """A text shortened with an ellipsis where it is longer than its room, between words if possible."""
     if not math.isfinite(room):
         return words
     n = max(1, int(room / (WIDE * size) + 1e-9))
@@ -118,7 +118,7 @@ def cut(words: str, room: float, size: float) -> str:
 
 
 def folded(words: str, room: float, size: float) -> list[str]:
-    """A text in lines that have room, broken between words, and inside those that are longer than a line."""
+    """A text broken into lines that fit their room, between words, or inside words longer than a line."""
     n = max(4, int(room / (WIDE * size)))
     lines, now = [], ""
     for word in printable(words.replace("\n", " ")).split():
@@ -139,7 +139,7 @@ def runs_of(known: NDArray[np.bool_]) -> list[slice]:
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from low to high, at most so many."""
+    """Round numbers from low to high, at most this many."""
     step = 10.0 ** math.floor(math.log10(max(high - low, 1e-12) / most))
     step *= next((k for k in (1.0, 2.0, 5.0, 10.0) if (high - low) / (k * step) <= most), 20.0)
     first = math.ceil(low / step - 1e-9)
@@ -147,7 +147,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def span_of(rows: Sequence[FloatArray], least: float) -> tuple[float, float]:
-    """The range of an axis that shows all values, at least so wide."""
+    """The range of an axis that shows all values and has at least this width."""
     known = [row[np.isfinite(row)] for row in rows]
     numbers = np.concatenate(known) if known else np.zeros(0)
     if not len(numbers):

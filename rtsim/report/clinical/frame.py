@@ -36,7 +36,7 @@ class PageFlow:
         return self.pages[-1][1]
 
     def room(self, height: float) -> float:
-        """Where so much may be drawn: its upper edge, on a new page if need be."""
+        """The upper edge of a free area of this height, on a new page if need be."""
         if self._y + height > END:
             self.turn()
         y = self._y
@@ -57,7 +57,7 @@ class PageFlow:
             self.page.text(MARGIN, y + size, line, size, colour)
 
     def facts(self, rows: list[tuple[str, str]], size: float = 26.0) -> None:
-        """Names and what is to be said of them, in as many lines as it takes."""
+        """Add names with their explanations, in as many lines as they need."""
         for name, words in rows:
             for k, line in enumerate(folded(words, 0.76 * ROOM, size)):
                 y = self.room(1.4 * size)
@@ -69,7 +69,8 @@ class PageFlow:
     def table(
         self, head: list[str], rows: list[list[str]], widths: list[float], size: float = 28.0, every: int = 0
     ) -> None:
-        """A table, its head again on every page: the first column to the left, the others to the right.
+        """Add a table whose head is repeated on every page: the first column aligned to the left, the
+        others to the right.
 
         widths : of the columns, parts of the page; every : each so many columns begin anew, to the left
         """
@@ -102,7 +103,7 @@ class PageFlow:
 
 
 def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
-    """The pages with head and foot."""
+    """The pages with a header and a footer."""
     sides = " and ".join(report.sides) or "no side known"
     shown = f"{sides}{'' if len(report.sides) > 1 else ' side alone' if report.sides else ''}"
     for number, (title, page) in enumerate(pages, 1):

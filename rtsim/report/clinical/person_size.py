@@ -13,7 +13,8 @@ MASS_SHARE = 0.1
 
 
 def size_difference(trials: Sequence[ReportTrial]) -> str:
-    """Which trials cannot be of one person, in words; "" where all can. What is not known is not compared."""
+    """The trials that cannot belong to one person, in words; "" where all can. Unknown sizes are not
+    compared."""
     statures = [(number_of(trial.results.session.meta, "stature_m"), trial.name) for trial in trials]
     masses = [(trial.mass, trial.name) for trial in trials]
     for name, sizes, share, unit in (

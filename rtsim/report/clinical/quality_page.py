@@ -38,7 +38,7 @@ class MarkerQuality(NamedTuple):
 
 
 def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
-    """Residuals and gaps of every marker."""
+    """Residuals and gaps of every marker, one row for each."""
     spec = spec_of(trial.results, "marker_residuals")
     if spec is None:
         return []
@@ -99,7 +99,7 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
 
 
 def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
-    """Joint angle, median and largest standard deviation over the frames [deg]."""
+    """Rows of joint angle, median and largest standard deviation over the frames [deg]."""
     spec = spec_of(trial.results, "joint_angles_deviation")
     if spec is None:
         return []

@@ -1,4 +1,4 @@
-"""A whole report: of whom, of which sessions, against which norms; its pages follow from it."""
+"""A whole gait report: its person, sessions and norms, from which its pages follow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class GaitReport(NamedTuple):
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """Sides that have strides, or sides of feet where there is no stride."""
+        """Sides that have strides, or the sides of feet where there are no strides."""
         strides = {cycle.side for trial in self.now.trials for cycle in trial.cycles}
         feet = {side for trial in self.now.trials for side in trial.gait.feet}
         return tuple(side for side in SIDES if side in (strides or feet))
@@ -86,7 +86,7 @@ def make_report(
 
 
 def offs_of(session: ReportSession) -> dict[str, float]:
-    """Side -> mean foot off of its strides [% of the cycle]."""
+    """Mean foot off of the strides of each side [% of the cycle], by side."""
     found = {}
     for side in SIDES:
         known = [off_percent(c) for t in session.trials for c in t.cycles if c.side == side]

@@ -1,4 +1,4 @@
-"""Whose methods a report's numbers are by: those that its runs used, and no others."""
+"""Sentences on whose methods gave the numbers of a report: those that its runs used, and no others."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BY = {
 
 
 def sources_of(trials: Iterable[ReportTrial], convention: str) -> list[str]:
-    """Sentences on what the numbers of trials are by, whose angles on page one are of a convention."""
+    """Sentences on whose methods gave the numbers of trials; convention : that of the angles on page one"""
     found: list[str] = []
     told_by: set[str] = set()
     for trial in trials:

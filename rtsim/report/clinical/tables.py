@@ -32,7 +32,7 @@ class ReportTable(NamedTuple):
 
 
 def curves_of(report: GaitReport) -> dict[str, list[ReportCurve]]:
-    """Session label -> all curves over the cycle that the report draws."""
+    """All curves over the cycle that the report draws, by the label of the session."""
     more = joint_sources(all_trials(report))
     return {
         s.label: [

@@ -13,7 +13,7 @@ from rtsim.stages.building.declaration import FORCES, PERSON, RECRUITMENT, Facts
 
 RECRUITMENT_USE = TableUse(
     unnamed=(
-        "the table does nothing, as none of the stages recruits muscles",
+        "the table has no effect, as none of the stages recruits muscles",
         'add "recruitment" to stages, or leave [recruitment] out',
     ),
     unbuilt=(
@@ -23,7 +23,7 @@ RECRUITMENT_USE = TableUse(
 )
 FDK_USE = TableUse(
     unnamed=(
-        "the table does nothing, as no stage balances joints",
+        "the table has no effect, as no stage balances joints",
         'give stages = ["kinematics", "fdk"], or leave [fdk] out',
     )
 )

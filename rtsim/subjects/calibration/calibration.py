@@ -76,7 +76,7 @@ class Request(NamedTuple):
 
 
 class CalibrationFrames(NamedTuple):
-    """Landmarks and segments in the n frames of a calibration; mirrored where the leg is a left one."""
+    """Landmarks and segments in the n frames of a calibration; mirrored for a left leg."""
 
     Q: dict[str, Array]  # segment -> (n, 4, 3)
     positions: Array  # (n, n_marker, 3) - of all markers [m]
@@ -300,7 +300,7 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
 def build_segments(
     trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: CalibrationFrames
 ) -> tuple[dict[str, SubjectSegment], list[str]]:
-    """Records of the segments with the markers that are tracked in the trial, and notes."""
+    """Records of the segments with the markers that are tracked in the trial, and notes for the user."""
     names = [name for name in SEGMENTS if name in anatomy.Q]
     parameters = {name: segment_parameters(anatomy.Q[name]) for name in names}
     plausible.check_lengths(parameters, file_name(source))
@@ -358,8 +358,8 @@ def build_segments(
 
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
-    """Return the trunk by the frames of the trial itself, where its markers lie otherwise in the static
-    trial, as with raised arms; None where no frame shows trunk and pelvis together."""
+    """Return the trunk by the frames of the trial itself, where its markers lie elsewhere than in the
+    static trial, as with raised arms; None where no frame shows trunk and pelvis together."""
     mirror = MIRROR if side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in role_positions(trial, table).items()}
     if not shows_pelvis(known):
@@ -367,7 +367,7 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
     positions = mirror * trial.positions
     lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
     Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
-    told = "the trunk's markers stand otherwise in the static trial (raised arms?): calibrated by the trial"
+    told = "the trunk's markers lie elsewhere in the static trial (raised arms?): calibrated by the trial"
     return None if Q is None else CalibrationFrames({TRUNK: Q}, positions, side, (told,))
 
 
@@ -380,7 +380,7 @@ def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
 
 
 def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFrames) -> dict[str, Array]:
-    """Positions (n, 3) [m] on the frames of the calibration by the names in the trial.
+    """Positions (n, 3) [m] in the frames of the calibration, by the marker names of the trial.
 
     group : marker of the map -> its name in the trial; those that the source does not have are left out
     """
@@ -389,7 +389,7 @@ def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFr
 
 
 def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
-    """Marker of the map -> its name in the trial, for those the trial has data of (or no frames at all)."""
+    """Map a marker of the lab map to its name in the trial, where it has data of it (or no frames)."""
     found = find_markers(wanted, trial.names)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
     return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}

@@ -1,5 +1,5 @@
-"""Which frames of a trial a calibration uses, and sentences where they are few (of a trial that is cut, or
-mostly without its markers) or where the static trial hardly is one of this trial."""
+"""Choice of the frames that a calibration uses, and sentences where they are few (in a trial that is cut, or
+mostly without its markers) or where the static trial may not belong to this trial."""
 
 from __future__ import annotations
 

@@ -85,12 +85,12 @@ def lacks_pelvis(positions: Positions) -> bool:
 
 
 def has_device(positions: Positions) -> bool:
-    """Whether a knee alignment device is on, in the place of the lateral epicondyle's marker."""
+    """Whether a knee alignment device takes the place of the lateral epicondyle's marker."""
     return positions.keys() >= {*DEVICE}
 
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
-    """Roles that the landmarks of this lab are built from, for the available data."""
+    """Roles from which the landmarks of this lab are built, with the available data."""
     if table.is_keypoints:
         return KEYPOINTS
     roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]
@@ -116,7 +116,8 @@ def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
 
 
 def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str) -> NDArray[np.int64]:
-    """Frames that show every marker needed; ConfigError names those that no frame shows, and `remedy`."""
+    """Frames that show every required marker; ConfigError names the markers that no frame shows, and
+    `remedy`."""
     needed = needed_roles(table, positions)
     absent = [f"{role} ({table.named[role]})" for role in needed if role not in positions]
     device = [role for role in DEVICE if role in table.named]
@@ -181,7 +182,7 @@ def find_landmarks(
 
 
 def lone_leg(positions: Positions) -> LoneLeg:
-    """The markers of a leg without a pelvis by which its hip is located."""
+    """The markers of a leg without a pelvis from which its hip centre is located."""
     return LoneLeg(
         epicondyle_lateral=positions["epicondyle_lateral"],
         epicondyle_medial=positions.get("epicondyle_medial"),

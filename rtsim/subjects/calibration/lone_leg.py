@@ -1,4 +1,5 @@
-"""The hip centre of a leg that is marked without a pelvis: by its own markers, less sure than by a pelvis.
+"""The hip centre of a leg that is marked without a pelvis, by the leg's own markers; it is less certain
+than by a pelvis.
 
 With a marker on the greater trochanter it lies a quarter of the distance of both trochanters inwards of it
 (Weinhandl, O'Connor (2010) J Biomech 43, 2633-2636). Without one it lies beyond the knee, a shank's length
@@ -52,9 +53,8 @@ class LoneLeg(NamedTuple):
 
     @property
     def way(self) -> str:
-        """Return by which of two ways the hip centre is found: from the trochanter's marker, or beyond the
-        straight knee.
-        """
+        """Return which of two ways locates the hip centre: from the trochanter's marker, or from the
+        line of the straight knee."""
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
 

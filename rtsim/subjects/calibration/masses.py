@@ -95,7 +95,7 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
 
 
 def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
-    """The sentence on a person [kg, m] of a child's size, whose segments get the shares of adults.
+    """The sentence on a person of a child's size [kg, m], whose segments get the mass shares of adults.
 
     From 4 to 15 years thigh, shank, foot and upper arm become a larger part of the body, the head a smaller
     one (Jensen 1986, J Biomech 19, 359-368).

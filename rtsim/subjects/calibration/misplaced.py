@@ -1,5 +1,5 @@
-"""Whether a marker of the calibration is beside its landmark, judged by the other leg, proportions, and the
-trial.
+"""Whether a marker of the calibration lies beside its landmark, judged by the other leg, by proportions,
+and by the trial.
 
 Distances between the landmarks of a leg hardly depend on posture. For each landmark the shift d of its marker
 that explains best what the distances r are off is found by generalized least squares, r = g(d) + errors:
@@ -101,14 +101,14 @@ class MarkerShift(NamedTuple):
 
 
 def leg_of(table: LabSide, known: Positions, hip: Array) -> Leg:
-    """The landmarks of a leg that can be checked against other ones, on the frames of the calibration."""
+    """The landmarks of a leg that can be compared with others, in the frames of the calibration."""
     names = {role: name for role, name in table.roles.items() if role in known}
     points = {role: known[role] for role in (*KNEE, *ANKLE, *FOOT, FIBULA) if role in known}
     return Leg(points if lacks_pelvis(known) else {HIP: hip, **points}, names)
 
 
 def notes_on_places(legs: Mapping[str, Leg]) -> list[str]:
-    """Sentences on markers that lie beside their landmarks; legs : side -> leg, one or both."""
+    """Sentences on markers that lie beside their landmarks; legs : side -> leg, for one or both sides"""
     if len(legs) == 1:
         return [said for leg in legs.values() for said in alone(leg)]
     if len(legs) != 2:
@@ -129,7 +129,7 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """A sentence on a marker that is off in comparison with the other leg."""
+    """A sentence on a marker that lies beside its landmark, in comparison with the other leg."""
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
     sure = by_side[odd] > min(by_side.values()) + CLEAR
@@ -190,7 +190,7 @@ def notes_on_moves(markers: Mapping[str, Points], trial: MarkerTrial) -> list[st
 
 
 def seen_together(tracks: Points, pair: tuple[str, str]) -> bool:
-    """Whether frames enough show both markers of a pair."""
+    """Whether enough frames show both markers of a pair."""
     both = np.isfinite(tracks[pair[0]] + tracks[pair[1]]).all(axis=1)
     return bool(both.sum() >= FEWEST)
 
@@ -230,7 +230,8 @@ def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
 def shifts(
     off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
 ) -> list[MarkerShift]:
-    """How much a shift of each marker explains of distances that are off (n,), the most probable first.
+    """For each marker, how much of the differences of distances (n,) its shift explains; the most
+    probable first.
 
     points : (3,) each, where the markers should be; near : standard deviation of a shift beforehand, each way
     """
@@ -269,7 +270,7 @@ def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
 
 
 def middle(points: Points) -> dict[str, Array]:
-    """Return the places (3,) of points in the middle frame."""
+    """Return the places (3,) of points in the middle frame of the calibration."""
     return {role: x[len(x) // 2] for role, x in points.items()}
 
 

@@ -1,4 +1,5 @@
-"""The back of a pelvis that a static trial marks otherwise than its movement: both PSIS, or the sacrum.
+"""The back of a pelvis that a static trial marks differently than its movement: by both PSIS, or by the
+sacrum.
 
 The marker on the sacrum is put midway between both PSIS (Davis et al. 1991, Hum Mov Sci 10, 575-587), so that
 the middle of the PSIS is its place on the pelvis. Where each PSIS is cannot be told from the sacrum.
@@ -24,7 +25,7 @@ APART = 0.015
 def with_back_of(
     static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str
 ) -> tuple[MarkerTrial, list[str]]:
-    """A static trial that has the back of the pelvis as marked in its movement trial, and sentences for the
+    """A static trial with the back of the pelvis marked as in its movement trial, and sentences for the
     user.
 
     table : of the map; where : name of the static trial's file
@@ -67,8 +68,8 @@ def positions_of(name: str, trial: MarkerTrial) -> Array:
 
 
 def check_middle(middle: Array, static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str) -> None:
-    """Raise ConfigError where the sacrum of the movement is elsewhere between the ASIS than the middle of the
-    PSIS.
+    """Raise ConfigError where the sacrum marker of the movement does not lie where the midpoint of the
+    PSIS should be.
 
     middle : (n, 3) - in the static trial [m]
     """

@@ -42,7 +42,8 @@ NOTHING_ASKED = AskedMeasures()
 
 
 def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
-    """Of a .toml file its record, of a .vsk or .mp file its stored values [m, rad, kg] by their names."""
+    """Measures in a file: the record of a .toml file, or the stored values [m, rad, kg] of a .vsk or .mp
+    file by their names."""
     if not is_file(path):
         raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
     if Path(path).suffix.lower() == OWN:

@@ -68,7 +68,7 @@ def check_axes(Q: Mapping[str, Array], where: str) -> None:
 
 
 def widths(x: Landmarks) -> dict[str, Array]:
-    """Distances (n,) across the leg [m]."""
+    """Distances (n,) [m] across the leg: widths of knee, ankle, forefoot and pelvis."""
     pairs = {
         "knee": (x.epicondyle_lateral, x.epicondyle_medial),
         "ankle": (x.malleolus_lateral, x.malleolus_medial),
@@ -146,7 +146,7 @@ def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
 
 
 def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Frames on which every length and width is about its median, (n,), and a sentence on the others.
+    """Frames (n,) in which every length and width is near its median, and a sentence on the others.
 
     Exchanged labels and ghost markers change them far more than soft tissue does.
     """
@@ -167,7 +167,7 @@ def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[N
 
 
 def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[str]:
-    """Sentences on landmarks that are not where they should be; shank : Q (n, 4, 3) of the shank."""
+    """Sentences on landmarks in implausible places; shank : Q (n, 4, 3), natural coordinates of the shank"""
     notes = []
     if "tibial_tuberosity" in positions:
         ahead = np.sum((positions["tibial_tuberosity"] - x.knee) * shank[:, 0], axis=1)
@@ -188,9 +188,8 @@ def seen_median(values: Array) -> float:
 
 
 def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
-    """Sentences on segments whose tracked markers (3,) [m] do not determine their rotation; a stronger one
-    for a thigh without a pelvis.
-    """
+    """Sentences on segments whose tracked markers (3,) [m] do not determine their rotation, with a
+    clearer one for a thigh without a pelvis."""
     notes = []
     for segment, points in markers.items():
         n = len(points)
@@ -212,7 +211,7 @@ def spread_of(points: Mapping[str, Array]) -> float:
 
 
 def check_distances(markers: Mapping[str, Mapping[str, Array]], trial: MarkerTrial) -> list[str]:
-    """Sentences on markers of a segment that are at another distance in the trial than in the static trial.
+    """Sentences on markers of a segment whose distances differ between the trial and the static trial.
 
     markers : segment -> name in the trial -> coordinates in the segment (3,) [m]
     """

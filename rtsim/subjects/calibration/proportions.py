@@ -55,9 +55,7 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
 
 
 def stored_stature(stored: Mapping[str, float]) -> float:
-    """Stature of the person as stored with a trial [m]; 0 = not known, which files without an entry
-    contain.
-    """
+    """Stature of the person as stored with a trial [m]; 0 = not known, as in files without an entry."""
     return stored.get(HEIGHT, 0.0)
 
 
@@ -116,7 +114,8 @@ def check_skew(known: Positions, where: str) -> list[str]:
     unusual, impossible = SKEW
     if abs(own - other) > impossible:
         raise ConfigError(
-            f"the pelvis is askew: {said}", where=where, allowed=f"{1e3 * impossible:.0f} mm of difference",
+            f"the pelvis is not symmetric: {said}",
+            where=where, allowed=f"{1e3 * impossible:.0f} mm of difference",
             remedy=REMEDY,
         )  # fmt: skip
     if abs(own - other) > unusual:

@@ -1,4 +1,4 @@
-"""Landmarks that a marker set lacks: which others stand in for them, and what is reported of that.
+"""Landmarks that a marker set lacks: which other ones replace them, and what is reported of that.
 
 Of a leg that reads like a right one, in the frames of its calibration. Joint centres lie half a joint's width
 beside their lateral markers (`conventional.chord`); medial landmarks are then as far on the other side.
@@ -57,7 +57,7 @@ DIAMETER = "MarkerDiameter"
 
 
 class StandIns(NamedTuple):
-    """Landmarks that stand in for missing markers of a leg.
+    """Landmarks that replace missing markers of a leg.
 
     roles : role -> (n, 3) [m], of those that were not there; notes : sentences on them
     """
@@ -199,7 +199,7 @@ def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
 
 
 def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "") -> ConfigError:
-    """Of widths that are needed and not known; near : words on files that may have them"""
+    """The error for widths that are required and unknown; near : words on files that may have them"""
     stored = [width_name(side, joint) for joint in joints]
     options = [f"{joint}_width_mm (--{joint}-width)" for joint in joints]
     return ConfigError(
@@ -212,7 +212,8 @@ def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "")
 
 
 def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
-    """Raise ConfigError for a marker of the outside of thigh or shank that lies elsewhere."""
+    """Raise ConfigError for a lateral marker of thigh or shank that is not on the outer side of the
+    segment."""
     out = known["asis"] - known["asis_opposite"]
     wands: dict[str, tuple[str, Array, str]] = {}
     if "epicondyle_lateral" in known and "epicondyle_medial" not in known:
@@ -254,8 +255,8 @@ def lateral_of_device(known: Positions) -> Array:
 
 
 def check_device_order(known: Positions, measures: LegMeasures, where: str) -> None:
-    """Raise ConfigError for a device whose axis lies across the body by the other order of its
-    labels alone."""
+    """Raise ConfigError for a knee alignment device whose axis lies across the body only with its labels
+    in the other order."""
     kax, one, two = (known[role] for role in DEVICE)
     across = unit(known["asis"] - known["asis_opposite"])
     as_is, exchanged = (
@@ -310,9 +311,8 @@ def told_turn(turn: float, segment: str) -> str:
 
 
 def turned(v: Array, axis: Array, angle: float) -> Array:
-    """(n, 3) - the components of vectors orthogonal to unit axes (n, 3), rotated about these axes by an angle
-    [rad].
-    """
+    """(n, 3) - components of vectors perpendicular to unit axes (n, 3), rotated about these axes by an
+    angle [rad]."""
     flat = v - np.sum(v * axis, axis=-1, keepdims=True) * axis
     rotated: Array = np.cos(angle) * flat + np.sin(angle) * np.cross(axis, flat)
     return rotated
@@ -333,8 +333,8 @@ def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
 
 
 def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) -> None:
-    """Raise ConfigError for a movement without landmarks that its map names, where a static trial lies next
-    to it: what stands in for them is of use where no static trial shows them either.
+    """Raise ConfigError for a movement that lacks landmarks of its map while a static trial lies beside
+    it: replacing them is meant for trials whose static trial lacks them, too.
 
     near : a hint at static trials, "" = there is none
     """

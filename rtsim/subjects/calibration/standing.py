@@ -66,7 +66,7 @@ def joints() -> dict[tuple[str, str], AnatomicalAxes]:
 
 
 def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
-    """Sentences on what is unusual in the pose of a leg; ConfigError for what no person's leg can do.
+    """Sentences on an unusual pose of a leg; ConfigError for a pose that no leg can have.
 
     Q : segment -> (n, 4, 3), of a leg that reads like a right one
     """
@@ -76,7 +76,7 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
         low, high = ranges[name]
         if not low <= angle <= high:
             raise ConfigError(
-                f"{name} is {angle:.0f} degrees in its pose, which no person's is", where=where,
+                f"{name} is {angle:.0f} degrees in this pose, which is impossible for a person", where=where,
                 allowed=f"{low:g} to {high:g} degrees", remedy=REMEDY,
             )  # fmt: skip
     if not is_still(Q):
@@ -154,7 +154,8 @@ def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TI
 
 
 def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
-    """Angles (n,) [deg] by name of the joints whose segments are there, mobile Z-X-Y (Wu et al. 2002)."""
+    """Angles (n,) [deg] of the joints whose segments are known, by name, in the mobile Z-X-Y sequence
+    (Wu et al. 2002)."""
     found: dict[str, Array] = {}
     for (parent, child), axes in joints().items():
         if parent not in Q or child not in Q:
@@ -193,7 +194,7 @@ def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
 
 
 def is_still(Q: Mapping[str, Array]) -> bool:
-    """Whether the markers hardly move."""
+    """Whether the markers hardly move: the person stands still."""
     centres = np.concatenate([q[:, 1:3] for q in Q.values()], axis=1)
     return bool(np.ptp(centres, axis=0).max() < STILL)
 

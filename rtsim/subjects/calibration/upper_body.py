@@ -52,8 +52,8 @@ def upper_body(
 def hanging(
     table: Population, names: tuple[str, ...], scale: float, beside: float
 ) -> list[tuple[SegmentShare, float, float]]:
-    """Segments one below the other from the level of the shoulders: share, height of the top and place to the
-    side [m]."""
+    """Segments from the level of the shoulders downwards: share of the mass, height of the upper end and
+    distance to the side [m]."""
     found, top = [], 0.0
     for name in names:
         found.append((table.segments[name], top, beside))

@@ -24,7 +24,7 @@ def cardan(R: Array) -> tuple[Array, Array, Array]:
 
 
 def between(proximal: Array, distal: Array) -> tuple[Array, Array, Array]:
-    """Angles of the distal axes in the proximal ones, both (n, 3, 3) [rad]."""
+    """Cardan angles of distal axes in proximal ones, both (n, 3, 3) [rad]."""
     return cardan(np.swapaxes(proximal, -1, -2) @ distal)
 
 
@@ -41,13 +41,15 @@ def knee_angles(thigh: Array, shank: Array, side: str) -> Array:
 
 
 def ankle_angles(shank: Array, foot: Array, side: str) -> Array:
-    """(n, 3) - dorsiflexion, inversion, internal rotation [rad]. shank : about the axis of the ankle."""
+    """(n, 3) - dorsiflexion, inversion, internal rotation [rad]; shank : axes of the shank about the
+    ankle's axis"""
     a, b, c = between(shank, foot)
     return np.stack([-a - SQUARE, -SIGNS[side] * c, -SIGNS[side] * b], axis=-1)
 
 
 def walking_axes(forwards: Array, up: Array) -> Array:
-    """(3, 3) - the laboratory seen in the direction of walking: forwards, to the left, up, as columns.
+    """(3, 3) - axes of the direction of walking in the laboratory: forwards, to the left, up, as
+    columns.
 
     forwards, up : (3,) - unit vectors, square to each other
     """

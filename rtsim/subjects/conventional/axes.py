@@ -55,8 +55,8 @@ def pelvis_frame(asis_right: Array, asis_left: Array, psis_middle: Array) -> Arr
 
 
 def leg_axes(centres: LegCentres, side: str, torsion: float = 0.0) -> LegAxes:
-    """Thigh and shank. torsion : of the tibia, as a file stores it [rad]: the axis of the knee is so much
-    farther inwards than that of the ankle."""
+    """Axes of thigh and shank; torsion : tibial torsion as a file stores it [rad], the inward rotation
+    of the knee's axis from the ankle's"""
     sign = SIGNS[side]
     thigh = framed(centres.hip - centres.knee, sign * (centres.knee_lateral - centres.knee))
     torsioned = framed(centres.knee - centres.ankle, sign * (centres.ankle_lateral - centres.ankle))

@@ -51,7 +51,7 @@ NONE_OF = "no angles of the conventional gait model of the"
 def with_conventional_legs(
     subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
 ) -> Subject:
-    """A subject with the records of its legs, and sentences on them; as of `conventional_legs`."""
+    """A subject with the records of its legs, and sentences on them, as `conventional_legs` makes them."""
     legs, said = conventional_legs(subject, lab, walk, static)
     return msgspec.structs.replace(subject, conventional=legs, notes=(*subject.notes, *said))
 
@@ -120,9 +120,8 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
 
 
 def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
-    """The markers in a map of the conventional gait model that are not tracked, with their verb; "" where
-    the map is of another model, which has no such angles.
-    """
+    """The markers in a map of the conventional gait model that are not tracked, in words; "" where the
+    map is of another marker set, which has no such angles."""
     if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
         return ""
     names = [table.named[own] for role, own in OF_LAB.items() if role not in OPTIONAL]
@@ -187,6 +186,6 @@ def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tupl
 
 
 def in_degrees(angle: float) -> float:
-    """The angles of a record in degrees; those that are only rounding are 0."""
+    """The angles of a record in degrees; those that are zero but for rounding are 0."""
     degrees = float(np.degrees(angle))
     return degrees if abs(degrees) > 1e-9 else 0.0

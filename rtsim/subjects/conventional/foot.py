@@ -33,7 +33,8 @@ def static_heel(heel: Array, toe: Array, up: Array, *, flat: bool, sole_delta: f
 
 
 def static_foot(heel: Array, toe: Array, shank: Array) -> Array:
-    """(n, 3, 3) - axes of the foot as it stands. heel : by `static_heel`; shank : (n, 3, 3), of its ankle."""
+    """(n, 3, 3) - axes of the foot in its standing position; heel : by `static_heel`; shank : (n, 3, 3),
+    axes by its ankle"""
     return foot_axes(heel, toe, shank)
 
 

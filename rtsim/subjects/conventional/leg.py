@@ -49,7 +49,7 @@ class LegPose(NamedTuple):
 def leg_centres(
     hip: Array, markers: LegMarkers, measures: ConventionalMeasures, side: str, where: str
 ) -> LegCentres:
-    """Knee and ankle by the chord, with the person's rotation offsets.
+    """Centres of knee and ankle by the chord construction, with the person's rotation offsets.
 
     hip : (n, 3) [m]; side : right or left, in right-handed axes. ConfigError for a width that is not known.
     """
@@ -99,7 +99,7 @@ def walking_leg(
     offsets: FootOffsets,
     where: str,
 ) -> LegPose:
-    """A leg in any frames, its foot by the offsets of a static trial."""
+    """A leg in any frames; its foot uses the offsets of a static trial."""
     centres = leg_centres(hip, markers, measures, side, where)
     axes = leg_axes(centres, side, measures.of(side).tibial_torsion or 0.0)
     uncorrected = uncorrected_foot(centres.ankle, markers.toe, axes.torsioned)
@@ -107,7 +107,8 @@ def walking_leg(
 
 
 def leg_angles(pelvis: Array, pose: LegPose, side: str) -> dict[str, Array]:
-    """Hip, knee and ankle, each (n, 3) [rad], in the order of Plug-in Gait. pelvis : (n, 3, 3)"""
+    """Angles of hip, knee and ankle, each (n, 3) [rad], in the order of Plug-in Gait; pelvis : axes (n,
+    3, 3)"""
     return {
         "hip": hip_angles(pelvis, pose.axes.thigh, side),
         "knee": knee_angles(pose.axes.thigh, pose.axes.shank, side),

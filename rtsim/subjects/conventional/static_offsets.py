@@ -81,7 +81,8 @@ class StandingFoot(NamedTuple):
 
 
 def person_of(source: Source) -> ConventionalMeasures:
-    """Measures stored with the static trial; offsets of foot and wands as the walk has them, if it does."""
+    """Measures stored with the static trial, with offsets of foot and wands as the walk stores them, if
+    it does."""
     static, walk = stored_measures(source.static.subject), stored_measures(source.walk.subject)
     if source.side != source.label_side:
         static, walk = static.mirrored, walk.mirrored
@@ -144,7 +145,7 @@ def aligned(source: Source, known: Positions, hip: Array, measures: Conventional
 def standing_foot(
     source: Source, hip: Array, markers: LegMarkers, measures: ConventionalMeasures
 ) -> StandingFoot:
-    """Offsets of the foot, and how it stands in the trial itself.
+    """Offsets of the foot, and its axes in the static trial itself.
 
     Stored offsets stay. A static trial is taken as Plug-in Gait has taken it, where its offsets tell; else
     with a level sole.
@@ -155,7 +156,7 @@ def standing_foot(
         stored = FootOffsets(own.static_plant_flexion, own.static_rotation)
     if markers.heel is None or not stands_still(hip, markers.toe, markers.heel):
         still = source.walk.source != source.static.source
-        none = "there is none; give one with --static"
+        none = "there is no static trial; give one with --static"
         what = f"{source.where} is not a static trial: the leg moves" if still else none
         told = (
             f"no angles of the {side} ankle and foot by the conventional gait model: the offsets of the foot "

@@ -97,7 +97,7 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
 
 
 def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
-    """Head of the third metatarsal, and what stands in for it."""
+    """Head of the third metatarsal, or the point that replaces it where it has no marker."""
     if "metatarsal_3" in flat:
         return flat["metatarsal_3"], []
     fifth = flat["metatarsal_5"]

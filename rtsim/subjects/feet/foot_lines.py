@@ -1,4 +1,5 @@
-"""Where feet are, for force plates: from the heel to the tip of the toes, by the markers of a laboratory."""
+"""Lines of the feet for force plates: from the heel to the tip of the toes, by the markers of a
+laboratory."""
 
 from __future__ import annotations
 

@@ -67,7 +67,8 @@ class FootMarkers:
         return otherwise if n[0] == n[1] else int(n[1] > n[0])
 
     def take(self, positions: FloatArray) -> FloatArray:
-        """`lines` of a frame; positions : (n_label, 3) in the unit and axes of the stream.
+        """Update `lines` from the markers of a frame; positions : (n_label, 3) in the unit and axes of
+        the stream
 
         NaN for other arrays: the kernel trusts their shape, and beyond it lies other memory.
         """
@@ -80,7 +81,7 @@ class FootMarkers:
 
 
 def feet_of_person(subject: Subject) -> dict[int, Collection[str]]:
-    """0 right, 1 left -> the markers on that foot of a person."""
+    """Map the side of a foot (0 right, 1 left) to the markers on this foot of a person."""
     found: dict[int, Collection[str]] = {}
     for name, segment in subject.segments.items():
         if kind_of_segment(name) == "foot":
@@ -90,7 +91,7 @@ def feet_of_person(subject: Subject) -> dict[int, Collection[str]]:
 
 
 def foot_of(labels: Sequence[str], lab: LabMap, side: str) -> dict[str, int]:
-    """Markers of a foot and their rows in the stream, the heel first; {} where too few are there."""
+    """Markers of a foot and their rows in the stream, the heel first; {} where there are too few."""
     table = side_of(lab, side)
     wanted = dict.fromkeys([table.calcaneus, *table.tracking.foot, table.metatarsal_1, table.metatarsal_5])
     found = find_markers([name for name in wanted if name], labels)

@@ -1,4 +1,5 @@
-"""The marks of a foot by their places: which way is right, heads of metatarsals in order, whose labels."""
+"""The markers of a foot by their places: which way is right, the order of the metatarsal heads, and on
+which side the labels put it."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ UP = np.array([0.0, 1.0, 0.0])
 
 
 def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
-    """Forward and to the right along the ground, (3,) each; the first is as long as heel to forefoot [m].
+    """Forward and rightward directions along the ground, (3,) each; the first is as long as heel to
+    forefoot [m].
 
     marks : role -> (3,) [m]; up : (3,) - unit. The first and the fifth metatarsal may be exchanged.
     """
@@ -30,7 +32,7 @@ def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
 
 
 def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Role -> the role by which its marker is labelled, and what is exchanged.
+    """Map each role to the role that the label of its marker states, with sentences on exchanged labels.
 
     Heads of metatarsals lie from the first, medial, to the fifth.
 
@@ -42,7 +44,7 @@ def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], 
     notes: tuple[str, ...] = ()
     if exchanged:
         said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
-        notes = (f"labels of the metatarsals are exchanged, and were taken by their place: {said}",)
+        notes = (f"labels of the metatarsals are exchanged; the markers were taken by their places: {said}",)
     return {**{role: role for role in mean}, **dict(exchanged)}, notes
 
 
@@ -60,13 +62,13 @@ def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
 
 
 def markers_of(lab: LabMap, side: str, names: Collection[str]) -> dict[str, str]:
-    """Role -> marker among these names, of the marks that the frame of a foot is made of."""
+    """Map a role to its marker among these names, for the markers that define the frame of a foot."""
     roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
     found = find_markers(list(roles.values()), list(names))
     return {role: name for role, name in roles.items() if name in found}
 
 
 def roles_of(lab: LabMap, side: str) -> dict[str, str]:
-    """Role -> marker, of every mark of a foot that a lab has, the heel first."""
+    """Map a role to its marker, for all foot markers of a lab, the heel first."""
     table = side_of(lab, side).roles
     return {role: table[role] for role in ROLES if role in table}

@@ -1,4 +1,5 @@
-"""Where the marks and the sole of a foot lie on its segment: from a static trial, in which it stands flat."""
+"""Places of the markers and the sole of a foot on its segment, from a static trial in which it stands
+flat."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ STRETCH = 10.0
 
 
 class Carried(NamedTuple):
-    """A mark of a static trial, carried by the segment's other markers.
+    """A marker of a static trial whose place the other markers of its segment give.
 
     place : (3,) - in the axes of the segment; seen : (3,) - where it is in the static trial, Y up [m]
     turn : (3, 3) - of the segment there; off : of its markers from a rigid segment (RMS) [mm]
@@ -52,8 +53,8 @@ class Standing(NamedTuple):
 def carry(
     static: MarkerTrial, mark: str, tracked: Sequence[str], local: Array, mirrors: bool = False
 ) -> Carried | None:
-    """Where a mark is on a segment by a static trial; None where it, or too few of the segment's markers, are
-    seen there together.
+    """Place of a marker on a segment by a static trial; None where it is not seen there together with
+    enough of the segment's markers.
 
     tracked : markers of the segment, local (n, 3) on it [m]
     mirrors : whether the segment is that of the other leg's mirror image
@@ -82,8 +83,8 @@ def stand_on(
     ground: float,
     mirrors: bool,
 ) -> Standing | None:
-    """How a segment stands in a static trial; None where the first mark, or too few of its markers, are not
-    seen there.
+    """Position of a segment in a static trial; None where its first marker, or too few of its markers,
+    are seen there.
 
     marks : markers whose places are asked for, the heel first
     tracked : those of the segment, local (n, 3) on it [m]

@@ -1,4 +1,5 @@
-"""A foot of whose forefoot a static trial shows nothing: where its toe would be, as the person stands.
+"""Place of the toe marker on a foot whose forefoot the static trial does not mark, estimated from how
+the person stands.
 
 The sole is level and the foot points from the heel's marker past the ankle. From the ankle to the metatarsals
 it is as long as goes with the shank, 0.28 to 0.38 of it in the persons behind `proportions.RATIOS`. A marker
@@ -35,11 +36,11 @@ WITHOUT_TOE = (
     "past the ankle, sure to some 5 degrees; in movement the heel alone tells of it, so that "
     "angles of ankle and foot are uncertain"
 )
-REMEDY = "use a static trial in which it is on, or one in which the person stands upright"
+REMEDY = "use a static trial with the marker on, or one in which the person stands upright"
 
 
 def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str, where: str) -> Array:
-    """(n, 3) - where the marker on the toe would be [m].
+    """(n, 3) - estimated place of the marker on the toe [m].
 
     known : role -> (n, 3) [m]; knee, ankle : (n, 3) - their centres [m]; name : of the marker
     ConfigError for a person who does not stand upright and still.
@@ -58,10 +59,10 @@ def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str
 
 
 def check_toe(trial: MarkerTrial, static: MarkerTrial, table: LabSide) -> None:
-    """Raise ConfigError for a static trial that lacks the toe which its movement shows."""
+    """Raise ConfigError for a static trial that lacks the toe marker which its movement has."""
     shown = role_positions(static, table)
     if "toe" in role_positions(trial, table) and not any(role in shown for role in FOREFOOT):
         raise ConfigError(
             f"no frame shows toe ({table.toe}), which {Path(trial.source).name} shows",
-            where=Path(static.source).name, remedy="use a static trial in which it is on",
+            where=Path(static.source).name, remedy="use a static trial with the marker on",
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""How a person stands among markers without names: heading, middle, stature, and the lines of the legs.
+"""Stance of a person among markers without names: heading, middle, stature, and the lines of the legs.
 
 Every heading, some middles and every stature are tried; the one whose landmarks (`landmark_places`) explain
 most markers is taken, and what the best one that faces another way explains says how certain it is.
@@ -114,7 +114,7 @@ class StandingPose(NamedTuple):
 
 
 def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
-    """How a person stands, of whom points (n, 3) are markers [m], Y up.
+    """Stance of the person on whom the points (n, 3) [m] are markers, Y up.
 
     allowed : (n_slot, n) - what each marker may be by its name; None = anything
     """
@@ -214,7 +214,7 @@ def side_costs(x: Array) -> Array:
 
 
 def on_side(x: Array) -> Bools:
-    """Which markers (n, 3) may be on a leg that reads like a right one, or on its half of the pelvis."""
+    """Which markers (n, 3) may be on a leg that is solved as a right one, or on its half of the pelvis."""
     able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
     return able
 
@@ -230,7 +230,8 @@ def leg_frames(x: Array) -> dict[str, Array] | None:
 
 
 def leg_line(x: Array, able: Bools) -> LegLine | None:
-    """The line of a leg whose markers are among x (n, 3); None where nothing is on its floor."""
+    """The line of a leg whose markers are among x (n, 3); None where no marker is near the floor on its
+    side."""
     low = able & (x[:, 1] < LOW)
     if not low.any():
         return None
@@ -250,20 +251,21 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
 
 
 def along_leg(x: Array, line: LegLine) -> Array:
-    """Markers (n, 3) from the line between ankle and hip at their height: forwards, up, outwards."""
+    """Offsets of markers (n, 3) from the point at their height on the line from ankle to hip: forwards,
+    up, outwards."""
     part = (x[:, 1] - ANKLE) / (HIP - ANKLE)
     on_line = line.ankle + part[:, None] * (line.hip - line.ankle)
     return np.column_stack([x[:, 0] - on_line[:, 0], x[:, 1], x[:, 2] - on_line[:, 1]])
 
 
 def along_foot(x: Array, line: LegLine) -> Array:
-    """Markers (n, 3) from the heel's marker along the foot, up, and outwards of it."""
+    """Offsets of markers (n, 3) from the heel's marker: along the foot, up, and outwards."""
     flat = x[:, [0, 2]] - line.heel
     return np.column_stack([flat @ line.along, x[:, 1], flat @ np.array([-line.along[1], line.along[0]])])
 
 
 def about_hips(x: Array, line: LegLine) -> Array:
-    """Markers (n, 3) ahead of the hips, up, and outwards of the middle."""
+    """Offsets of markers (n, 3): forwards from the hips, up, and outwards from the middle."""
     return np.column_stack([x[:, 0] - line.hip[0], x[:, 1], x[:, 2]])
 
 

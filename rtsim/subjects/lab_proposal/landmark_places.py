@@ -1,4 +1,4 @@
-"""Where landmarks of a person who stands are, in parts of the stature: means and spreads.
+"""Usual places of landmarks of a standing person, in parts of the stature: means and spreads.
 
 Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor Control
 of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long, 0.055

@@ -121,7 +121,7 @@ def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
 
 
 def sided(lab: LabMap, name: str) -> bool:
-    """Whether a marker of a map is one of a side."""
+    """Whether a marker of a map belongs to one side."""
     other = {"r": "l", "l": "r"}.get(plain_name(name)[:1], "")
     if side_in(words_of(name))[0]:
         return True

@@ -101,7 +101,8 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
 
 
 def without_beginning(standing: StandingMarkers) -> StandingMarkers:
-    """The markers without a beginning that all names share, as a person's, where more are known without."""
+    """The names without the beginning that all of them share, as a person's name, where more of them
+    have a meaning without it."""
     bare = without_shared(standing.names)
     if "" in bare or len(set(bare)) < len(bare):
         return standing
@@ -124,9 +125,8 @@ def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> 
 
 
 def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:
-    """The pose of the standing person, limited to what the names allow, where most of them fit, else by
-    the places alone.
-    """
+    """The pose of the standing person: limited to what the names allow where most of them fit, and by
+    the places alone elsewhere."""
     allowed = allowed_by_names(readings)
     named = [k for k, reading in enumerate(readings) if allowed_places(reading)]
     if not named and not any(reading.segment for reading in readings):
@@ -141,7 +141,8 @@ def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[Stand
         return pose, []
     return bare, [
         f"{len(named) - fitting} of {len(named)} names of landmarks do not fit a person who stands: labels "
-        "may be exchanged, or the names mean something else; how the person stands was found by places alone"
+        "may be exchanged, or the names mean something else; so the pose was found "
+        "from the places of the markers alone"
     ]
 
 

@@ -114,7 +114,7 @@ def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """Sentences on what legs lack and can do without."""
+    """Sentences on the consequences of optional roles that legs lack."""
     told = []
     for role, what in WITHOUT.items():
         sides = [side for side, table in tables.items() if role not in table]

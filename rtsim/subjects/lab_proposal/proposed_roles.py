@@ -125,7 +125,7 @@ def propose_roles(
 
 
 def doubted(role: MarkerRole, why: str) -> MarkerRole:
-    """Return the role marked as unsure, for this reason unless it has one already."""
+    """Return the role marked as uncertain for this reason, unless it already has a reason."""
     return role._replace(certainty=UNSURE, why=role.why or why)
 
 
@@ -178,9 +178,8 @@ def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) 
 def against_name(
     k: int, slot: tuple[str, str], costs: Array, x: Array, by_place: Mapping[int, PlacedMarker]
 ) -> str:
-    """A sentence on how the place of a marker contradicts its name, "" = not at all; costs of its own
-    place only.
-    """
+    """A sentence on how the place of a marker contradicts its name, "" where it does not; judged by the
+    marker's own place only."""
     role, side = slot
     if role in REGIONS:
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
@@ -201,7 +200,8 @@ def against_name(
 def with_side(
     name: str, slot: tuple[str, str], reading: NameReading, exchanged: bool, fault: str
 ) -> MarkerRole:
-    """The role of a marker whose name means one, on the side that its name gives, or else on which it is."""
+    """The role of a marker whose name means one, on the side that its name gives, or else on the side
+    where it is."""
     role, side = slot
     side = OTHER[side] if exchanged else side
     if fault:

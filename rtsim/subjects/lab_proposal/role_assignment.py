@@ -1,4 +1,4 @@
-"""Which marker is which landmark by its place alone, and how much worse every other answer is.
+"""The landmark of each marker by its place alone, and how much worse every other answer is.
 
 Markers that mirror each other are the same landmark of two legs, so each is judged by the places of both.
 """

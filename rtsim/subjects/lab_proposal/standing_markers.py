@@ -101,7 +101,7 @@ def check_unit(positions: Array, where: str) -> None:
     spread = float(np.median(np.linalg.norm(there - np.median(there, axis=0), axis=1)))
     if not SPREADS[0] <= spread <= SPREADS[1]:
         raise ConfigError(
-            f"half of its markers are within {spread:.3g} m, which is no person's size", where=where,
+            f"half of its markers are within {spread:.3g} m, which is impossible for a person", where=where,
             allowed=f"{SPREADS[0]:g} to {SPREADS[1]:g} m", remedy="give the unit of the file: --units mm",
         )  # fmt: skip
 
@@ -146,7 +146,8 @@ def sway_of(positions: Array) -> float:
 
 
 def one_person(points: Array, names: list[str], where: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which points (n, 3) are those of the person, and names of others; ConfigError for two persons."""
+    """Which points (n, 3) belong to the person, and the names of other markers; ConfigError for two
+    persons."""
     groups = fcluster(linkage(points, "single"), APART, "distance")
     sizes = {int(g): int((groups == g).sum()) for g in np.unique(groups)}
     largest = max(sizes, key=lambda g: sizes[g])
@@ -170,7 +171,7 @@ def check_height(points: Array, where: str) -> None:
     largest = max(longest, height)
     if not low <= largest <= high:
         raise ConfigError(
-            f"the markers are spread over {largest:.3g} m, which is no person's size", where=where,
+            f"the markers are spread over {largest:.3g} m, which is impossible for a person", where=where,
             allowed=f"{low:g} to {high:g} m", remedy="give the unit of the file: --units mm",
         )  # fmt: skip
     if longest > LONGEST * height or height < low:

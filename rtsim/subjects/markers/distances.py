@@ -1,4 +1,4 @@
-"""Distances that a person's movement leaves alone, of a trial against those of the subject.
+"""Distances between markers that movement does not change, in a trial and in the subject.
 
 Between the markers of a segment, and from them to the joint centres that the segment beside it gives: a
 segment of three markers or more is laid onto its markers frame by frame (least squares, Kabsch 1976), and the

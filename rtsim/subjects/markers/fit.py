@@ -73,13 +73,14 @@ class SubjectFit(NamedTuple):
 
     @property
     def another(self) -> bool:
-        """Whether it is no trial of the subject with its markers where they were."""
+        """Whether the trial does not belong to the subject, with the markers in their former places."""
         other_size = abs(self.scale - 1.0) > OTHER_SIZE
         return self.mirrored or self.misfit > (LARGEST_MISFIT if other_size else FARTHEST)
 
 
 def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> SubjectFit | None:
-    """How a trial fits a person; None where it shows too few distances; search : for exchanged labels."""
+    """How well a trial fits a person; None where it shows too few distances; search : whether to search
+    for exchanged labels"""
     if subject.side == "left":
         trial = trial._replace(positions=MIRROR * trial.positions)
     return fit_of_trial(ruler_of_subject(subject), subject.marker_names, trial, search)
@@ -88,7 +89,7 @@ def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Subject
 def fit_of_trial(
     ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True
 ) -> SubjectFit | None:
-    """How a trial fits distances; names : of the markers that are looked at; search : as `fit_of`."""
+    """How well a trial fits the distances; names : markers to look at; search : as in `fit_of`"""
     own = in_order(trial, names)
     frames = chosen_frames(own)
     tracks = {name: x for k, name in enumerate(names) if seen(x := own[frames, k])}
@@ -180,9 +181,8 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 
 def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
-    """What is to be reported of a fit, where the trial is the subject's, or a model's with its own
-    markers.
-    """
+    """Sentences on how well a trial fits, where it belongs to the subject, or to a model with its own
+    markers."""
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
         f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"

@@ -1,5 +1,5 @@
-"""Do both knees bend about the lines through their epicondyles alike? A marker there that was put forwards or
-backwards turns the axis of one knee, and hardly changes a distance.
+"""Whether both knees bend about the lines through their epicondyles in the same way: a marker there that
+was placed too far forwards or backwards turns the axis of one knee, and hardly changes a distance.
 
 The axis about which a knee bends in a trial is the one nearest to those of the rotations between its frames,
 seen in the thigh (finite helical axes; Woltring et al. 1985, J Biomech 18, 379-389). Skin and the shape of

@@ -58,7 +58,8 @@ def side_of(lab: LabMap, side: str) -> LabSide:
 
 
 def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
-    """Which tracked markers of one side are among `names`; those of the pelvis count where at least one is.
+    """The tracked markers of one side that are among `names`; those of the pelvis count where at least
+    one is found.
 
     Where the back of the pelvis may be marked by PSIS or sacrum, those that are not there do not count
     beside those that are.
@@ -73,7 +74,8 @@ def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
 
 
 def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
-    """Markers at the back of the pelvis that others stand in for, of a map that knows both kinds."""
+    """Markers at the back of the pelvis that other markers of the map can replace, in a map that knows
+    both kinds."""
     psis = tuple(name for name in (table.psis, table.psis_opposite) if name)
     if not table.sacrum or not psis:
         return ()

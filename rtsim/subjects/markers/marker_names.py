@@ -1,4 +1,4 @@
-"""Find markers by name whatever the case, the separators and the name of the subject in front."""
+"""Search for markers by name, regardless of case, separators and a subject's name in front."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
 
 
 def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The names with nothing in the places of all persons' markers but one's."""
+    """The names with "" in the places of all markers that belong to other persons."""
     persons = persons_of(names)
     plain = plain_names([without_subject(name) for name in names])
     looked_for = {plain_name(without_subject(name)) for name in wanted}

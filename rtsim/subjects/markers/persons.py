@@ -171,7 +171,7 @@ def largest(persons: Mapping[str, list[int]]) -> dict[str, list[int]]:
 
 
 def masked(labels: Sequence[str], person: str) -> tuple[str, ...]:
-    """The labels of a stream with nothing in the places of other persons' markers."""
+    """The labels of a stream with "" in the places of other persons' markers."""
     if not person:
         return tuple(labels)
     rows = rows_of(labels, person)

@@ -55,7 +55,8 @@ class Costs:
 def find_exchanged(
     ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
-    """Groups of labels that have each other's place, and the tracks with each where it belongs.
+    """Groups of labels that are exchanged among each other, and the tracks with each label where it
+    belongs.
 
     tracks : of the subject's markers, (n, 3) [m]; strangers : of the trial's other markers
 
@@ -123,7 +124,7 @@ def best_step(
 
 
 def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> bool:
-    """Whether most distances of a marker are within the tolerance."""
+    """Whether most distances of a marker agree with those of the subject."""
     return off(ruler, tracks, label_of, marker) <= TOLERANCE
 
 

@@ -84,7 +84,7 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
 
 
 def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
-    """Ankle (n, 3), a way across it to its lateral side, and the middle of the forefoot [m].
+    """Ankle (n, 3), a vector from it to its lateral side, and the middle of the forefoot [m].
 
     Without a medial malleolus the lateral one stands in for the ankle, and is lateral of the line from heel
     to toes, in the direction square to the shank and that line.

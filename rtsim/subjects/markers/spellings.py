@@ -12,7 +12,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 
 
 def as_spelled(lab: LabMap, *recordings: Sequence[str]) -> LabMap:
-    """The map with the spellings of recordings in the places of markers that they call otherwise.
+    """The map with markers spelled as in recordings, where these call them otherwise.
 
     recordings : names of markers of each; what the first one has is called as there, and so on
     Of several spellings the first in the map's list is taken. What is a marker of the map already is not
@@ -72,7 +72,8 @@ def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
 
 
 def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTrial:
-    """A trial whose markers are called as in a spelled map, where it has them under another name of the map.
+    """A trial whose markers have the names of a spelled map, where the trial calls them by another name
+    that the map knows.
 
     A static trial and a walk may be labelled by different hands.
     """

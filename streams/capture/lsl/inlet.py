@@ -115,7 +115,7 @@ class LslInlet:
                 return []
             others, stamps = self._inlet.pull_chunk(0.0, self._at_once)
         except RuntimeError as fault:
-            raise CaptureError("closed", f"the stream {self.words} is gone: {fault}") from fault
+            raise CaptureError("closed", f"the stream {self.words} has ended: {fault}") from fault
         self._heard_ns = arrived_ns
         rows = [first, *others]
         return [

@@ -145,7 +145,7 @@ class ViconConnection:
         if self._stream.offered is None:
             raise CaptureError(
                 "refused",
-                f"{self._address.text} does not say what it has within {ANSWER_S:.0f} s, as Vicon does",
+                f"{self._address.text} does not describe its data within {ANSWER_S:.0f} s, as Vicon does",
             )
         due_ns = now_ns() + 300_000_000
         while not self._rows.names and self._fault is None and (left := due_ns - now_ns()) > 0:

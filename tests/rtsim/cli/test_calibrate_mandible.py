@@ -75,7 +75,7 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
     (tmp_path / "points.landmarkAscii").write_text("# AmiraMesh 3D ASCII 2.0\n")
     for wrong, told in (
         (("--scan", "points.landmarkAscii"), "copy points of other files into it as NAME"),
-        (("--out", "head.toml", "--force"), "would replace what it is made of"),
+        (("--out", "head.toml", "--force"), "would replace a file that it is made from"),
     ):
         other = CliRunner().invoke(cli, (*words, *wrong))
         assert other.exit_code != 0

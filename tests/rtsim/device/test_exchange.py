@@ -64,7 +64,7 @@ FAULTS = {
     "weakness": ("applies 5 N m at the most", lambda m: replace(m, torque_max=[5.0])),
     "joints": ("2 joints", lambda m: replace(m, angle=[0.0] * 2, speed=[0.0] * 2, torque=[0.0] * 2)),
     "fall": ("falling (too hot)", lambda m: replace(m, state="falling", fault="too hot")),
-    "disobedience": ("is told to be armed", lambda m: replace(m, state="disarmed")),
+    "disobedience": ("was commanded to arm", lambda m: replace(m, state="disarmed")),
     "tracking": ("are commanded", lambda m: replace(m, actuator=[9.0])),
     "leap": ("leaps by", lambda m: replace(m, angle=[0.1 + (0.5 if m.seq % 2 else -0.5)])),
     "clock": ("stood still", lambda m: replace(m, t=7)),
@@ -100,7 +100,7 @@ def test_a_fault_latches_until_armed_again(kind: str) -> None:
 
 
 DISOBEDIENT = {
-    "state": ("told to be disarmed, and is not", lambda m: replace(m, state="armed", actuator=[])),
+    "state": ("commanded to disarm, and is still armed", lambda m: replace(m, state="armed", actuator=[])),
     "actuator": ("where 0 N m are commanded", lambda m: replace(m, actuator=[9.0])),
     "stopped": ("where 0 N m are commanded", lambda m: replace(m, state="stopped", actuator=[9.0])),
 }  # fmt: skip

@@ -87,5 +87,5 @@ def test_a_device_that_stays_armed_after_an_emergency_stop(rig: Rig) -> None:
         device.answer(5, **defiant)
         done, answer = rig.ask("arm")
         assert not done
-        assert "told to be disarmed, and is not" in answer
+        assert "commanded to disarm, and is still armed" in answer
         assert not rig.outputs[-1].armed

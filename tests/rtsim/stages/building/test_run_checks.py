@@ -35,7 +35,7 @@ def asked(model: str, *, forces: bool = True, of_model: bool = True, **keys: obj
         ({"recruitment": {}, "forces": False}, "give --forces"),
         ({"recruitment": {}, "stages": ["kinematics"]}, 'add "recruitment" to stages'),
         ({"stages": ["kinematics", "recruitment"]}, "'recruitment' needs 'inverse_dynamics' before it"),
-        ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table does nothing.*\"kinematics\", \"fdk\""),
+        ({"fdk": {"dofs": ["knee"]}}, r"fdk: the table has no effect.*\"kinematics\", \"fdk\""),
         (
             {"fdk": {"dofs": ["knee"]}, **BALANCED},
             r"fdk.dofs: the method has no constraint by an element 'knee'",
