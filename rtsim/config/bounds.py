@@ -109,7 +109,7 @@ WORDS = {
 
 @cache
 def fields_of(record: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    """Names for the shell to complete: those that begin with the text so far, or files where no name does."""
+    """Fields of a record, each with the lower bound that its schema gives."""
     hints = get_type_hints(record, include_extras=True)
     return tuple((field, floor_of(hints[field])) for field in record.__struct_fields__)
 

@@ -25,7 +25,8 @@ JITTER_MS = 0.2
 
 
 class DeviceClockCheck:
-    """Whether what a device measures is consistent with its commands.
+    """Judges the time stamps of the device's messages; each comes with its arrival, and no clock is
+    read here.
 
     Attributes
     ----------

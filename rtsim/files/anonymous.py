@@ -1,4 +1,4 @@
-"""A copy of a recording without what names a person: for others to whom a name may not be given."""
+"""A copy of a recording without any text that names a person, to be given to others."""
 
 from __future__ import annotations
 

@@ -135,13 +135,13 @@ def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Cont
 
 
 def plate_columns(content: Content) -> set[int]:
-    """Analog channels of a file that its force plates have."""
+    """Analog channels of a file that belong to its force plates."""
     wired = content.parameters["FORCE_PLATFORM"].get("CHANNEL", [])
     return {int(value) - 1 for value in wired if isinstance(value, (int, float)) and math.isfinite(value)}
 
 
 def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[str], source: str) -> None:
-    """Raise ConfigError for a channel that a force plate has."""
+    """Raise ConfigError for a channel that belongs to a force plate."""
     taken = plate_columns(content)
     if of_plate := [labels[column] for column in columns if column in taken]:
         raise ConfigError(

@@ -29,8 +29,8 @@ class RecoveredRecording(NamedTuple):
 
 
 def recover(path: Path, out: Path) -> RecoveredRecording:
-    """Write all messages that can be read, and what the recording says of itself, into a new file; of a sound
-    recording none is made.
+    """Write all messages that can be read, with the recording's own metadata, into a new file; for an
+    undamaged recording no file is written.
 
     ConfigError for what is no recording or holds no message, where `out` is there already, or cannot be
     written.
@@ -59,7 +59,7 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
 
 
 def examined(path: Path) -> RecoveredRecording:
-    """Read all of a recording to know what is in it; ConfigError where it is none."""
+    """Read all of a recording to find what it contains; ConfigError where the file is no recording."""
     messages, first, last = opened(path), None, 0
     try:
         for t_ns, _, _ in messages:

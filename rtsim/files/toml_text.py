@@ -20,7 +20,7 @@ def is_table(value: Any) -> bool:
 
 
 def entry(key: str, value: Any) -> str:
-    """A key and its value; a long list in lines of its own."""
+    """A key and its value as TOML; a long list is written in lines of its own."""
     line = f"{word(key)} = {inline(value)}"
     if len(line) <= WIDTH or not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return line

@@ -1,4 +1,4 @@
-"""Points that go on: each point's next place by its speed, whether it has a name or not.
+"""Tracks of points from frame to frame, whether they have names or not, by each point's speed.
 
 All points of a frame are paired with those of the frame before at once, by the least sum of squares (Kuhn
 1955). Where two points could as well have changed places, that is reported.

@@ -1,4 +1,4 @@
-"""A model that is another one with force laws, bodies, contacts, springs, motions, loads and methods more."""
+"""A model that extends another one by force laws, bodies, contacts, springs, motions, loads and methods."""
 
 from __future__ import annotations
 

@@ -71,14 +71,17 @@ def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
         if body.axis is not None and body.axis != "w" and tuple(body.axis)[:2] != (0.0, 0.0):
             raise refuse(f"the axis of {body.name} is not across the body", 'give axis = "w"')
         if body.name in how.middle and body.parent and body.parent not in how.middle:
-            raise refuse(f"{body.name} in the middle hangs on {body.parent}", "put its parent in the middle")
+            raise refuse(
+                f"{body.name} is a body of the middle, and its parent {body.parent} is not",
+                "put its parent in the middle",
+            )
     for muscle in spec.muscles:
         if any(station.within or station.moving for station in muscle.path):
             raise refuse(f"points of {muscle.name} depend on coordinates", "write a model of both sides out")
 
 
 def mirrored(record: Any) -> Any:
-    """A record of the model as seen in a mirror square to Z."""
+    """A record of the model as its mirror image, with Z reversed."""
     if isinstance(record, list | tuple):
         return [mirrored(item) for item in record]
     if not isinstance(record, dict):

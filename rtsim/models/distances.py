@@ -1,4 +1,4 @@
-"""Distances that movement leaves alone, of a model that brings its own markers
+"""Distances that movement does not change, in a model that brings its own markers
 (`rtsim/subjects/markers/distances`).
 
 Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of

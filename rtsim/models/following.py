@@ -1,4 +1,5 @@
-"""What the pose of a model with its own markers follows: weights, prescribed coordinates, ranges.
+"""Tasks that the pose of a model with its own markers follows: weights, target values of coordinates,
+ranges.
 
 The pose minimises sum w |x - x_measured|^2 / sum w over the markers that are seen, plus sum w (q - q_drawn)^2
 over coordinates [rad, m], while constraints hold and clamped coordinates stay in their ranges: the objective
@@ -135,7 +136,7 @@ def drawn_by(
 
 
 def with_markers(model: Model, following: TrackingTasks) -> Model:
-    """The model with the markers that are followed, each with its weight; they are 1 on average."""
+    """The model with the markers that are followed, each with its weight; the mean weight is 1."""
     rows = [model.names.markers.index(name) for name in following.markers]
     weight = np.array([*following.markers.values()], float)
     markers = model.markers._replace(
@@ -145,7 +146,7 @@ def with_markers(model: Model, following: TrackingTasks) -> Model:
 
 
 def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
-    """The coordinates with targets that exist with the joints of the model's method."""
+    """The coordinates with target values that exist with the joints of the model's method."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 

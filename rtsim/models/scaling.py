@@ -1,4 +1,4 @@
-"""A model in the size of a person: factors along the axes of every body, applied to all that is on it.
+"""A model scaled to a person: factors along the axes of every body, applied to everything on the body.
 
 What OpenSim's scale tool does (Delp et al. 2007, IEEE Trans Biomed Eng 54, 1940-1950), on a model as it was
 read. Factors S = diag(x, y, z) are in a body's axes. Everything fixed to a body goes from x to S x, in frames
@@ -36,7 +36,8 @@ replace = msgspec.structs.replace
 
 
 def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
-    """The model with everything on its bodies moved, and sizes of surfaces; masses and muscles as they were.
+    """The model with all geometry on its bodies scaled, and the sizes of surfaces; masses and muscles
+    stay.
 
     ConfigError for a model whose places come from a person's anatomy already.
     """
@@ -86,7 +87,7 @@ def scale_motion(motion: ElementaryMotion, frame: Frame, S: Array) -> Elementary
 
 
 def stretch(axis: Axis, frame: Frame, S: Array) -> float:
-    """How much a translation grows: u'Su with u the axis in the body."""
+    """Growth factor of a translation: u'Su with u its axis in the body."""
     u = np.array([float(axis == name) for name in "uvw"] if isinstance(axis, str) else axis)
     u = turned(frame) @ (u / np.linalg.norm(u))
     return float(u @ (S * u))
@@ -97,7 +98,8 @@ def scale_element(element: Element, factors: Factors) -> Element:
 
 
 def scale_coupler(coupler: Coupler, spec: ModelSpec, factors: Factors) -> Coupler:
-    """A coordinate that is a length and follows another grows with the body that it moves along."""
+    """Return a coupler scaled: a length that follows another coordinate grows with the body that it
+    moves along."""
     for body in spec.bodies:
         for k, coordinate in enumerate(coordinates_of(body)):
             if coordinate.name == coupler.coordinate != coupler.driver:
@@ -229,7 +231,7 @@ def scaled_inertia(body: Body, S: Array, mass: float) -> tuple[float, ...]:
 
 
 def scale_muscles(spec: ModelSpec, ratios: Mapping[str, float]) -> ModelSpec:
-    """Muscles whose fibres and tendons keep their parts of the path: both times new length over old."""
+    """Muscles whose fibres and tendons are scaled by the new length of the path over its former length."""
     muscles = []
     for muscle in spec.muscles:
         ratio = ratios.get(muscle.name, 1.0)

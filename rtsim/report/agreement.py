@@ -61,7 +61,8 @@ def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
 def rows_of(
     field: str, by_choice: Mapping[str, Results], choices: Sequence[str], cycles: Sequence[slice]
 ) -> list[dict[str, Any]]:
-    """Mean and standard deviation over the cycles of every entry, of all choices but the first beside it."""
+    """Rows of every entry: agreement of each other choice with the first, mean and deviation over
+    the cycles."""
     wanted = by_choice[choices[0]]
     told = next(spec for spec in wanted.session.fields if spec.name == field)
     unit, scale = MILLIMETRES.get(told.unit, (told.unit, 1.0))

@@ -32,7 +32,7 @@ def understood(spec: ModelSpec) -> list[str]:
         ("move as a file or a stream says (--motion): ", told_to),
         ("follow another: ", follows),
         ("clamped to their range where markers are fitted: ", clamped),
-        ("clamped in the file, and followed beyond, as they say where a body is: ", list(passed)),
+        ("clamped in the file, and not held to their range, as they tell where a body is: ", list(passed)),
         ("turn without named coordinates: ", unnamed),
         ("move no mass, so that they have no inverse dynamics and cannot be simulated: ", idle),
         ("muscles with length and moment arms, but without force: ", unforced),

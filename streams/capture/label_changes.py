@@ -61,7 +61,7 @@ class RowsByName:
         self._others = np.array([row for row in range(self._n_row) if row not in wanted], np.int64)
 
     def moved(self, positions: FloatArray) -> tuple[FloatArray, int] | None:
-        """(n_after, 3) - the rows where they are wanted, NaN where the frame does not have that marker, and
+        """(n_after, 3) - the rows in the other order, NaN where the frame does not have that marker, and
         how many markers with a position have no row; None where the rows are not those of the description.
         """
         if not self.fits or positions.shape != (self._n_row, 3):

@@ -61,7 +61,7 @@ class Tickets:
             )
         given = self._given.pop(ticket, None)
         if given is None or given.connection != connection:
-            return f"{name} is refused: its ticket was used before, or belongs to another connection."
+            return f"{name} is no new command: its ticket was used before, or belongs to another connection."
         if is_over(given.since_ns, round(1e9 * VALID_S) + 1, now_ns()):
             return f"{name} came more than {VALID_S:g} s after its ticket was given out; give it again."
         return ""

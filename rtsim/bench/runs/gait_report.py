@@ -39,6 +39,6 @@ def run(recording: Path) -> list[BenchFigure]:
 
 
 def processor_s() -> float:
-    """Time of a processor that processes which this one started have taken so far [s]."""
+    """Processor time of all processes that this one has started and that have ended [s]."""
     spent = os.times()
     return spent.children_user + spent.children_system

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
-    """How far the results of all choices of the compared name agree; every choice is reported as it
+    """Agreement of the results of all choices under the compared name; every choice is reported as it
     is solved.
     """
     from rtsim.cli.commands.analyse import INTERRUPTED, N_TOLD, check_usable, solve

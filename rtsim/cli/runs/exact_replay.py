@@ -68,7 +68,7 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
         count_of(recorded.n_command, "command"),
         f"{count_of(recorded.n_session, 'session')} of markers and forces",
     ]
-    found.append(f"The run took in {', '.join(taken)}.")
+    found.append(f"The run has {', '.join(taken)}.")
     if outcome.build:
         told = _listed(outcome.build)
         found.append(

@@ -169,6 +169,6 @@ class MethodName(click.ParamType):
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Those of the names that begin with the text so far; files, where none does."""
+    """Names for the shell to complete: those that begin with the text so far; files, where none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]

@@ -1,4 +1,4 @@
-"""The data of a C3D file as rows of bytes, one a frame, and the same with more points in each."""
+"""The data of a C3D file as rows of bytes, one for each frame, and the same rows with more points."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -> Bytes:
-    """The frames (n_frame, n_byte) that stand from byte `start` on."""
+    """The frames (n_frame, n_byte) from byte `start` on."""
     n_byte = n_frame * layout.n_byte
     if start <= 0:
         raise ConfigError(

@@ -21,7 +21,8 @@ def keys_of(section: Section, group: str, name: str) -> list[str]:
 
 
 def extend(section: Section, group: str, name: str, n_before: int, added: Sequence[str]) -> None:
-    """Put entries behind the first `n_before` of a list; fewer are filled up with empty ones, more are cut.
+    """Write entries after the first `n_before` entries of a list; missing ones are filled with empty
+    texts, surplus ones are cut.
 
     Parameters that stay as they were keep their bytes, and so do their entries, in whatever letters. Texts
     that would make a parameter longer than readers take are cut at their end.

@@ -232,7 +232,7 @@ class Section:
 
 
 def decoded(raw: bytes) -> str:
-    """A text of UTF-8 or Latin-1 without the blanks and zeros that fill it up."""
+    """A text in UTF-8 or Latin-1 without the blanks and zeros that pad it."""
     bare = raw.rstrip(FILLING)
     try:
         return bare.decode("utf-8")

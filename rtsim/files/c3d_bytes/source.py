@@ -30,7 +30,7 @@ ALIKE = 1e-5
 
 
 class C3dSource(NamedTuple):
-    """A file as it is, and what to know to add to it.
+    """The content of a C3D file, and what is needed to append results to it.
 
     data : its bytes; section : its parameters, to be changed; layout : of its frames
     n_frame : that it holds; first : index of the first, from 0; rate : [Hz]
@@ -53,7 +53,7 @@ class C3dSource(NamedTuple):
     notes: tuple[str, ...]
 
     def from_ground(self, vectors: FloatArray) -> FloatArray:
-        """Vectors (..., 3) in ground (Y up) in the axes of the file, same unit."""
+        """Turn vectors (..., 3) in ground (Y up) into the axes of the file; the unit stays."""
         rotated: FloatArray = vectors @ ROTATIONS[self.up]
         return rotated
 

@@ -1,4 +1,4 @@
-"""Write results into a C3D file: all of the source, and points, units, events and values behind it."""
+"""Results written into a C3D file: the whole source, followed by points, units, events and values."""
 
 from __future__ import annotations
 

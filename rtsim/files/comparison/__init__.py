@@ -1,1 +1,1 @@
-"""Where, and by how much, two runs part: their quantities, statuses, frames and settings."""
+"""Comparison of two runs: where, and by how much, their quantities, statuses, frames and settings differ."""

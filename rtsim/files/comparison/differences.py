@@ -31,7 +31,7 @@ class DifferencePlace(NamedTuple):
 
 
 class QuantityDifferences:
-    """What two runs have of one quantity, beside each other.
+    """Values of one quantity in two runs, compared.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class QuantityDifferences:
         return self.n_lacking == 0 and self.largest <= max(relative * self.peak, absolute)
 
     def row(self) -> dict[str, Any]:
-        """The figures, for programs."""
+        """The differences as numbers, for programs."""
         return {
             "quantity": self.spec.name,
             "unit": self.spec.unit,
@@ -109,7 +109,7 @@ class QuantityDifferences:
 
 
 def label_of(spec: FieldSpec, column: int) -> str:
-    """What an entry of a quantity, counted through its axes, is called."""
+    """The name of an entry of a quantity; entries are counted through all its axes."""
     if not spec.shape:
         return ""
     index = tuple(int(k) for k in np.unravel_index(column, tuple(spec.shape)))
@@ -124,7 +124,7 @@ def label_of(spec: FieldSpec, column: int) -> str:
 
 
 class StatusDifferences:
-    """Status bits of two runs, beside each other.
+    """Status bits of two runs, compared.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class StatusDifferences:
                 self.first = self.first or (session, int(number), float(time), int(mine), int(theirs))
 
     def row(self) -> dict[str, Any]:
-        """The figures, for programs."""
+        """The differences of the status bits as numbers, for programs."""
         names = ("session", "frame", "time", "one", "other")
         return {
             "frames": self.n_frame,

@@ -1,4 +1,4 @@
-"""Two recordings, or two tables, beside each other: which sessions, frames and values differ."""
+"""Comparison of two recordings, or two tables: which sessions, frames and values differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHOWN = 60
 
 
 class RunDifferences:
-    """What two runs have of each other.
+    """Differences between two runs.
 
     Attributes
     ----------

@@ -1,4 +1,5 @@
-"""Whether forces act where feet are: by the low markers of the same recording, whoever's feet they are on.
+"""Whether forces act where feet are, judged by the low markers of the same recording, whichever feet
+they are on.
 
 A force file says nothing of its unit of length, and what is asked for may be meant for the markers. Under a
 foot pressure is near a marker that is low, and in another unit it is not.

@@ -163,7 +163,8 @@ def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
 
 
 def levels(point: FloatArray, force: FloatArray) -> FloatArray:
-    """Height of each plate's surface (n_plate,) [m]: the median of where its forces act, 0 without any."""
+    """Height of each plate's surface (n_plate,) [m]: the median height of the points where its forces
+    act; 0 without any."""
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
     heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]
     return np.array([float(np.median(height)) if height.size else 0.0 for height in heights])

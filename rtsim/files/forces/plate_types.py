@@ -31,7 +31,8 @@ class PlateType(NamedTuple):
 
 
 def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Type 1: Fx Fy Fz, the centre of pressure x y on the surface from its middle, and the free moment."""
+    """Read type 1: Fx Fy Fz, the centre of pressure x y on the surface from its middle, and the free
+    moment."""
     force = channels[:, :3]
     point = np.column_stack([channels[:, 3:5], np.zeros(len(channels))])
     moment = np.cross(point, force)
@@ -40,13 +41,14 @@ def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 
 def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Type 2, and type 4 behind its calibration matrix: Fx Fy Fz Mx My Mz where the plate measures."""
+    """Read type 2, and type 4 after its calibration matrix: Fx Fy Fz Mx My Mz at the origin of the
+    plate's sensors."""
     force = channels[:, :3]
     return force, channels[:, 3:6] + np.cross(force, origin)
 
 
 def with_eight(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Type 3: Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of sensors at (+-a, +-b), ORIGIN (a, b, z)."""
+    """Read type 3: Fx12 Fx34 Fy14 Fy23 Fz1 Fz2 Fz3 Fz4 of sensors at (+-a, +-b), ORIGIN (a, b, z)."""
     x12, x34, y14, y23, z1, z2, z3, z4 = channels.T
     a, b = abs(origin[0]), abs(origin[1])
     force = np.column_stack([x12 + x34, y14 + y23, z1 + z2 + z3 + z4])

@@ -53,7 +53,7 @@ class GaitEvent(NamedTuple):
 
 
 class ToldEvents(NamedTuple):
-    """The events of a file in the order of time, and sentences on what was odd with them."""
+    """The events of a file in the order of time, and sentences on irregular ones."""
 
     events: tuple[GaitEvent, ...]
     notes: tuple[str, ...] = ()

@@ -38,7 +38,8 @@ def parse_up(text: str, where: str) -> str:
 
 
 def rotate_to_ground(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """positions (n, n_marker, 3) of a file whose axis `up` points up, in ground axes (Y up), same unit."""
+    """Turn positions (n, n_marker, 3) of a file whose axis `up` points up into ground axes (Y up); the
+    unit stays."""
     if up == "+Y":
         return positions
     return np.ascontiguousarray(positions @ ROTATIONS[up].T)

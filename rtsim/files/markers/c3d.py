@@ -1,4 +1,4 @@
-"""C3D marker files: real markers apart from ghosts and from what a model computed."""
+"""C3D marker files: real markers, separated from unlabelled ones and from results of a model."""
 
 from __future__ import annotations
 

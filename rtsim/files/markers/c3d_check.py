@@ -1,4 +1,4 @@
-"""A look at the bytes of a C3D file before ezc3d reads it: damaged ones crash its C++ code."""
+"""Checks of the bytes of a C3D file before ezc3d reads it: damaged ones crash its C++ code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Head(NamedTuple):
 def check_c3d(path: Path) -> Head:
     """The header of a C3D file; ConfigError where the file is damaged.
 
-    ConfigError for an invalid file, is cut off before its data, or has a damaged parameter section.
+    A file is damaged that is no C3D file, is cut off before its data, or has a damaged parameter section.
     """
     with file_faults(path), BufferedReader(open_regular(path)) as file:
         head = file.read(BLOCK) or b""  # nothing at all of what the kernel keeps others from

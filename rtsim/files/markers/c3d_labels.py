@@ -1,4 +1,5 @@
-"""What a C3D label stands for: a real marker, a ghost, a computed position or another model output."""
+"""The meaning of a C3D label: a real marker, an unlabelled one, a computed position or another output of
+a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gaps that were filled before a trial was written: coordinates there are no measurements.
+"""Gaps that were filled before a trial was written: coordinates in them are not measured.
 
 Programs of capture systems join the ends of a gap by a straight line or a cubic. Measured paths follow no
 polynomial of third degree to the last digit, not even where they were smoothed.

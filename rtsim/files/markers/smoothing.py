@@ -1,4 +1,5 @@
-"""Whether markers were smoothed until the motion itself was cut, as filters of any cut-off are to be had."""
+"""Whether markers were smoothed so much that the motion itself was changed, as with too low a cut-off
+frequency."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ LONGEST = 20_000  # frames looked at
 
 
 def doubt_smoothing(names: Sequence[str], positions: Array, rate: float) -> str | None:
-    """A sentence where feet that swing have next to no acceleration above a low frequency, else None.
+    """A sentence where swinging feet have almost no acceleration above a low frequency, else None.
 
     positions : (n, n_marker, 3) in ground [m], NaN = missing; rate : [Hz]
 

@@ -1,4 +1,4 @@
-"""Time columns as files hold them: rounded, irregular, missing - and what was really meant."""
+"""Time columns of files, which may be rounded, irregular or missing, and the times that they stand for."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
     for factor, unit in SMALLER.items():
         if rate > 0.0 and abs(rate * typical - 1.0) > SAME_RATE and factor * typical < SELDOM:
             return factor * times, [
-                f"{steps}, which no recording does in seconds: they are in {unit}, and {TO_S}"
+                f"{steps}, which is too slow for a recording in seconds: they are in {unit}, and {TO_S}"
             ]
     return times, [f"{steps}, which was read as seconds: if they are milliseconds, divide them by 1000"]
 

@@ -1,5 +1,5 @@
-"""Which axis of a file points up: the axis that the file states is one piece of evidence among several, as it
-may be that of a view.
+"""The axis of a file that points up; the axis that the file states is one piece of evidence among
+several, as it may describe a view only.
 
 Programs write the axis that points up on their screen, or none, and another one of theirs into the file. What
 else tells: pelvis and trunk lie above the feet, markers lie above the force plates, whose surfaces are level,
@@ -109,7 +109,7 @@ def up_by_plates(surfaces: Array, positions: Array) -> str:
 
 
 def stands_on(positions: Array, axis: str) -> bool:
-    """Whether the lowest markers are on a floor at 0, where `axis` points up."""
+    """Whether the lowest markers are at a floor of height 0, where `axis` points up."""
     heights = seen_samples(positions)[:, AXIS_NAMES.index(axis[1])] * (-1.0 if axis[0] == "-" else 1.0)
     return bool(heights.size) and FLOOR <= float(np.percentile(heights, LOWEST)) <= ON_FLOOR
 

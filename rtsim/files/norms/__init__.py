@@ -1,1 +1,1 @@
-"""Norms of gait: what healthy persons, or those of a laboratory, have over the cycle."""
+"""Norms of gait: curves over the cycle of healthy persons, or of the persons of a laboratory."""

@@ -58,7 +58,8 @@ def read_coupler(node: Node) -> Table:
 
 
 def read_elements(node: Node, frames: OsimFrames) -> list[Table]:
-    """Points or frames that coincide, two points at a distance, or a point on a line."""
+    """Return elements for constraints that let points or frames coincide, keep two points at a distance,
+    or a point on a line."""
     if node.tag == "PointOnLineConstraint":
         return [point_on_line(node, frames)]
     if node.tag not in ("PointConstraint", "WeldConstraint", "ConstantDistanceConstraint"):
@@ -101,7 +102,8 @@ def point_on_line(node: Node, frames: OsimFrames) -> Table:
 
 
 def weld(name: str, a: OsimFrame, b: OsimFrame) -> list[Table]:
-    """Two frames on top of each other: their origins, the tip of x in two planes, the tip of y in one.
+    """Return elements that weld two frames together: their origins, the tip of x in two planes, the tip
+    of y in one.
 
     The tips lie 1 m out, so that a turn counts as much as a shift, and above a plane 1 m behind the origin,
     as distances from planes are positive.

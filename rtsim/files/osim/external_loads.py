@@ -34,7 +34,7 @@ class ExternalLoads(NamedTuple):
 
 
 def read_external_loads(path: str | Path) -> ExternalLoads:
-    """The forces of an .xml file that are switched on.
+    """The forces of an .xml file that are not switched off.
 
     Which of the plates in the forces' file belongs to which body is left to where they are pressed.
     ConfigError names file, element and remedy of what cannot be read: another class of forces, vectors or

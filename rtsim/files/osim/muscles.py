@@ -151,7 +151,7 @@ def shifted(function: Table, by: float) -> Table:
 
 
 def read_muscles(model: Node, paths: Paths) -> list[Table]:
-    """All muscles of the ForceSet; other forces are left out with a note."""
+    """Return all muscles of the ForceSet; other forces are left out with a note."""
     tables, others = [], dict[str, list[str]]()
     for node in model.members("ForceSet"):
         if "Muscle" in node.tag:

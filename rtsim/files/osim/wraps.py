@@ -104,7 +104,7 @@ class WrapObjects:
         return found
 
     def tell_inside(self, muscle: str, node: Node, within: list[int]) -> None:
-        """A note on points that lie inside a surface."""
+        """Note which points lie inside a surface."""
         if within:
             numbers = ", ".join(str(k + 1) for k in within)
             node.document.note(

@@ -54,7 +54,7 @@ def is_drawable(spec: FieldSpec) -> bool:
 
 
 def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
-    """The curves of a field; side : of labels that do not name one, "" where there is none."""
+    """The curves of a field; side : side of labels that name none, "" where there is none"""
     labels = [label or spec.name for label in labels_of(spec)]
     parts: Sequence[str] = ("",)
     if len(spec.shape) == 2:

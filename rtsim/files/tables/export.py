@@ -165,7 +165,7 @@ def table_parts(
 def of_leg(
     results: Results, specs: Sequence[FieldSpec], side: str, where: str
 ) -> tuple[Results, Sequence[FieldSpec]]:
-    """Results with those labels of some fields alone that are of a leg, and the fields; "" = of both.
+    """Results in which some fields keep only the labels of one leg, and these fields; "" = of both legs
 
     ConfigError naming `where` where there are none.
     """

@@ -28,7 +28,7 @@ class SideGroup(NamedTuple):
 
 
 def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
-    """Labels, those of both sides together, in the order in which they first come.
+    """Labels in groups, with those of both sides together, in the order in which they first come.
 
     A letter says a side only where the other one is there, too, as `_l` may be short for lateral; a whole
     word beside another name says it alone, as of an electromyogram of one leg.

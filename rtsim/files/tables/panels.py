@@ -76,7 +76,7 @@ class FigureContent(NamedTuple):
 
 
 def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Name -> values in the units of the figure, of all labels or only of these ones."""
+    """Values in the units of the figure by the names of curves, for all labels or only for these."""
     _, scale = face_of(spec.unit, ON_PAPER)
     flat = scale * values.reshape(len(values), -1)
     n_part = len(spec.parts) or 1
@@ -86,7 +86,7 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None)
 
 
 def small_of(curves: Mapping[str, Array]) -> list[str]:
-    """Names of curves that are next to nothing beside the largest one."""
+    """Names of curves that are very small beside the largest one."""
     peaks = peaks_of(curves)
     least = SMALL * max(peaks.values(), default=0.0)
     return [name for name, peak in peaks.items() if not peak > least]
@@ -219,7 +219,8 @@ def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
 def rest_of(
     cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell], field: DrawnField
 ) -> list[str]:
-    """Sentences on what of a field is not drawn: cells and sides without a value, and smaller cells."""
+    """Sentences on the parts of a field that are not drawn: cells and sides without a value, and smaller
+    cells."""
     spec = cells[0].spec
     title = (spec.curves.panel if spec.curves else "") or words_of(spec.name)
     unknown = [cell.title for cell in cells if cell not in known]

@@ -1,4 +1,4 @@
-"""Which numbers of flagged frames are as good as those of frames without a flag.
+"""Numbers of flagged frames that are as reliable as those of frames without a flag.
 
 `status` is that of a whole frame. `joint_status` says which joints it regards, and the fields which joints
 they follow from.
@@ -50,7 +50,7 @@ class Sound:
             self._all = (results.status & ~told) != 0
 
     def unsound(self, spec: FieldSpec) -> Flags:
-        """(n_frame, n) - which entries along the first axis of a field are not to be used."""
+        """(n_frame, n) - which entries along the first axis of a field must not be used."""
         n, width = len(self._results.times), spec.shape[0] if spec.shape else 1
         if not self.by_joint or not spec.joints:
             return np.repeat(self.flagged[:, None], width, axis=1)

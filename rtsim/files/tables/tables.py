@@ -47,7 +47,7 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
 
 
 def marks(results: Results, frames: str) -> list[FloatArray]:
-    """The column of the status bits, where it is requested."""
+    """The column with the status bits, where it is requested."""
     return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
 
 

@@ -327,7 +327,7 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:
             raise ConfigError(
-                f"the reaction {name} is of a distance",
+                f"the reaction {name} belongs to an element that keeps a distance",
                 where="fdk",
                 remedy="give it an element of kind plane",
             )

@@ -157,7 +157,7 @@ def response(spec: RateSpec, rate: float) -> Response:
 
 @lru_cache(maxsize=8)
 def impulse_response(spec: RateSpec, rate: float) -> Array:
-    """(n, 3) - value, speed and acceleration in the steps from a frame that reads 1 among zeros on.
+    """(n, 3) - value, speed and acceleration in each step after one frame of value 1 among zeros.
 
     Not to be written to: it is found once, as sessions of a stream may begin in the midst of frames.
     """

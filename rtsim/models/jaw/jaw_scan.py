@@ -45,7 +45,7 @@ class RigidMotion(NamedTuple):
     shift: Array  # (3,) [m]
 
     def of(self, x: Array) -> Array:
-        """(..., 3) - places of x : (..., 3)."""
+        """(..., 3) - points x : (..., 3) after the motion."""
         return x @ self.R.T + self.shift
 
 
@@ -187,7 +187,8 @@ def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
 
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
-    """The mandible with markers at these places, planes and smooth contacts moved to the scan's condyles."""
+    """The mandible with its markers at these places, and with planes and smooth contacts moved to the
+    scan's condyles."""
     at = tops_of(scan, frame)
     shipped = {
         side: next(np.array(e.a.offset_mm) for e in spec.elements if e.name == f"{side}_normal")

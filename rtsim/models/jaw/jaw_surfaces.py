@@ -102,9 +102,8 @@ def fossa(side: str) -> TriangleSurface:
 
 
 def depth(x: Array, z: Array) -> Array:
-    """How far a fossa lies below its height over the condyle's centre [m]: it falls forwards and to both
-    sides.
-    """
+    """How far a fossa lies below its height over the condyle's centre [m]: its surface falls forwards
+    and to both sides."""
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 
 

@@ -1,4 +1,4 @@
-"""Constraints between segments one by one into the tables of kernels/solver/constraints."""
+"""Constraints between segments, written one by one into the tables of kernels/solver/constraints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Force elements of a model into the tables of kernels/forces."""
+"""Force elements of a model, written into the tables of kernels/forces."""
 
 from __future__ import annotations
 

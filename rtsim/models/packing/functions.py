@@ -1,4 +1,4 @@
-"""Functions of a model one by one into the one table that all kernels read."""
+"""Functions of a model, written one by one into the one table that all kernels read."""
 
 from __future__ import annotations
 

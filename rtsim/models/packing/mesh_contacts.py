@@ -60,7 +60,7 @@ def pack_mesh_contacts(
 
 
 def made(record: Any) -> TriangleSurface:
-    """The surface of a record, in its own axes [m]."""
+    """The surface of a record, read or computed, in its own axes [m]."""
     if record.file:
         surface = read_surface(Path(record.file), record.unit, record.flipped)
     elif record.plate_mm is not None:

@@ -69,7 +69,7 @@ def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
 
 
 def one_after_other(a: Stations, b: Stations) -> Stations:
-    """Two tables of paths, concatenated."""
+    """Two tables of paths, joined into one."""
     start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
     return Stations._make([start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))])
 

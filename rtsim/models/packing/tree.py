@@ -1,4 +1,4 @@
-"""Joints one by one into the tables of kernels/joints/tree."""
+"""Joints, written one by one into the tables of kernels/joints/tree."""
 
 from __future__ import annotations
 

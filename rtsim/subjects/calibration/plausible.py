@@ -139,9 +139,9 @@ def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
     if not np.isfinite(way) or USUAL_LEG[0] <= way / length <= USUAL_LEG[1]:
         return []
     return [
-        f"check the length of the leg: {1e3 * length:.4g} mm were measured, and by its markers from the ASIS "
-        f"by the knee to the ankle it is {1e3 * way:.0f} mm: hip centres of the conventional gait model, and "
-        "all others by the leg, follow from it"
+        f"check the length of the leg: {1e3 * length:.4g} mm were measured, but from the ASIS by the knee to "
+        f"the ankle its markers are {1e3 * way:.0f} mm apart: hip centres of the conventional gait model and "
+        "of regressions by the leg's length, follow from it"
     ]
 
 

@@ -109,7 +109,7 @@ def body_poses(
 
 
 def relative_rotation(body: Body, anatomy: Anatomy, phase: Array, angles: Angles) -> Array:
-    """(n, 3, 3) - body in its parent, from the angles of their joint coordinate system."""
+    """(n, 3, 3) - rotations of a body in its parent, from the angles of their joint coordinate system."""
     if body.angles is None:
         return np.broadcast_to(np.eye(3), (len(phase), 3, 3))
     proximal = anatomy.segments[body.parent].axes(*body.angles.proximal)

@@ -83,7 +83,7 @@ def test_a_device_that_stays_armed_after_an_emergency_stop(rig: Rig) -> None:
         until(lambda: device.answer(5) or any(output.armed for output in rig.outputs))
         assert rig.ask("emergency_stop")[0]
         defiant = {"state": "armed", "actuator": [15.0], "torque": [15.0]}
-        until(lambda: device.answer(5, **defiant) or any("told to be disarmed" in said for said in rig.said))
+        until(lambda: device.answer(5, **defiant) or any("commanded to disarm" in said for said in rig.said))
         device.answer(5, **defiant)
         done, answer = rig.ask("arm")
         assert not done

@@ -249,7 +249,7 @@ def test_what_cannot_be_a_session_is_told(monkeypatch):
     many = DESCRIBED._replace(names=tuple(f"M{k}" for k in range(5000)))
     publisher, _, said = relayed(monkeypatch, (many, [DESCRIBED, frame(0)]))
     assert len(publisher.of(Markers)) == 1
-    assert any("cannot be sent on" in sentence for sentence in said)
+    assert any("cannot be published" in sentence for sentence in said)
 
 
 @pytest.mark.parametrize("rate", [1e-308, 1e300, -5.0, float("nan"), float("inf")])
