@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from msgspec.structs import replace
@@ -58,12 +59,12 @@ def run(seconds: float) -> list[BenchFigure]:
 def drawn(seconds: float) -> dict[str, float]:
     """Run a monitor window on the synthetic walk; return the counts that it prints at its end."""
     over = threading.Event()
-    with Publisher("tcp://127.0.0.1:0") as publisher:
-        sender = threading.Thread(target=_walk, args=(publisher, over), daemon=True)
+    with TemporaryDirectory() as folder, Publisher("tcp://127.0.0.1:0") as publisher:
+        sender = threading.Thread(target=walk_on, args=(publisher, over), daemon=True)
         sender.start()
         command = [sys.executable, "-m", "rtsim.cli.main", "monitor", publisher.address]
         done = subprocess.run(
-            [*command, "--duration", str(seconds), "--json"], env=_environment(), capture_output=True,
+            [*command, "--duration", str(seconds), "--json"], env=environment(folder), capture_output=True,
             text=True, check=False, timeout=seconds + 60.0,
         )  # fmt: skip
         over.set()
@@ -104,13 +105,16 @@ def _stopped(results: str) -> Child:
     return window
 
 
-def _environment() -> dict[str, str]:
+def environment(folder: str) -> dict[str, str]:
+    """Variables of a window off screen, with settings of its own in a folder: what its user chose is no
+    matter.
+    """
     kept = {name: value for name, value in os.environ.items() if name != CHILD}
-    return {**kept, "QT_QPA_PLATFORM": "offscreen", "LIBGL_ALWAYS_SOFTWARE": "1"}
+    return {**kept, "QT_QPA_PLATFORM": "offscreen", "LIBGL_ALWAYS_SOFTWARE": "1", "XDG_CONFIG_HOME": folder}
 
 
-def _walk(publisher: Publisher, over: threading.Event) -> None:
-    """Publish the synthetic walk until it is over."""
+def walk_on(publisher: Publisher, over: threading.Event, speed: float = 1.0) -> None:
+    """Publish the synthetic walk until it is over, `speed` times as fast as it was walked."""
     labels = [f"joint{j}_{m}" for j in range(N_JOINT) for m in ("flexion", "adduction", "rotation")]
     n = len(labels)
     fields = [
@@ -127,10 +131,11 @@ def _walk(publisher: Publisher, over: threading.Event) -> None:
         meta={"subject": "bench", "side": "both"},
     )  # fmt: skip
     publisher.announce(session)
-    layout, seq, begun = FieldLayout(session), 0, time.monotonic()
-    while not over.wait(max(0.0, begun + seq / RATE_HZ - time.monotonic())):
+    layout, seq, begun, begun_ns = FieldLayout(session), 0, time.monotonic(), time.perf_counter_ns()
+    while not over.wait(max(0.0, begun + seq / (speed * RATE_HZ) - time.monotonic())):
         publisher.service()
-        t, now = seq / RATE_HZ, time.perf_counter_ns()
+        t = seq / RATE_HZ
+        now = begun_ns + round(1e9 * t)
         phase = np.array([t / STRIDE_S, t / STRIDE_S + 0.5]) % 1.0
         ahead = np.where(phase < 0.6, 0.3 - phase, -0.3 + 1.5 * (phase - 0.6))
         places = np.array([[0.0, 0.9, 0.0], *([[part * a, 0.9 * (1.0 - part), 0.2 * k - 0.1]

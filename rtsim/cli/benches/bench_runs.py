@@ -77,14 +77,20 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 
 @command.command("monitor")
 @AS_JSON
-@click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True,
-              help="Length of each run.")  # fmt: skip
-def monitor(as_json: bool, seconds: float) -> None:
-    """The window off screen: redraws, processor time, and the loop with and without it."""
+@click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Of each run.")
+@click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
+              help="Instead: memory of a window that stands still, and of who sends to it.")  # fmt: skip
+@click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
+              help="Instead: memory of a window over so many hours of a walk, played fast.")  # fmt: skip
+@click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="How fast --replay is.")
+def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
+    """The window off screen: redraws, processor time, and the loop with and without it; memory."""
     from rtsim.bench import figures
-    from rtsim.bench.runs import monitor
+    from rtsim.bench.runs import monitor, monitor_endurance
 
-    click.echo(figures.report("monitor", monitor.run(seconds), as_json))
+    found = [] if frozen is None else monitor_endurance.frozen(frozen)
+    found += [] if replay is None else monitor_endurance.replay(replay, speed)
+    click.echo(figures.report("monitor", found or monitor.run(seconds), as_json))
 
 
 @command.command("hil")

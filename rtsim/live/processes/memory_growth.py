@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable
 
-STATM = "/proc/self/statm"
+STATM = "/proc/{}/statm"
 SETTLE_S = 30.0
 """What a run takes in its first seconds is no growth [s]."""
 GROWN_MB = 256.0
@@ -14,14 +14,14 @@ GROWN_MB = 256.0
 
 
 class ResidentMemory:
-    """Resident memory of this process, by Linux's account; its file stays open, as a look must take no more
-    than microseconds of a tick.
+    """Resident memory of this process, or of the one with a number, by Linux's account; its file stays open,
+    as a look must take no more than microseconds of a tick.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pid: int | None = None) -> None:
         self._file = -1
         with contextlib.suppress(OSError):
-            self._file = os.open(STATM, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+            self._file = os.open(STATM.format(pid or "self"), os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         self._page = os.sysconf("SC_PAGE_SIZE") if self._file >= 0 else 0
 
     def __call__(self) -> float:

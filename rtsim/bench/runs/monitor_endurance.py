@@ -1,0 +1,133 @@
+"""The window over hours of a walk that is played fast, and stopped for a while: what it takes of memory, and
+what a run beside it takes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from rtsim.bench.figures import BenchFigure, say
+from rtsim.bench.runs.monitor import RATE_HZ, environment, walk_on
+from rtsim.errors import ConfigError
+from rtsim.live.processes.memory_growth import ResidentMemory
+from streams.publisher import Publisher
+
+SETTLED_S = 900.0
+"""Of the walk: by then the ten minutes that one can look back are full [s]."""
+FLAT_MB = 8.0
+"""An hour of the walk may add so much; a walk of 60 curves that was kept would be 350 MB."""
+FROZEN_MB = 64.0
+"""What may wait for a window that is stopped, on either side."""
+LOOK_S = 0.5
+START_S, BUILT_S = 60.0, 20.0
+"""For a window to ask for results; and then, for its plots to be built and drawn [s]."""
+
+
+def replay(hours: float, speed: float) -> list[BenchFigure]:
+    """Memory of a window, by hours of the walk at this speed; ConfigError where memory is not known."""
+    say(f"monitor: {hours:g} h of the walk, {speed:g} times as fast")
+    with WatchedWindow(speed) as watched:
+        walked, taken = watched.until(3600.0 * hours / speed)
+        account = watched.end()
+    walked = speed * walked
+    late = walked > min(SETTLED_S, 0.5 * walked[-1])
+    slope = float(np.polyfit(walked[late] / 3600.0, taken[late], 1)[0]) if late.sum() > 2 else math.nan
+    return [
+        BenchFigure("replayed_h", float(walked[-1]) / 3600.0, "h"),
+        BenchFigure("replay_speed", speed, "1"),
+        BenchFigure("frames_due", RATE_HZ * float(walked[-1]), "1"),
+        BenchFigure("frames_taken", account["n_frame"], "1"),
+        BenchFigure("memory_settled_MB", float(taken[late][0]), "MB"),
+        BenchFigure("memory_last_MB", float(taken[-1]), "MB"),
+        BenchFigure("memory_MB_per_h", slope, "MB/h", FLAT_MB, "lower"),
+    ]
+
+
+def frozen(seconds: float) -> list[BenchFigure]:
+    """Memory of the window, and of who sends to it, before and after it stood still for so long [s]."""
+    if not (hasattr(signal, "SIGSTOP") and hasattr(signal, "SIGCONT")):
+        raise ConfigError("this system cannot stop a process and let it go on", where="--frozen")
+    say(f"monitor: a window that stands still for {seconds:g} s")
+    own = ResidentMemory()
+    with WatchedWindow(1.0) as watched:
+        _, before = watched.until(BUILT_S)
+        of_sender = own()
+        os.kill(watched.pid, signal.SIGSTOP)
+        try:
+            _, still = watched.until(seconds)
+        finally:
+            os.kill(watched.pid, signal.SIGCONT)
+        waiting = own() - of_sender
+        _, after = watched.until(BUILT_S)
+    return [
+        BenchFigure("frozen_s", seconds, "s"),
+        BenchFigure("frozen_memory_MB", float(still[-1] - before[-1]), "MB", FROZEN_MB, "lower"),
+        BenchFigure("frozen_sender_MB", waiting, "MB", FROZEN_MB, "lower"),
+        BenchFigure("resumed_memory_MB", float(after[-1] - before[-1]), "MB", FROZEN_MB, "lower"),
+    ]
+
+
+class WatchedWindow:
+    """A window off screen on the walk, in a process of its own, whose memory is looked at.
+
+    speed : of the walk
+    """
+
+    def __init__(self, speed: float) -> None:
+        self._speed, self._over = speed, threading.Event()
+
+    def __enter__(self) -> WatchedWindow:
+        self._folder = TemporaryDirectory()
+        self._publisher = Publisher("tcp://127.0.0.1:0").__enter__()
+        walking = (self._publisher, self._over, self._speed)
+        self._sender = threading.Thread(target=walk_on, args=walking, daemon=True)
+        command = [sys.executable, "-m", "rtsim.cli.main", "monitor", self._publisher.address, "--json"]
+        self._said = Path(self._folder.name) / "said"
+        with self._said.open("wb") as said:
+            self._window = subprocess.Popen(command, env=environment(self._folder.name), stdout=said)
+        self.pid = self._window.pid
+        self._memory = ResidentMemory(self.pid)
+        self._sender.start()
+        if not self._publisher.wait_for_subscriber(START_S):
+            raise ConfigError(f"the window has not asked for results within {START_S:g} s", where="monitor")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._window.kill()
+        self._window.wait()
+        self._over.set()
+        self._sender.join()
+        self._publisher.__exit__(None, None, None)
+        self._folder.cleanup()
+
+    def end(self) -> dict[str, float]:
+        """End the window; the counts that it prints."""
+        self._window.terminate()
+        self._window.wait(60.0)
+        account: dict[str, float] = json.loads(self._said.read_text(encoding="utf-8").splitlines()[-1])
+        return account
+
+    def until(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
+        """Look for so long: times since now [s] and what the window takes [MB], (n,) each."""
+        rows: list[tuple[float, float]] = []
+        begun = time.monotonic()
+        while (now := time.monotonic() - begun) < seconds or not rows:
+            if self._window.poll() is not None:
+                raise ConfigError("the window has ended before its time", where="monitor")
+            rows.append((now, self._memory()))
+            time.sleep(LOOK_S)
+        times, taken = np.array(rows).T
+        if not np.isfinite(taken).all():
+            raise ConfigError("the memory of a process is not known on this system", where="monitor")
+        return times, taken
