@@ -21,8 +21,8 @@ APART = 0.25
 """Between two images, of the width of one."""
 BAR_WIDTH, BAR_TEXT = 0.12, 0.75
 """Of the colour bar and of its numbers, of the width of one image."""
-ABOVE = 0.15
-"""Room for the letter above an image, of its height."""
+ABOVE, MOST_ABOVE = 0.15, 1.0
+"""Least and largest room for the letter above an image, of its height."""
 LEAST_SHARE = 1e-3
 """Of the largest value so far, below which the scale does not go."""
 TOUCHED = 0.01
@@ -47,12 +47,14 @@ class HeatImage(PlotCard):
         self.letters: list[pg.TextItem] = []
         self.known: list[bool] = []
         self._touched: list[NDArray[np.bool_]] = []
+        self._size = (1.0, 1.0)  # of the images with their bar, and of one [cm]
         lookup = pg.colormap.get(COLOURS).getLookupTable(nPts=N_COLOUR)
         self.colour_bar = pg.ImageItem(np.arange(float(N_COLOUR))[None], levels=(0.0, N_COLOUR), lut=lookup)
         self.limits = [pg.TextItem("", anchor=(0.0, 1.0)), pg.TextItem("", anchor=(0.0, 0.0))]
         for part in (self.colour_bar, *self.limits):
             self.item.addItem(part, ignoreBounds=True)
         self.largest = 0.0
+        self.item.vb.sigResized.connect(self._make_room)
         self.hide()
 
     def set_layout(self, layout: WindowLayout) -> None:
@@ -101,7 +103,20 @@ class HeatImage(PlotCard):
         self.colour_bar.setRect(QRectF(x, 0.0, BAR_WIDTH * width, height))
         for limit, y in zip(self.limits, (0.0, height), strict=True):
             limit.setPos(x + BAR_WIDTH * width, y)
-        across, up = x + (BAR_WIDTH + BAR_TEXT) * width, (1.0 + ABOVE) * height
+        self._size = x + (BAR_WIDTH + BAR_TEXT) * width, height
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Fit the view to the images, with the room above them that a letter needs, which keeps its size in
+        pixels whatever that of the window.
+        """
+        across, height = self._size
+        if not self.letters:
+            return
+        letter = max(text.boundingRect().height() for text in self.letters)
+        pixels = float(self.item.vb.height())
+        above = letter / (pixels - letter) if pixels > 2.0 * letter else MOST_ABOVE
+        up = (1.0 + max(ABOVE, above)) * height
         self.item.setRange(xRange=(0.0, across), yRange=(0.0, up), padding=0.02)
 
     def set_theme(self, theme: Theme) -> None:
@@ -113,6 +128,7 @@ class HeatImage(PlotCard):
         for outline in self.outlines:
             outline.setPen(pg.mkPen("#9aa3ae", width=1))  # seen on the dark of the images in both themes
         self._write()
+        self._make_room()  # of another font, perhaps
 
     def set_frame(self, data: Mapping[str, NDArray[np.float64]]) -> None:
         """Show the newest values; unknown values are left out, and a fully unknown image is hidden."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 from streams.messages import FieldSpec, Image, Session
 
@@ -39,3 +40,30 @@ def test_both_images_show_the_newest_frame(session_of: Callable[..., Session]) -
     assert [limit.toPlainText() for limit in heat.limits] == ["0", "200 kPa"]
     heat.set_layout(layout_of(session_of(())))
     assert heat.isHidden()
+
+
+@pytest.mark.parametrize("size", [(260, 150), (260, 200), (500, 400), (1600, 900)])
+def test_letters_are_not_cut(session_of: Callable[..., Session], size: tuple[int, int]) -> None:
+    """Protects who tells the feet apart in a small window: the letters lie within the picture."""
+    from rtsim.monitor.layout import layout_of
+    from rtsim.monitor.opening import make_application
+    from rtsim.monitor.pose.heat import HeatImage
+
+    application = make_application()
+    spec = FieldSpec(
+        name="foot_pressure",
+        shape=(2, 12, 5),
+        unit="Pa",
+        labels=("right", "left"),
+        image=Image("P", 9.0, 7.5),
+    )
+    heat = HeatImage()
+    heat.set_layout(layout_of(session_of((spec,))))
+    heat.set_frame({"foot_pressure": np.ones((2, 12, 5))})
+    heat.resize(*size)
+    heat.show()
+    application.processEvents()
+    inside = heat.item.vb.sceneBoundingRect()
+    for letter in heat.letters:
+        assert inside.adjusted(-1.0, -1.0, 1.0, 1.0).contains(letter.sceneBoundingRect())
+    heat.close()
