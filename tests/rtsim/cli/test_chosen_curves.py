@@ -33,7 +33,7 @@ def test_pages_are_told_of_and_so_are_old_ones(here: Callable, tmp_path: Path) -
     done = here("analyse", "walker", "--side", "both", "--plot", "a.png")
     wrote = [line for line in done.err.splitlines() if line.startswith("wrote")]
     assert wrote == ["wrote a.png", "wrote a-2.png"]
-    assert "a-3.png is no page of this figure" in done.err
+    assert "a-3.png is not a page of this figure" in done.err
     assert "a.png: not drawn unless --curves names them: contact_points" in done.err
 
 
