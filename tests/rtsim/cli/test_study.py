@@ -77,7 +77,7 @@ def test_a_mistake_in_the_file_is_one_sentence(here, study: Path, change: tuple[
     assert "Traceback" not in told
     if words == ("0 ok",):  # values that the schema refuses are rows
         assert done.code == 1
-        assert done.sentence == "rtsim: study impacts: no case has a result; look at the reasons"
+        assert done.sentence == "rtsim: study impacts: no case has a result; see the reasons above"
         assert {row["status"] for row in rows_of(study.with_suffix(".study"))} == {"refused"}
         return
     assert done.code == 1
@@ -107,7 +107,7 @@ def test_a_study_is_reported(here, study: Path) -> None:
         assert (study.with_suffix(".study") / name).read_bytes()[:4] == b"\x89PNG"
     assert here("report", "impacts.study", "--out", "figures").code == 0
     assert (study.parent / "figures" / "bands.png").exists()
-    for more, words in ((("--norms", "x"), "reported by itself"), (("--out", "a.pdf"), "several files")):
+    for more, words in ((("--norms", "x"), "together with trials"), (("--out", "a.pdf"), "several files")):
         done = here("report", "impacts.study", *more)
         assert done.code == 1
         assert words in done.sentence

@@ -63,5 +63,5 @@ def test_every_field_of_what_is_played_goes_over(run: RunConfig) -> None:
 @pytest.mark.parametrize("message", [b"", b"{", b"[]", b'{"run": {}}', b"\xff", b"[" * 100_000])
 def test_what_is_no_request_is_told(message: bytes) -> None:
     """Protects from a traceback in a child: a sentence says what was wrong."""
-    with pytest.raises(ConfigError, match="--request: the request is none"):
+    with pytest.raises(ConfigError, match="--request: the request is invalid"):
         estimator_request(message)

@@ -112,5 +112,5 @@ def test_a_leg_length_that_the_markers_contradict_is_told(length: float, told: b
     }
     notes = notes_on_leg_length(x, length)
     assert bool(notes) is told
-    assert all("it is 869 mm" in note for note in notes)
+    assert all("its markers are 869 mm" in note for note in notes)
     assert notes_on_leg_length(x, None) == notes_on_leg_length(x, 0.001 * length) == []
