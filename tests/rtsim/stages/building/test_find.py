@@ -124,7 +124,7 @@ def test_a_stage_declares_what_it_needs_and_its_options(package, spec, subject):
     with pytest.raises(ConfigError, match=r"options.knee_above: key sign: .*float"):
         made("rates", sign="up")
     run = RunConfig(name="test", stages=("kinematics",), options={"knee_above": {}})
-    with pytest.raises(ConfigError, match="the run has no stage .knee_above.; allowed: kinematics"):
+    with pytest.raises(ConfigError, match=r"the run has no stage 'knee_above'; allowed: kinematics"):
         check_run(run, spec, of_model=False, forces=False)
     run = RunConfig(name="test", options={"muscles": {"sign": 1}})
     with pytest.raises(ConfigError, match="'muscles' takes no options"):
