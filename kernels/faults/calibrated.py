@@ -31,6 +31,9 @@ SPREAD = 0.02
 """Least root mean square of the distances of markers from their line for a segment to carry a joint centre:
 skin moves those nearer to a line by as much [m]."""
 
+SMALLEST = 1e-300
+"""Of what is divided by."""
+
 
 class CalibratedShape(NamedTuple):
     """Points of the segments that the calibration knows, and what a frame says of them."""
@@ -96,7 +99,9 @@ def find_misplaced(markers, limit, health, shape):
         n = gather(markers, b, health, shape)
         n = add_centres(b, 1, add_centres(b, 0, n, shape), shape)
         own = KEPT * limit if shape.off[b] == 1 else limit
-        left = squares_left(n, -1, shape) if n >= FIXES else 0.0
+        # no fit is worse than the pose by the markers alone, which is at hand: mostly that says enough
+        plain = n < FIXES or (shape.carries[b] != NOT and squares_at(b, n, shape) <= own * own)
+        left = 0.0 if plain else squares_left(n, -1, shape)
         shape.off[b] = int(left > own * own and find_worst(b, n, left, shape) > own)
         n_found += shape.off[b]
     return n_found
@@ -213,6 +218,22 @@ def squares_left(n, without, shape):
 
 
 @njit
+def squares_at(b, n, shape):
+    """Return the weighted sum of the squared distances of n points from their places on body b, turned as by
+    its own markers [1]: at least `squares_left`.
+    """
+    take_means(n, -1, shape)
+    R, total = shape.turned[b], 0.0
+    for k in range(n):
+        for i in range(3):
+            off = shape.point[k, i] - shape.mean[1, i]
+            for j in range(3):
+                off -= R[i, j] * (shape.local[k, j] - shape.mean[0, j])
+            total += shape.weight[k] * off * off
+    return total
+
+
+@njit
 def take_means(n, without, shape):
     """Write the weighted means of n points, one left out, into shape.mean; return the weighted sum of their
     squares about them, in the body and in ground [1].
@@ -242,10 +263,20 @@ def fit_points(n, without, shape):
     of Horn's matrix onto the diagonal of shape.K, after `take_means`.
     """
     shape.C[:, :] = 0.0
+    size = 0.0
     for k in range(n):
         if k != without:
             for i in range(3):
                 y = shape.weight[k] * (shape.local[k, i] - shape.mean[0, i])
                 for j in range(3):
                     shape.C[i, j] += y * (shape.point[k, j] - shape.mean[1, j])
+    # weights make it large, and the iteration for the eigenvalues ends at numbers that are small beside 1
+    for i in range(3):
+        for j in range(3):
+            size += abs(shape.C[i, j])
+    for i in range(3):
+        for j in range(3):
+            shape.C[i, j] /= max(size, SMALLEST)
     dominant_rotation(shape.C, shape.K, shape.V, shape.q, shape.R)
+    for i in range(4):
+        shape.K[i, i] *= size

@@ -135,3 +135,17 @@ def test_what_is_beside_its_place_stays_so_until_it_is_nearer():
         health.labelled[HEEL] += by * off
         told.append(find_misplaced(ModelMarkers(BODY, LOCAL), LIMIT, health, shape) == 1)
     assert told == [False, True, True, False, False]
+
+
+def test_evidence_is_in_usual_distances_of_any_size() -> None:
+    """Protects from numbers that are large beside 1: half the usual distances are twice the evidence."""
+    measured = placed()
+    measured[HEEL] += [0.0, 0.08, 0.0]
+    health = new_health(len(BODY))
+    health.labelled[:], health.weight[:] = measured, 1.0
+    several = []
+    for scale in (1.0, 1e-4):
+        shape = new_shape(ENDS, CENTRES, scale * ERROR, scale * CENTRE_ERROR, len(BODY))
+        assert find_misplaced(ModelMarkers(BODY, LOCAL), LIMIT / scale, health, shape) == 1
+        several.append(scale * shape.evidence[FOOT])
+    np.testing.assert_allclose(several[1], several[0], rtol=1e-6)
