@@ -165,7 +165,7 @@ CASES = (
         "device",
         "After an emergency stop the device says that it is armed, and pushes.",
         armed_while_stopped,
-        ("told to be disarmed", "actuator"),
+        ("commanded to disarm", "actuator"),
     ),
     HostileCase(
         "device_pushes_unarmed.ankle",

@@ -118,7 +118,7 @@ IMPOSSIBLE: dict[str, tuple[str, Lie, Time, tuple[str, ...]]] = {
         "says that it is disarmed while it is told to be armed",
         says(state="disarmed"),
         lambda d: d.patience,
-        ("told to be armed",),
+        ("commanded to arm",),
     ),
     "state_flickers": (
         "is armed in one message and disarmed in the next",

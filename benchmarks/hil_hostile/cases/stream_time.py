@@ -19,6 +19,8 @@ from streams.clock import now_ns
 LOST = ("no markers", "no usable frame", "unreadable", "infinite", "ended")
 RATES = (*LOST, " hz", "another session")
 FOOT = ("RHEE", "RMT1", "RMT5")
+TOLD_S = 3.0
+"""Rates are told by two windows of a second."""
 STRIDES_S = 4.5
 """Until the spline has torque: more than three strides."""
 
@@ -188,7 +190,7 @@ def ramp_of(lie: Lie, pace: float = RATE) -> Any:
             if done[0]:
                 rig.arms.append(asked)
                 until(lambda: rig.listener.on, 0.5)
-                time.sleep(0.5)
+                time.sleep(TOLD_S)
             seen = rig.evidence(since, 0, math.nan)
         return seen._replace(said=[*seen.said, (now_ns(), done[1])], wrong=too_steep(rig, seen))
 
