@@ -13,6 +13,7 @@ import msgspec
 
 from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
 from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.marker_options import RATE_OPTION, SPEED_OPTION
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     check_bound,
@@ -44,14 +45,8 @@ READY_S = 600.0  # the first start compiles
 
 @click.command("live")
 @run_options
-@click.option(
-    "--speed",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="Playing speed as a multiple of the recorded rate.",
-)
-@click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
+@SPEED_OPTION
+@RATE_OPTION
 @click.option("--loop", is_flag=True, help="Play a file over and over, with a rest of 0.1 s between.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second of a file to play.")
 @click.option("--end", "end_s", type=float, help="Last second of a file to play.")

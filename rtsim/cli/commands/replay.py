@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.lines import tell, told_unusable
-from rtsim.cli.terminal.marker_options import PERSON_OPTION
+from rtsim.cli.terminal.marker_options import PERSON_OPTION, RATE_OPTION, SPEED_OPTION
 from rtsim.cli.terminal.options import REQUEST_OPTION, TARE_OPTION, check_of_use, file_options, run_of_options
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
@@ -43,14 +43,8 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
     help="Address to publish at; port 0 takes any free port.",
 )
 @offset_option()
-@click.option(
-    "--speed",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="Playing speed as a multiple of the recorded rate.",
-)
-@click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
+@SPEED_OPTION
+@RATE_OPTION
 @click.option("--loop", is_flag=True, help="Start over at the end until interrupted.")
 @click.option("--start", "start_s", type=float, default=0.0, help="First second to play.")
 @click.option("--end", "end_s", type=float, help="Last second to play.")

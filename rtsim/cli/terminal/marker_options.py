@@ -1,4 +1,4 @@
-"""Options on which markers and channels of a file or a stream are followed."""
+"""Options on which markers and channels of a source are followed, and how fast it is played."""
 
 from __future__ import annotations
 
@@ -17,6 +17,15 @@ UNNAMED_OPTION = click.option(
     default=None,
     help="Find the person's or the model's markers among those without names, flagged until certain.",
 )
+
+SPEED_OPTION = click.option(
+    "--speed",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Playing speed as a multiple of the recorded rate.",
+)
+RATE_OPTION = click.option("--rate", type=float, help="Sampling rate of the synthetic walker or jaw [Hz].")
 
 
 def named_channels(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
