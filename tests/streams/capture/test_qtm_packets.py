@@ -117,6 +117,9 @@ def test_damaged_settings_are_read_or_refused():
     """Protects against settings of every kind: a description or a ValueError."""
     xml = QtmDouble(["A", "B"], 100.0, [DoubledPlate("P", CORNERS, 1000.0)]).settings()
     random = np.random.default_rng(4)
+    whole, n_read = type(read_settings(xml)), 0
     for _ in range(3000):
         with contextlib.suppress(ValueError):
-            read_settings(damaged(xml, random, 0))
+            assert isinstance(read_settings(damaged(xml, random, 0)), whole)
+            n_read += 1
+    assert 0 < n_read < 3000
