@@ -12,7 +12,7 @@ from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 20.0  # how long a test may wait before it counts as hung
+GUARD_S = 120.0  # how long a test may wait before it counts as hung
 
 NAMES = ("LASI", "RASI")
 SESSION = "00000000000000aa"

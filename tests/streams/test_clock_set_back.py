@@ -20,7 +20,7 @@ from streams.messages import marker_session
 from streams.publisher import UPSTREAM, Publisher
 from streams.receiving.subscriber import Subscriber
 
-GUARD_S, HOUR_NS = 20.0, 3_600_000_000_000
+GUARD_S, HOUR_NS = 120.0, 3_600_000_000_000
 
 
 @pytest.fixture

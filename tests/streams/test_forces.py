@@ -14,7 +14,7 @@ from streams.recording.player import MarkerFrames, PlayedStream, play
 from streams.recording.recorded import read_messages
 from streams.recording.recorder import record
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 OTHER = "00000000000000bb"
 FIELDS = [
     {"name": "sample_times", "shape": [2], "unit": "s", "labels": []},

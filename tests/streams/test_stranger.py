@@ -15,7 +15,7 @@ from streams.messages import FieldSpec, Result, Session, Status, Telemetry, forc
 from streams.receiving.subscriber import Subscriber
 
 CLIENT = Path(__file__).with_name("stranger_client.py")
-GUARD_S = 30.0
+GUARD_S = 120.0
 
 
 def start(*args: str) -> subprocess.Popen:

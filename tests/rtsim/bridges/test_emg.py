@@ -16,7 +16,7 @@ from streams.receiving.subscriber import Subscriber
 
 pylsl = pytest.importorskip("pylsl")
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 MUSCLES = ("tibialis_anterior_r", "gastrocnemius_r")
 
 

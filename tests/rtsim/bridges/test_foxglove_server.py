@@ -14,7 +14,7 @@ import pytest
 from rtsim.bridges.foxglove_server import FoxgloveServer, serve_foxglove
 from rtsim.errors import ConfigError
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 
 
 def test_a_viewer_gets_the_figure_and_the_numbers(walk):

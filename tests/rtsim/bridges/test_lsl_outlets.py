@@ -18,7 +18,7 @@ pylsl = pytest.importorskip("pylsl")
 
 from rtsim.bridges.lsl_outlets import LslOutlets, flat_labels, serve_lsl, type_of  # noqa: E402
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 
 
 def inlet_of(name: str, place: str) -> pylsl.StreamInlet:

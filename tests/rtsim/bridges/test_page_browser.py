@@ -12,7 +12,7 @@ import pytest
 
 from rtsim.bridges.page import PageOptions, serve_page
 
-GUARD_S = 30.0
+GUARD_S = 120.0
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 
 

@@ -21,7 +21,7 @@ from rtsim.bridges.page import PageOptions, serve_page
 from rtsim.bridges.page_server import CONNECTIONS_MOST, VIEWERS_MOST
 from rtsim.errors import ConfigError
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 PATIENCE_S = 120.0
 """How long is waited for what takes many turns of the server [s]."""
 

@@ -18,7 +18,7 @@ from rtsim.errors import ConfigError
 from streams.messages import Status
 from streams.receiving.ring import ReceivedFrame
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 
 
 def flattened(topic: str, value: Any) -> dict[str, float]:

@@ -11,7 +11,7 @@ import pytest
 from rtsim.bridges.viewer_gate import ViewerGate, header_values
 from rtsim.errors import ConfigError
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 ANSWER = b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
 
 

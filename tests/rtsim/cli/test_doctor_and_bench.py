@@ -15,7 +15,7 @@ from streams.messages import marker_session
 from streams.publisher import Publisher
 from streams.recording.player import MarkerFrames, play
 
-GUARD_S = 60.0
+GUARD_S = 120.0
 
 
 def test_the_doctor_of_this_installation(here):

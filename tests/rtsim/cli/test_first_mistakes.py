@@ -13,7 +13,7 @@ import pytest
 from tests.rtsim.cli.patience import nothing_begins
 
 ROOT = Path(__file__).resolve().parents[3]
-GUARD_S = 60.0
+GUARD_S = 120.0
 STREAM = ("--source", "tcp://127.0.0.1:1", "--subject", "walker")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX shells and signals")
 

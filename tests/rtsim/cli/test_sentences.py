@@ -223,7 +223,7 @@ def test_a_terminal_without_utf_8_is_enough(tmp_path: Path) -> None:
         pass
     finally:
         os.close(master)
-    assert process.wait(60) == 0
+    assert process.wait(120.0) == 0
     assert b"Traceback" not in said
     assert b"starting" in said
     assert b"Kn\xf6chel \\u0394" in said

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rtsim.cli.main import cli
 from rtsim.errors import ConfigError
 
-GUARD_S = 60.0
+GUARD_S = 120.0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-GUARD_S = 60.0
+GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
 ANY = ("--results", LOCAL, "--control", LOCAL)
 HOWS = ("SIGINT", "SIGTERM", "SIGHUP")

@@ -39,7 +39,7 @@ from tests.rtsim.live.rig import Rig
 
 Array = NDArray[np.float64]
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 60.0  # how long a test may wait before it counts as hung
+GUARD_S = 120.0  # how long a test may wait before it counts as hung
 BACKLOG = 2000  # so that nothing is skipped however slow the machine
 
 

@@ -25,7 +25,7 @@ from streams.errors import DecodeError
 from streams.messages import Device, Output, Result, Telemetry
 
 ROOT = Path(__file__).resolve().parents[3]
-GUARD_S = 90.0
+GUARD_S = 120.0
 """How long a test may wait before it counts as hung [s]."""
 VALID_MS, RAMP_MS, RATE = 60.0, 100.0, 100.0
 DEVICE = f"""

@@ -192,7 +192,7 @@ def test_a_client_in_lockstep_with_a_model(command: list[str], tmp_path: Path) -
         try:
             rig.arm()
             assert rig.ask("stop")[0]
-            assert model.wait(30) == 0
+            assert model.wait(120.0) == 0
             rig.heard("armed -> disarmed")
             until(lambda: rig.devices and rig.devices[-1].torque[0] > 1.0)
         finally:

@@ -91,7 +91,7 @@ def test_a_device_that_is_killed(rig: Rig) -> None:
     until(lambda: rows_of(log)[-1].actuator > 1.0)
     obeys(rows_of(log))
     rig.ask("stop")
-    assert model.wait(60) == 0
+    assert model.wait(120.0) == 0
     kept = [decode([topic, payload]) for _, topic, payload in read_messages(recording)]
     seqs = [message.seq for message in kept if isinstance(message, Output)]
     assert seqs == list(range(len(seqs)))
@@ -371,7 +371,7 @@ def test_the_end_says_zero_and_disarmed(rig: Rig) -> None:
     _, log = rig.start_device()
     rig.arm()
     assert rig.ask("stop")[0]
-    assert model.wait(30) == 0
+    assert model.wait(120.0) == 0
     until(lambda: not rig.outputs[-1].armed)
     assert rig.outputs[-1].torque == [0.0]
     until(lambda: rows_of(log)[-1].actuator == 0.0)

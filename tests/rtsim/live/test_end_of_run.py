@@ -63,7 +63,7 @@ class Run:
 
     def ask(self, command: str) -> bool:
         """Send a command; whether it is done."""
-        return request(self.control, command, timeout_s=5.0)[0]
+        return request(self.control, command, timeout_s=60.0)[0]
 
     def said(self, words: str) -> str:
         """Wait until it has said so."""
@@ -89,7 +89,7 @@ class Run:
         """Exit code, summary and what was said on standard error."""
         assert self.process.stdout is not None
         out = self.process.stdout.read()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=120.0)
         self._reader.join()
         return self.process.returncode, json.loads(out.splitlines()[-1] if out else "{}"), self.errors
 
@@ -114,7 +114,7 @@ def arm(run: Run) -> None:
     """Arm as soon as nothing speaks against it; return when it is."""
 
     def armed() -> bool:
-        text = request(run.control, "status", timeout_s=5.0)[1]
+        text = request(run.control, "status", timeout_s=60.0)[1]
         if "device ramping" in text or "device armed" in text:
             return True
         run.ask("arm")

@@ -86,6 +86,6 @@ def test_an_emergency_stop_waits_for_no_answer(tmp_path: Path) -> None:
         until(lambda: len(rig.outputs) > n + 50)
         assert not any(output.armed for output in rig.outputs[n:])
         assert rig.ask("stop")[0]
-        model.wait(60)
+        model.wait(120.0)
         hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again), code=1)
         assert heard(again) == heard(one)

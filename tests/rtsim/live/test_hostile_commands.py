@@ -17,7 +17,7 @@ from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 60.0
+GUARD_S = 120.0
 STALE = int(Status.STALE)
 N = 100
 

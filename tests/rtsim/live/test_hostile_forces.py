@@ -37,7 +37,7 @@ RUN = RunConfig(
 )  # fmt: skip
 TRIAL = walk(SPEC, SUBJECT, 0.5)
 META = {"time_base": "test"}
-GUARD_S = 60.0
+GUARD_S = 120.0
 
 
 def forces_of(n_plate: int, sample_rate: float = 1000.0) -> Session:

@@ -14,7 +14,7 @@ from streams.messages import Status
 from streams.publisher import Publisher
 from streams.recording.player import MarkerFrames, play
 
-GUARD_S = 60.0
+GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
 STALE = int(Status.STALE)
 

@@ -259,7 +259,7 @@ def test_a_driver_that_is_ended_stops_the_motor(talk: Talk, servo: Servo) -> Non
     """Protects the end: on a request to terminate the motor is stopped, not left to its watchdog."""
     talk.arm()
     talk.process.terminate()
-    assert talk.process.wait(20) == 0
+    assert talk.process.wait(120.0) == 0
     until(lambda: servo.mode == 0)
 
 
@@ -318,7 +318,7 @@ def test_the_driver_in_lockstep_with_a_model(servo: Servo, tmp_path: Path) -> No
             rig.arm()
             until(lambda: servo.torque > 1.0)
             assert rig.ask("stop")[0]
-            assert model.wait(30) == 0
+            assert model.wait(120.0) == 0
             until(lambda: servo.mode == 0)
             time.sleep(0.1)
             assert servo.torque == 0.0

@@ -113,9 +113,9 @@ class Worn:
 
     def __exit__(self, *error: object) -> None:
         self.loop.stop()
-        self.thread.join(20.0)
+        self.thread.join(120.0)
         self.walker.over = True
-        self.walker.join(20.0)
+        self.walker.join(120.0)
 
     def ask(self, name: str) -> tuple[bool, str]:
         """Give a command."""

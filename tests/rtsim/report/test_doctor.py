@@ -19,7 +19,7 @@ from streams.codec import FieldLayout
 from streams.messages import Markers, Session, marker_session, new_session_id
 from streams.publisher import Publisher
 
-GUARD_S = 60.0
+GUARD_S = 120.0
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = ("RASI", "LASI", "RPSI")
 

@@ -16,7 +16,7 @@ from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 20.0
+GUARD_S = 120.0
 CLEAR = "\x1b[2J"
 LABELS = (CLEAR, "[/foo]", "\u202e")
 

@@ -17,7 +17,7 @@ from streams.messages import Command, Device, marker_session
 from streams.publisher import Publisher
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 20.0
+GUARD_S = 120.0
 WATCHED = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells connections apart")
 
 

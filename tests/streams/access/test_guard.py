@@ -26,7 +26,7 @@ from streams.sockets import client_socket, connect
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what a connection received")
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
 ENOUGH = 64 << 20
 """More than the system's buffers hold: who can send this much is read all the time [bytes]."""

@@ -15,7 +15,7 @@ from streams.errors import StreamError
 from streams.messages import Command, marker_session
 from streams.publisher import Publisher
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
 
 

@@ -17,7 +17,7 @@ from streams.clock import now_ns
 from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 NAMES = ("LASI", "RASI", "LPSI", "RPSI", "LANK", "RANK")
 SECOND = 1_000_000_000
 

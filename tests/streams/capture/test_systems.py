@@ -67,7 +67,7 @@ def test_a_new_system_is_one_module_more(tmp_path, monkeypatch):
                 until(lambda: markers.wait(0.1) is not None, f"a frame of the toy: {said}")
                 assert markers.session.fields[0].labels == ("A", "B")
                 stop.set()
-                thread.join(20.0)
+                thread.join(120.0)
     finally:
         stop.set()
         sys.modules.pop("streams.capture.systems.toy", None)

@@ -11,7 +11,7 @@ from streams.control import commands
 from streams.control.commands import COMMAND_LIMIT, ControlServer, request
 from streams.errors import StreamError
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
 COMMANDS = ("set_method", "set_downweighting", "status", "stop")
 

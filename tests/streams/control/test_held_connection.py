@@ -12,7 +12,7 @@ from streams.control.held_connection import HeldControl
 from streams.errors import StreamError
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 20.0
+GUARD_S = 120.0
 
 
 class Answers:

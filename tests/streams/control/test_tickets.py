@@ -19,7 +19,7 @@ from streams.control.tickets import VALID_S, Tickets
 from streams.messages import Command
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 20.0
+GUARD_S = 120.0
 NAMES = ("arm", "disarm", "status", "emergency_stop")
 
 

@@ -15,7 +15,7 @@ from streams.receiving.checks import COUNTERS
 from streams.receiving.subscriber import Subscriber
 
 SECOND = "00000000000000bb"
-GUARD_S = 20.0
+GUARD_S = 120.0
 
 
 @pytest.fixture

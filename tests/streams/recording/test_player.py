@@ -12,7 +12,7 @@ from streams.messages import FieldSpec, Session, force_session, marker_session, 
 from streams.recording import player
 from streams.recording.player import MarkerFrames, PlayedStream, play
 
-GUARD_S = 20.0
+GUARD_S = 120.0
 SESSION = marker_session(["LASI", "RASI"], rate=500.0, t_start=0)
 
 

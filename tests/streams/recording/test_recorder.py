@@ -283,7 +283,7 @@ def test_recording_a_stream_to_its_end(tmp_path, publisher):
         publisher.send(decode(frame(seq)))
     publisher._socket.send_multipart([b"foreign", b"message"])
     publisher.end("over")
-    thread.join(20.0)
+    thread.join(120.0)
     messages = list(read_messages(tmp_path / "a.mcap"))
     sent = [payload for _, topic, payload in messages if topic == b"markers"]
     assert sent == [frame(seq)[1] for seq in range(100)]
@@ -307,7 +307,7 @@ def test_recording_stops_when_told(tmp_path):
         kwargs={"say": say},
     )
     thread.start()
-    thread.join(20.0)
+    thread.join(120.0)
     assert not thread.is_alive()
     assert "Nobody answers" in said[0]
     assert not (tmp_path / "a.mcap").exists()

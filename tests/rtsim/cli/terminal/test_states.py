@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[4]
-GUARD_S = 60.0
+GUARD_S = 120.0
 WAITING = """if True:
     import signal, sys
     from rtsim.cli.terminal.states import end_with_parent, request_of_parent

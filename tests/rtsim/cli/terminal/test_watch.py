@@ -15,7 +15,7 @@ import pytest
 from rtsim.files.recording import read_results
 from streams.control.commands import request
 
-GUARD_S = 60.0
+GUARD_S = 120.0
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes in /proc"),
@@ -30,7 +30,7 @@ class LiveRun:
         said = self.process.said("commands at")
         self.control = re.search(r"commands at (\S+)", said)[1]
         due = time.monotonic() + GUARD_S
-        while " 0 frames" in request(self.control, "status", timeout_s=1.0)[1]:
+        while "published" not in (said := request(self.control, "status")[1]) or " 0 frames" in said:
             assert time.monotonic() < due
             time.sleep(0.02)
 
@@ -100,8 +100,8 @@ def test_a_dead_recorder_or_monitor_is_told_and_the_run_goes_on(live_run, monkey
     for command, name in (("record", "recorder"), ("monitor", "monitor")):
         os.kill(run.child(command), signal.SIGKILL)
         run.process.said(f"the {name} was killed (signal 9); the run goes on without it")
-        assert request(run.control, "status", timeout_s=5.0)[0]
-    assert request(run.control, "stop", timeout_s=5.0)[0]
+        assert request(run.control, "status", timeout_s=60.0)[0]
+    assert request(run.control, "stop", timeout_s=60.0)[0]
     done = run.process.wait()
     assert done.code == 1
     assert json.loads(done.out)["frames"] > 0
@@ -118,7 +118,7 @@ def test_a_process_that_stands_still_is_told(live_run):
         finally:
             os.kill(child, signal.SIGCONT)
         run.process.said(f"the {name} goes on")
-    assert request(run.control, "stop", timeout_s=5.0)[0]
+    assert request(run.control, "stop", timeout_s=60.0)[0]
     assert run.process.wait().code == 0
 
 

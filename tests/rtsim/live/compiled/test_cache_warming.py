@@ -20,7 +20,7 @@ from streams.recording.player import MarkerFrames, play
 
 PERIOD_NS = 10_000_000
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 60.0
+GUARD_S = 120.0
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_ctrl_c_during_the_first_compilation_is_quiet(command: tuple[str, ...], 
     until(lambda: children_of(process) or process.poll() is not None)
     compilers = children_of(process)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30.0)
+    _, errors = process.communicate(timeout=120.0)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors
     for compiler in compilers:

@@ -21,7 +21,7 @@ from streams.publisher import Publisher
 from streams.recording.recorder import record
 
 LOCAL = "tcp://127.0.0.1:0"
-GUARD_S = 60.0
+GUARD_S = 120.0
 STEP_S = 0.002
 
 

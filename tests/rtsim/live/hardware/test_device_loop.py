@@ -241,7 +241,7 @@ def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
         assert rig.ask("switch", name="stiff", over_s=0)[0]
         rig.heard("12 -> 24, over 0 s")
         assert rig.ask("stop")[0]
-        assert model.wait(60) == 0
+        assert model.wait(120.0) == 0
         found = heard(one)
         names = [entry[1] for entry in found if entry[0] == "command"]
         assert names == ["arm", "set", "save", "undo", "switch"]
@@ -276,7 +276,7 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         assert "-> fault: emergency stop by command" in rig.heard("emergency stop")
         rig.arm()
         rig.ask("stop")
-        assert model.wait(60) == 0
+        assert model.wait(120.0) == 0
         found = heard(one)
         names = [entry[1] for entry in found if entry[0] == "command"]
         assert names == ["arm", "pause", "step", "resume", "arm", "reset", "arm", "emergency_stop", "arm"]

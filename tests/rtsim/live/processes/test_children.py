@@ -16,7 +16,7 @@ from streams.recording.recorded import read_messages
 from tests.recorded_messages import await_messages
 
 ROOT = Path(__file__).resolve().parents[4]
-GUARD_S = 60.0
+GUARD_S = 120.0
 
 
 @pytest.fixture
