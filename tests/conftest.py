@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.fake_time import FakeTime
 from tests.processor_time import add_option, measure
 
 # The same examples in every run, and no clock: on a busy machine a call takes as long as it takes.
@@ -40,6 +41,15 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared recordings are not here")
     return SHARED
+
+
+@pytest.fixture
+def fake_time(monkeypatch: pytest.MonkeyPatch) -> FakeTime:
+    """The project's clock, which moves only by sleeping."""
+    fake = FakeTime()
+    monkeypatch.setattr("streams.clock.now_ns", fake.now)
+    monkeypatch.setattr("streams.clock.time.sleep", fake.sleep)
+    return fake
 
 
 @pytest.fixture(autouse=True)

@@ -6,30 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streams import clock
 from streams.clock import STALL_NS, Pacer, now_ns, sleep_until_ns
-
-
-class FakeTime:
-    """A clock that moves only by sleeping and, a little, by being looked at."""
-
-    def __init__(self) -> None:
-        self.ns = 1_000_000_000_000
-
-    def now(self) -> int:
-        self.ns += 100
-        return self.ns
-
-    def sleep(self, s: float) -> None:
-        self.ns += round(s * 1e9)
-
-
-@pytest.fixture
-def fake_time(monkeypatch):
-    fake = FakeTime()
-    monkeypatch.setattr(clock, "now_ns", fake.now)
-    monkeypatch.setattr(clock.time, "sleep", fake.sleep)
-    return fake
 
 
 def test_sleep_never_returns_early():

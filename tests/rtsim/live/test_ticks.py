@@ -8,31 +8,8 @@ import pytest
 
 from rtsim.live.processes.thread_priority import with_priority
 from rtsim.live.ticks import Ticks
-from streams import clock
 
 MS = 1_000_000
-
-
-class FakeTime:
-    """A clock that moves only by sleeping and, a little, by being looked at."""
-
-    def __init__(self) -> None:
-        self.ns = 1_000_000_000_000
-
-    def now(self) -> int:
-        self.ns += 100
-        return self.ns
-
-    def sleep(self, s: float) -> None:
-        self.ns += round(s * 1e9)
-
-
-@pytest.fixture
-def fake_time(monkeypatch):
-    fake = FakeTime()
-    monkeypatch.setattr(clock, "now_ns", fake.now)
-    monkeypatch.setattr(clock.time, "sleep", fake.sleep)
-    return fake
 
 
 def test_ticks_stand_on_a_grid(fake_time):
