@@ -5,11 +5,7 @@ from __future__ import annotations
 import math
 
 from kernels.compiler.jit import njit
-
-GREATEST = 1e6
-"""Largest force [N] or moment [N m] that is accepted; squares and sums of smaller ones stay finite."""
-THRESHOLD = 20.0
-"""Least normal force of a contact [N]: a plate with all components of its force below it is empty."""
+from kernels.plates.plate_limits import GREATEST, THRESHOLD
 
 
 @njit

@@ -271,7 +271,7 @@ def tell_addresses(addresses: dict[str, str]) -> None:
 
 def require_window() -> None:
     """Raise ConfigError where the monitor could not open its window."""
-    from rtsim.monitor.app import choose_platform, require_qt
+    from rtsim.monitor.qt_library import choose_platform, require_qt
 
     require_qt()
     choose_platform(off_screen_will_do=False)

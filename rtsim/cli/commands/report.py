@@ -168,9 +168,9 @@ def check_output(path: Path, force: bool) -> None:
     for each in pages_there(path) or [numbered(path, 1)] if suffix == PNG else [path]:
         check_free(each, force)
     if suffix in (PDF, PNG):
-        from rtsim.monitor.app import require_qt
+        from rtsim.monitor.qt_library import PAGES, require_qt
 
-        require_qt()
+        require_qt(PAGES)
     if suffix == XLSX:
         from rtsim.report.clinical.tables import require_xlsx
 

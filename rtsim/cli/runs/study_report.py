@@ -40,7 +40,7 @@ def report_study(folder: Path, outputs: Sequence[Path], others: bool) -> None:
             raise ConfigError(f"there is no folder {into.parent}", where="--out", remedy="make it first")
         into.mkdir()
     try:
-        from rtsim.monitor.app import require_qt
+        from rtsim.monitor.qt_library import require_qt
 
         require_qt()
     except ConfigError as error:

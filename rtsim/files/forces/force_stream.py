@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.plates.plate_intake import GREATEST
+from kernels.plates.plate_limits import GREATEST
 from rtsim.files.forces.force_trial import ForceTrial, are_corners
 from rtsim.files.markers.axes import ROTATIONS
 from streams.account import plain

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.plates.plate_contact import Plates, contacts
-from kernels.plates.plate_intake import GREATEST, THRESHOLD
+from kernels.plates.plate_limits import GREATEST, THRESHOLD
 from rtsim.errors import ConfigError
 from rtsim.files.markers.ground import check_clock
 from rtsim.files.markers.trial import count_of

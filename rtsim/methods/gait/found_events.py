@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.forces.force_trial import THRESHOLD
+from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.recording import Results
 from rtsim.methods.gait.marker_events import by_markers

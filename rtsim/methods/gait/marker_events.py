@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import butter, filtfilt
 
 from rtsim.files.gait.events import MARKERS, OFF, STRIKE, GaitEvent
 from rtsim.files.recording import Results
@@ -116,6 +115,8 @@ def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: floa
     whole = np.stack([np.interp(times, times[known], places[known, k]) for k in range(3)], axis=1)
     if rate <= 2.5 * CUTOFF_HZ:
         return whole
+    from scipy.signal import butter, filtfilt  # takes longer to load than a report to draw
+
     b, a = butter(2, 2.0 * CUTOFF_HZ / rate)
     return np.asarray(filtfilt(b, a, whole, axis=0, padlen=min(LEAST_FRAMES - 1, len(whole) - 1)))
 

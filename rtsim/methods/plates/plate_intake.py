@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from kernels.algebra.resampling import forget_samples, hold_samples, new_held, wrenches_at
 from kernels.compiler.jit import hold
-from kernels.plates.plate_intake import GREATEST, take_in_samples
+from kernels.plates.plate_intake import take_in_samples
+from kernels.plates.plate_limits import GREATEST
 from rtsim.files.forces.force_stream import describe
 from rtsim.files.forces.force_trial import lay_out
 from rtsim.methods.plates.plate_zero import PlateZero

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_folder, write_bytes
-from rtsim.monitor.app import choose_platform, require_qt
+from rtsim.monitor.qt_library import choose_platform, require_qt
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPainter

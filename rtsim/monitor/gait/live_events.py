@@ -11,7 +11,7 @@ from collections import deque
 
 import numpy as np
 
-from rtsim.files.forces.force_trial import THRESHOLD
+from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.tables.legs import SIDES, groups_of
 from rtsim.methods.gait.found_events import SAME_S, nearest

@@ -122,7 +122,8 @@ def _means(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
     """Mean and standard deviation over strides at each percent, and of how many strides."""
     for side in curve.strides:
         mean, deviation = curve.mean(side).tolist(), curve.deviation(side).tolist()
-        n = [curve.n_averaged(side) if math.isfinite(x) else 0 for x in mean]
+        n_averaged = curve.n_averaged(side)
+        n = [n_averaged if math.isfinite(x) else 0 for x in mean]
         for percent in range(len(mean)):
             yield (
                 label, side, percent, curve.name, curve.unit, mean[percent], deviation[percent], n[percent],

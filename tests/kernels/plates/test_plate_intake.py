@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernels.plates.plate_intake import GREATEST, THRESHOLD, take_in_samples
+from kernels.plates.plate_intake import take_in_samples
+from kernels.plates.plate_limits import GREATEST, THRESHOLD
 
 TURN = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 

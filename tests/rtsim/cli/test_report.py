@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +17,8 @@ from rtsim.files.tables.recorded import write_results
 from rtsim.methods.gait.summary import gait_of, recorded_with
 from rtsim.report.clinical.session import ReportSession, trial_of
 from tests.rtsim.report.clinical.made_up import gait_results, norms_of
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def recording(path, seed: int = 0, **meta: object):
@@ -190,3 +195,22 @@ def test_norms_are_made_and_read(run, tmp_path):
     (tmp_path / "n.csv").write_text(f"variable,percent,mean,sd\n{rows}\n")
     assert run("norms", "read", tmp_path / "n.csv", "-o", tmp_path / "n.toml", "--convention", "cgm") == 0
     assert read_norms(tmp_path / "n.toml").curves["hip_flexion"].mean[40] == 40.0
+
+
+@pytest.mark.parametrize("kind", ["html", "xlsx", "pdf"])
+def test_pages_of_results_need_no_compiler(trial, tmp_path, kind):
+    """Protects the wait for a page: neither the compiler nor what only windows or filters need is loaded."""
+    pytest.importorskip({"html": "numpy", "xlsx": "xlsxwriter", "pdf": "PySide6.QtSvg"}[kind])
+    code = (
+        "import sys\nfrom rtsim.cli.main import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "heavy = {'numba', 'scipy', 'ezc3d', 'rich', 'pyqtgraph'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    out = tmp_path / f"anna.{kind}"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "report", str(trial), "-o", str(out)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert out.stat().st_size > 0

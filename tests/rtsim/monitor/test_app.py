@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rtsim.errors import ConfigError
-from rtsim.monitor import app
+from rtsim.monitor import app, qt_library
 
 ADDRESS = "tcp://127.0.0.1:9"
 
@@ -76,7 +76,7 @@ def test_unloadable_library_is_told_from_a_missing_one(monkeypatch: pytest.Monke
     def fail(name: str) -> None:
         raise ImportError("libEGL.so.1: cannot open shared object file")
 
-    monkeypatch.setattr(app.importlib, "import_module", fail)
+    monkeypatch.setattr(qt_library.importlib, "import_module", fail)
     with pytest.raises(ConfigError, match=r"libEGL\.so\.1.*package manager"):
         app.run(ADDRESS)
 
@@ -87,9 +87,9 @@ def test_session_without_a_display(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     with pytest.raises(ConfigError, match="no display"):
-        app.choose_platform(off_screen_will_do=False)
-    app.choose_platform(off_screen_will_do=True)
-    assert app.os.environ["QT_QPA_PLATFORM"] == "offscreen"
+        qt_library.choose_platform(off_screen_will_do=False)
+    qt_library.choose_platform(off_screen_will_do=True)
+    assert qt_library.os.environ["QT_QPA_PLATFORM"] == "offscreen"
 
 
 @pytest.mark.usefixtures("qt")
@@ -97,9 +97,9 @@ def test_display_is_left_to_qt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protects real desktops: with a display nothing is decided here."""
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(app.ctypes, "CDLL", lambda path: None)
-    app.choose_platform(off_screen_will_do=False)
-    assert "QT_QPA_PLATFORM" not in app.os.environ
+    monkeypatch.setattr(qt_library.ctypes, "CDLL", lambda path: None)
+    qt_library.choose_platform(off_screen_will_do=False)
+    assert "QT_QPA_PLATFORM" not in qt_library.os.environ
 
 
 @pytest.mark.usefixtures("qt")
@@ -113,6 +113,6 @@ def test_missing_x11_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(path: str) -> None:
         raise OSError("libxcb-cursor.so.0: cannot open shared object file")
 
-    monkeypatch.setattr(app.ctypes, "CDLL", fail)
+    monkeypatch.setattr(qt_library.ctypes, "CDLL", fail)
     with pytest.raises(ConfigError, match=r"libxcb-cursor\.so\.0.*README"):
-        app.choose_platform(off_screen_will_do=False)
+        qt_library.choose_platform(off_screen_will_do=False)

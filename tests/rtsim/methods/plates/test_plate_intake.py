@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.algebra.resampling import EARLY, GAP, TAKEN, WAITING
-from kernels.plates.plate_intake import GREATEST
+from kernels.plates.plate_limits import GREATEST
 from rtsim.files.forces.force_stream import force_channel
 from rtsim.files.forces.force_trial import RawForces, force_trial
 from rtsim.files.forces.forces import read_forces

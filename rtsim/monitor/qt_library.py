@@ -1,0 +1,73 @@
+"""Qt: whether its libraries load and a display is there, told in words before Qt ends the process."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rtsim.errors import ConfigError
+
+WINDOW, PAGES = ("PySide6.QtWidgets", "pyqtgraph"), ("PySide6.QtWidgets", "PySide6.QtSvg")
+"""What windows and figures need, and what pages in SVG are drawn with."""
+INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: pip install -e '.[monitor]'"
+"""What works without a package index that knows rtsim."""
+
+
+def require_qt(names: Sequence[str] = WINDOW) -> None:
+    """Raise a ConfigError with the remedy when libraries of the monitor cannot be loaded.
+
+    names : of the modules; PAGES is enough for who draws pages, and loads in half the time
+    """
+    os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")
+    for name in names:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            missing = isinstance(error, ModuleNotFoundError)
+            raise ConfigError(
+                f"the monitor needs {name.partition('.')[0]}, which "
+                + ("is not installed" if missing else f"cannot be loaded ({error})"),
+                where="monitor",
+                remedy=f"install it with: {INSTALL}"
+                if missing
+                else "install the named system library with the package manager of this system",
+            ) from error
+
+
+def choose_platform(off_screen_will_do: bool) -> None:
+    """Without a display, draw off screen for a screenshot, and refuse to open a window.
+
+    Qt itself would end the process.
+    """
+    named = os.environ.get("QT_QPA_PLATFORM")
+    display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+    if named or display or not sys.platform.startswith("linux"):
+        if os.environ.get("DISPLAY") and not named and not os.environ.get("WAYLAND_DISPLAY"):
+            check_x11()
+        return
+    if not off_screen_will_do:
+        raise ConfigError(
+            "this session has no display to open a window on",
+            where="monitor",
+            remedy="run it on a desktop, or save a picture with --screenshot",
+        )
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+def check_x11() -> None:
+    """Raise a ConfigError that names the library that windows under X11 lack; Qt would end the process."""
+    plugin = Path(importlib.import_module("PySide6").__path__[0], "Qt", "plugins", "platforms", "libqxcb.so")
+    if not plugin.exists():  # Qt was not installed as a wheel
+        return
+    try:
+        ctypes.CDLL(str(plugin))
+    except OSError as error:
+        raise ConfigError(
+            f"Qt cannot open windows under X11: {error}",
+            where="monitor",
+            remedy="install the named system library, or all that the README names, or set QT_QPA_PLATFORM",
+        ) from error
