@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +11,10 @@ from rtsim.files.output import check_free, whole
 from streams.errors import StreamError
 from streams.recording.chunked_file import ChunkedFile, description
 from streams.recording.recorded import RecordedMessages, read_messages
+
+MOST_TOPICS = 32
+"""A recording has ten. Each chunk of a whole one repeats all topics, so that a small file with many would
+become one that fills the disk."""
 
 
 class RecoveredRecording(NamedTuple):
@@ -47,7 +52,7 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
         file = ChunkedFile(part, {"recording": description(dated=False), **found.metadata})
         try:
             file.begin()
-            for t_ns, topic, payload in messages:
+            for t_ns, topic, payload in of_few_topics(messages):
                 file.add(topic.decode("utf-8"), payload, t_ns)
             file.finish()
             if out.exists():
@@ -60,15 +65,31 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
 
 def examined(path: Path) -> RecoveredRecording:
     """Read all of a recording to find what it contains; ConfigError where the file is no recording."""
-    messages, first, last = opened(path), None, 0
+    messages, first, last, n_kept = opened(path), None, 0, 0
     try:
-        for t_ns, _, _ in messages:
+        for t_ns, _, _ in of_few_topics(messages):
             first = t_ns if first is None else first
             last = t_ns
+            n_kept += 1
     except (OSError, StreamError) as fault:
         raise ConfigError(f"the recording cannot be read ({fault})", where=str(path)) from None
     seconds = 1e-9 * (last - first) if first is not None else 0.0
-    return RecoveredRecording(messages.n_read, seconds, messages.n_lost, messages.note, messages.metadata)
+    note, n_left = messages.note, messages.n_read - n_kept
+    if note and n_left:
+        note += f"; {n_left} messages of more than {MOST_TOPICS} topics were left out"
+    return RecoveredRecording(n_kept, seconds, messages.n_lost, note, messages.metadata)
+
+
+def of_few_topics(
+    messages: Iterator[tuple[int, bytes, bytes]],
+) -> Iterator[tuple[int, bytes, bytes]]:
+    """The messages of the first MOST_TOPICS topics."""
+    topics: set[bytes] = set()
+    for message in messages:
+        if len(topics) < MOST_TOPICS:
+            topics.add(message[1])
+        if message[1] in topics:
+            yield message
 
 
 def opened(path: Path) -> RecordedMessages:

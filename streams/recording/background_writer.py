@@ -83,15 +83,8 @@ class BackgroundWriter:
         self._given_up.set()
         self._writer.join(RETRY_S)
         self.n_lost += len(self._waiting)
-        try:
-            if not self._writer.is_alive():
-                self._file.finish()
-        except OSError as fault:
-            self._file.abandon()
-            self._fault = self._fault or str(fault.strerror)
-        if not self.n_message and not self._writer.is_alive():
-            with suppress(OSError):
-                self.paths[-1].unlink(missing_ok=True)
+        if not self._writer.is_alive():
+            self._end_file()
         if not (self.n_lost or self._fault or self._writer.is_alive()):
             return ""
         why = f" ({self._fault})" if self._fault else ""
@@ -101,6 +94,24 @@ class BackgroundWriter:
             f"{self.paths[-1]} cannot be written on after {self.n_message} messages{why}, "
             f"{self.n_lost} were lost; is the disk full, slow or away?"
         )
+
+    def _end_file(self) -> None:
+        """Finish the newest file; one without a message is removed, so that its name is free."""
+        path = self.paths[-1]
+        if self._file.is_gone():
+            self._leave()
+            return
+        renamed = not self._file.has_name(path)
+        try:
+            self._file.finish()
+        except OSError as fault:
+            self._file.abandon()
+            self._fault = self._fault or str(fault.strerror)
+        if not self.n_message:
+            with suppress(OSError):
+                self._file.remove(path)
+        elif renamed:
+            self._tell(f"{path} was renamed meanwhile: what was recorded is under the new name")
 
     def _run(self) -> None:
         while message := self._next():
@@ -172,7 +183,7 @@ class BackgroundWriter:
                     file.add("session", payload, t_ns)
             except OSError:
                 file.abandon()
-                path.unlink(missing_ok=True)
+                file.remove(path)
                 return
             self._leave()
             self._file = file

@@ -97,6 +97,7 @@ class ChunkedFile:
 
     def __init__(self, path: Path, metadata: Mapping[str, Mapping[str, str]]) -> None:
         self.file = open_new(path)
+        self._identity = _identity(os.fstat(self.file.fileno()))
         self.n_message = 0
         self._at = self._crc = 0
         self._channels: dict[str, Channel] = {}
@@ -156,6 +157,18 @@ class ChunkedFile:
             return os.fstat(self.file.fileno()).st_nlink == 0
         except (OSError, ValueError):
             return True
+
+    def has_name(self, path: Path) -> bool:
+        """Whether a path leads to this file, and not to another one, as after it was renamed."""
+        try:
+            return _identity(os.lstat(path)) == self._identity
+        except OSError:
+            return False
+
+    def remove(self, path: Path) -> None:
+        """Remove the file, which is closed, where this path still leads to it; OSError where that fails."""
+        if self.has_name(path):
+            path.unlink(missing_ok=True)
 
     def sync(self) -> None:
         """Bring what is written to the disk; OSError where that fails. For any thread."""
@@ -269,6 +282,10 @@ class ChunkedFile:
         crc = zlib.crc32(FOOTER_HEAD.pack(Opcode.FOOTER, 20, at, begin), zlib.crc32(text))
         footer = Footer(summary_start=at, summary_offset_start=begin, summary_crc=crc)
         return text + packed(footer) + MAGIC
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 def packed(record: McapRecord) -> bytes:

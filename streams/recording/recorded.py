@@ -108,6 +108,12 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
                 break
             else:
                 yield from self._of_record(record)
+        if self._scan.given_up:
+            self.n_damaged += 1
+            self._named.append(
+                f"so much of {self.path} from byte {self._scan.at} on looks like records and holds none that "
+                "the search for the next one was given up"
+            )
         self.cut = not self._scan.ended
 
     def _of_chunk(self, record: ScannedRecord) -> Iterator[Message]:

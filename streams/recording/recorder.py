@@ -82,14 +82,14 @@ class Recorder(Closing):
         except OSError as fault:
             raise self._failure(fault) from fault
         if self.n_message == 0:
-            self.path.unlink(missing_ok=True)
+            self.file.remove(self.path)
 
     def _failure(self, fault: OSError) -> StreamError:
         """Give up the file: what the disk has taken stays readable, one without a message is removed."""
         self.file.abandon()
         if self.n_message == 0:
             with suppress(OSError):
-                self.path.unlink(missing_ok=True)
+                self.file.remove(self.path)
             return StreamError(
                 f"{self.path} cannot be written ({fault.strerror}); no file was kept; is the disk full?"
             )

@@ -35,7 +35,10 @@ PRIVATE = 0x80
 """Opcodes from here on belong to other programs."""
 HEAD = 9
 LOOKED_AT = 1 << 20
-"""Bytes that are looked through at a time for the next sound record."""
+"""Bytes that are looked through at a time for the next sound record, at the least."""
+VAIN, LEAST_VAIN = 64, 256 << 20
+"""Bytes that may be read for what then is no record, for each byte of the file so far, and in all at the
+least: a file whose every place seems to begin something large would take hours, and is given up."""
 CHUNK_HEAD = 40
 """Of a chunk without compression, before its records [bytes]."""
 MESSAGE_HEAD = 22
@@ -82,13 +85,15 @@ class RecordScan(Iterator[ScannedRecord]):
     Attributes
     ----------
     ended : whether the file ends as it must; crc : of all bytes before the record that came last
+    at : where the next record begins; given_up : whether the search for it was, as it costs too much
     """
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._held = b""
+        self._vain = 0  # bytes that were read for what was no record
         self._over = self._in_chunks = False
-        self.ended = False
+        self.ended = self.given_up = False
         self.at = len(MAGIC)
         self.crc = self._crc_after = zlib.crc32(self._take(len(MAGIC)))
 
@@ -138,32 +143,43 @@ class RecordScan(Iterator[ScannedRecord]):
     def _cut(self, head: bytes, content: bytes) -> ScannedRecord:
         """A record that reaches beyond the end: what there is of it, unless a sound one stands in that."""
         whole = head + content
+        self._waste(len(whole))
         place, _ = self._sound_place(whole, 1)
         if place < 0:
             self._over = True
             return ScannedRecord(self.at, head[0], content, whole=False)
-        return self._go_to(place, whole[place:])
+        return self._go_to(place)
 
     def _next_sound(self, text: bytes) -> ScannedRecord:
         """The next record behind bytes that are none."""
         n_passed, start = 0, 1
         while True:
-            more = self._take(LOOKED_AT)
+            self._waste(len(text))
+            wanted = min(max(LOOKED_AT, len(text)), RECORD_LIMIT)
+            more = self._take(wanted)
             text += more
-            place, open_place = self._sound_place(text, start, to_end=len(more) < LOOKED_AT)
+            place, open_place = self._sound_place(text, start, to_end=len(more) < wanted)
             if place >= 0:
-                return self._go_to(n_passed + place, text[place:])
-            if len(more) < LOOKED_AT:
+                return self._go_to(n_passed + place)
+            if len(more) < wanted:
                 self._over = True
                 raise StopIteration
             n_passed, text, start = n_passed + open_place, text[open_place:], 0
 
-    def _go_to(self, n_skipped: int, text: bytes) -> ScannedRecord:
-        """The record behind so many bytes, with which the text begins."""
-        self._held = text + self._held
+    def _go_to(self, n_skipped: int) -> ScannedRecord:
+        """The record behind so many bytes."""
         self.at += n_skipped
+        self._file.seek(self.at)
+        self._held = b""
         found = next(self)
         return found._replace(skipped=n_skipped + found.skipped)
+
+    def _waste(self, n_byte: int) -> None:
+        """Count bytes that were read in vain; the scan is over where they are too many."""
+        self._vain += n_byte
+        if self._vain > VAIN * self.at + LEAST_VAIN:
+            self._over = self.given_up = True
+            raise StopIteration
 
     def _take(self, n: int) -> bytes:
         """Bytes that come next, fewer at the end alone."""
@@ -187,8 +203,9 @@ class RecordScan(Iterator[ScannedRecord]):
             if len(text) < end + (0 if to_end else HEAD):
                 open_place = min(open_place, at)
             elif text[at] == Opcode.CHUNK:
-                if is_sound_chunk(text[at + HEAD : end]):
+                if is_sound_chunk(memoryview(text)[at + HEAD : end]):
                     return at, open_place
+                self._waste(end - at)
             elif is_head(after := text[end : end + HEAD]) or not after:
                 return at, open_place
         return -1, open_place
@@ -204,7 +221,7 @@ def is_head(head: bytes) -> bool:
     return len(head) == HEAD and is_opcode(head[0]) and int.from_bytes(head[1:], "little") <= RECORD_LIMIT
 
 
-def is_sound_chunk(content: bytes) -> bool:
+def is_sound_chunk(content: bytes | memoryview) -> bool:
     """Whether a chunk that is not compressed has a checksum, and the right one."""
     if len(content) < CHUNK_HEAD or content[28:32] != bytes(4):
         return False

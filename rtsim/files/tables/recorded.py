@@ -24,7 +24,7 @@ def write_results(path: str | Path, results: Results) -> None:
     except BaseException as fault:
         with suppress(StreamError):
             recorder.close()
-        Path(path).unlink(missing_ok=True)
+        recorder.file.remove(Path(path))
         if not isinstance(fault, StreamError):
             raise
         why = getattr(fault.__cause__, "strerror", None) or fault

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from mcap.reader import make_reader
+from mcap.records import Channel, Header
 
 from rtsim.cli.main import cli
+from rtsim.files.recovery import MOST_TOPICS
+from streams.recording.chunked_file import MAGIC, message_record, packed
 from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder
 
@@ -98,3 +101,19 @@ def test_nothing_is_overwritten_and_nothing_half_made(recording: Path) -> None:
     assert code == 1
     assert "is not a recording" in said
     assert sorted(os.listdir(recording.parent)) == ["cut.mcap", "text.mcap", "there.mcap", "walk.mcap"]
+
+
+def test_a_file_of_many_topics_does_not_fill_the_disk(tmp_path: Path) -> None:
+    """Protects the disk from a small file that would become a large one: a whole one repeats its topics."""
+    path, n = tmp_path / "many.mcap", 400
+    text = MAGIC + packed(Header(profile="", library=""))
+    for k in range(n):
+        channel = Channel(id=k, topic=f"topic {k}", message_encoding="", schema_id=0, metadata={})
+        text += packed(channel) + message_record(k, k, k, b"%4d" % k)
+    path.write_bytes(text)
+    code, said = recover(path)
+    assert code == 0, said
+    out = tmp_path / "many.recovered.mcap"
+    assert seen(out) == list(range(MOST_TOPICS))
+    assert f"{n - MOST_TOPICS} messages of more than {MOST_TOPICS} topics were left out" in said
+    assert out.stat().st_size < 10 * path.stat().st_size

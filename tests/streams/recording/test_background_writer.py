@@ -181,3 +181,39 @@ def test_nothing_is_kept_of_a_recording_without_messages(writer: BackgroundWrite
     """Protects the name of the file: without a message it is free again."""
     assert writer.finish() == ""
     assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_took_the_name_of_a_renamed_recording_stays(
+    writer: BackgroundWriter, told: list[str], tmp_path: Path
+) -> None:
+    """Protects another recording from one without a message: what it removes is its own file alone."""
+    (tmp_path / "walk.mcap").rename(tmp_path / "moved.mcap")
+    (tmp_path / "walk.mcap").write_bytes(b"of somebody else")
+    writer.finish()
+    assert (tmp_path / "walk.mcap").read_bytes() == b"of somebody else"
+
+
+def test_a_recording_that_was_renamed_is_told(
+    writer: BackgroundWriter, told: list[str], tmp_path: Path, eventually: Callable
+) -> None:
+    """Protects from looking for messages in another file: they are all in the renamed one."""
+    put(writer, *range(10))
+    eventually(lambda: writer.n_message == 10)
+    (tmp_path / "walk.mcap").rename(tmp_path / "moved.mcap")
+    assert writer.finish() == ""
+    assert seen(tmp_path / "moved.mcap") == list(range(10))
+    assert "was renamed meanwhile" in told[-1]
+
+
+def test_a_recording_that_is_removed_as_it_ends_is_lost_and_told(
+    writer: BackgroundWriter, told: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    eventually: Callable,
+) -> None:  # fmt: skip
+    """Protects from a recording that is taken for whole, and is not there."""
+    monkeypatch.setattr(background_writer, "SYNC_S", 3600.0)
+    put(writer, *range(10))
+    eventually(lambda: writer.n_message == 10)
+    (tmp_path / "walk.mcap").unlink()
+    sentence = writer.finish()
+    assert "no file was kept" in sentence
+    assert writer.n_message == 0

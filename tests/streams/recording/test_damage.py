@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import zlib
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from mcap.exceptions import EndOfFile
+from mcap.opcode import Opcode
 from mcap.reader import make_reader
-from mcap.records import Message
+from mcap.records import Header, Message
 from mcap.stream_reader import CRCValidationError, StreamReader
 
-from streams.recording.chunked_file import ChunkedFile
+from streams.recording import scanning
+from streams.recording.chunked_file import (
+    CHUNK_HEAD,
+    CHUNK_REST,
+    MAGIC,
+    ChunkedFile,
+    message_record,
+    packed,
+)
 from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder
-from streams.recording.scanning import LOOKED_AT
+from streams.recording.scanning import HEAD, LOOKED_AT, RecordScan
 
 STEP_NS = 20_000_000
 N = 200
@@ -151,3 +163,48 @@ def test_a_message_that_is_in_no_chunk_yet_is_read(tmp_path: Path, monkeypatch: 
             seen.extend(record.log_time for record in records if isinstance(record, Message))
     assert seen == list(range(11))
     file.abandon()
+
+
+def test_a_file_whose_every_place_seems_to_begin_a_chunk_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects from a small file that is looked through for hours: what is summed up in vain is bounded."""
+    least = 1 << 20
+    monkeypatch.setattr(scanning, "LEAST_VAIN", least, raising=False)
+    path, n = tmp_path / "chunks.mcap", 500
+    head = MAGIC + packed(Header(profile="", library="")) + bytes(HEAD)
+    size = len(head) + n * CHUNK_HEAD.size
+    text = head
+    for k in range(n):
+        length = size - len(head) - k * CHUNK_HEAD.size - HEAD
+        records = length - CHUNK_REST
+        text += CHUNK_HEAD.pack(Opcode.CHUNK, length, 0, 1, records, 1, 0, records)
+    path.write_bytes(text)
+    summed: list[int] = []
+
+    def sum_of(data: bytes, start: int = 0) -> int:
+        summed.append(len(data))
+        return zlib.crc32(data, start)
+
+    monkeypatch.setattr(scanning, "zlib", SimpleNamespace(crc32=sum_of))
+    messages = read_messages(path)
+    assert list(messages) == []
+    assert sum(summed) < 4 * least
+    assert "the search for the next one was given up" in messages.note
+
+
+def test_what_is_read_to_find_a_sound_record_is_not_held() -> None:
+    """Protects large damaged files: reading goes on at the record that was found, and copies no rest of the
+    file for each record."""
+    n, payload = 400, bytes(4096)
+    text = MAGIC + packed(Header(profile="", library=""))
+    text += Opcode.MESSAGE.to_bytes(1, "little") + (1 << 25).to_bytes(8, "little")
+    text += b"".join(message_record(1, k, k, payload) for k in range(n))
+    file = BytesIO(text)
+    scan = RecordScan(file)
+    found, ahead = [], []
+    for record in scan:
+        found.append(record.opcode)
+        ahead.append(file.tell() - scan.at)
+    assert found == [Opcode.HEADER] + [Opcode.MESSAGE] * n
+    assert max(ahead) <= HEAD

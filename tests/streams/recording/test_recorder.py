@@ -327,3 +327,13 @@ def test_a_cut_file_is_read_as_the_protocol_says(tmp_path):
     assert 20 < len(seen) < 80  # whole chunks; `read_messages` finds those of the cut one, too
     assert seen == [index * 20_000_000 for index in range(len(seen))]
     assert len(seen) <= len(list(read_messages(cut))) <= len(seen) + 25
+
+
+def test_an_empty_recording_removes_no_file_but_its_own(tmp_path):
+    """Protects another recording that has the name of one that was renamed."""
+    path = tmp_path / "walk.mcap"
+    recorder = Recorder(path)
+    path.rename(tmp_path / "moved.mcap")
+    path.write_bytes(b"of somebody else")
+    recorder.close()
+    assert path.read_bytes() == b"of somebody else"
