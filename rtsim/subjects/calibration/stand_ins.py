@@ -160,11 +160,7 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
         notes.append(WITHOUT_TOE)
     elif not known.keys() >= {*METATARSALS}:
         found |= metatarsals(known, across_ankle)
-        notes.append(
-            "no marker on the first and the fifth metatarsal: the one on the toe stands in for their middle, "
-            "and their line is parallel to the ankle's axis as the person stands: so inversion is 0 in that "
-            "pose, whatever it really is"
-        )
+        notes.append(told_metatarsals(known))
     if found.keys() >= {*METATARSALS} and (way := way_of(known["asis"])) > MOVES:
         notes.append(
             f"check the calibration: the person moves by {way:.1f} m in its trial, and the foot's axes are "
@@ -330,6 +326,18 @@ def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
     to_right = unit(across_ankle - np.sum(across_ankle * forward, axis=-1, keepdims=True) * forward)
     half = 0.5 * FOREFOOT_WIDTH * length * to_right
     return dict(zip(METATARSALS, (known["toe"] - half, known["toe"] + half), strict=True))
+
+
+def told_metatarsals(known: Positions) -> str:
+    """The sentence on a toe that stands in for the middle of the metatarsals; known : role -> (n, 3) [m]"""
+    words = zip(METATARSALS, ("first", "fifth"), strict=True)
+    lacking = [word for role, word in words if role not in known]
+    both = "their middle" if len(lacking) > 1 else "the middle of the first and the fifth"
+    return (
+        f"no marker on the {' and the '.join(lacking)} metatarsal: the one on the toe stands in for {both}, "
+        "and their line is parallel to the ankle's axis as the person stands: so inversion is 0 in that "
+        "pose, whatever it really is"
+    )
 
 
 def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) -> None:

@@ -12,7 +12,7 @@ from rtsim.files.markers.trial import MarkerTrial
 from rtsim.subjects.calibration.calibration import calibrate, subject_for
 from rtsim.subjects.calibration.landmarks import role_positions
 from rtsim.subjects.calibration.natural import unit
-from rtsim.subjects.calibration.stand_ins import LegMeasures, metatarsals, stand_ins
+from rtsim.subjects.calibration.stand_ins import LegMeasures, metatarsals, stand_ins, told_metatarsals
 from rtsim.subjects.conventional.alignment import DEVICE_SPACING, tibial_torsion
 from rtsim.subjects.conventional.chord import wand_rotation
 from rtsim.subjects.hip_centre import UNKNOWN, hip_centres
@@ -96,6 +96,19 @@ def test_each_stand_in_is_told_once() -> None:
     ):
         assert sum(said in note for note in notes) == 1
     assert any("inversion is 0 in that pose" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("there", "said"), [("1", "no marker on the fifth"), ("5", "no marker on the first")]
+)
+def test_a_metatarsal_that_is_marked_is_not_told_as_missing(there: str, said: str) -> None:
+    """Protects the sentence on the toe of sets that mark one metatarsal beside it: the other one is named."""
+    known = {f"metatarsal_{there}": np.array([[0.1, 0.02, 0.1]])}
+    told = told_metatarsals(known)
+    assert told.startswith(
+        f"{said} metatarsal: the one on the toe stands in for the middle of the first and the"
+    )
+    assert "the first and the fifth metatarsal" not in told
 
 
 def test_markers_that_are_there_are_taken() -> None:

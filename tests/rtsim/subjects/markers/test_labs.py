@@ -133,6 +133,8 @@ SETS = {
     "isb by R_": "R_IAS L_IAS R_IPS L_IPS R_FTC R_FLE R_FME R_FAX R_TTC R_FAL R_TAM R_FCC R_FM1 R_FM2 R_FM5",
     "cast": "RASIS LASIS RPSIS LPSIS RTH1 RTH2 RTH3 RTH4 RSK1 RSK2 RSK3 RSK4 RHEEL RMT1 RMT5",
     "cast with other words": "RASI LASI RPSI LPSI RTH1 RTH2 RTH3 RTH4 RSH1 RSH2 RSH3 RSH4 RHEE RMH1 RMH5",
+    "hbm2": "RASIS LASIS RPSIS LPSIS RLTHI RLEK RMEK RLSHA RLM RMM RHEE RMT2 RMT5 C7 T10 XIPH JN",
+    "hbm2 with a toe": "RASIS LASIS RPSIS LPSIS RLTHI RLEK RMEK RLSHA RLM RMM RHEE RTOE RMT5",
     "halpe": "Hip RHip RKnee RAnkle RBigToe RSmallToe RHeel LHip LKnee Neck Head Nose RShoulder",
     "opencap_video": "r.ASIS_study L.ASIS_study r.PSIS_study L.PSIS_study r_knee_study "
     "r_mknee_study r_ankle_study "
