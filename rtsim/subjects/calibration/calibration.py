@@ -40,7 +40,7 @@ from rtsim.subjects.calibration.person_measures import (
     AskedMeasures,
     all_measures,
     near_measures,
-    with_measures,
+    with_measures_of_both,
 )
 from rtsim.subjects.calibration.segment_axes import natural_coordinates
 from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
@@ -116,7 +116,7 @@ def subject_for(
         still = read_one(static, share, person or moving.person, up, units)
     assert still is None or isinstance(still, MarkerTrial)
     asked, stored = all_measures(measures)
-    moving, still = with_measures(moving, stored), None if still is None else with_measures(still, stored)
+    moving, still = with_measures_of_both(moving, still, stored)
 
     legs: dict[str, Leg] = {}
 
@@ -139,7 +139,7 @@ def subject_for(
             )
     except ConfigError as fault:
         raise with_names_told(with_axis_told(fault, moving, still), moving, still) from None
-    stature = proportions.stored_stature({**moving.subject, **(still.subject if still else {})})
+    stature = proportions.stored_stature((still or moving).subject)
     found = msgspec.structs.replace(
         found,
         notes=(*(still.notes if still is not None else ()), *found.notes, *notes_on_places(legs)),

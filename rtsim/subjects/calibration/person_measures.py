@@ -97,6 +97,22 @@ def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTria
     return trial._replace(subject={**trial.subject, **stored}, notes=(*trial.notes, *notes))
 
 
+def with_measures_of_both(
+    moving: MarkerTrial, still: MarkerTrial | None, stored: Mapping[str, float]
+) -> tuple[MarkerTrial, MarkerTrial | None]:
+    """A movement and its static trial with a person's measures, as `with_measures`; the static trial, whose
+    measures count, has those of the movement, too, where it stores none, or 0.
+
+    Measures are often typed in after the static trial was recorded, or lost where it was exported.
+    """
+    moving = with_measures(moving, stored)
+    if still is None:
+        return moving, None
+    still = with_measures(still, stored)
+    own = {name: x for name, x in still.subject.items() if x or name not in moving.subject}
+    return moving, still._replace(subject={**moving.subject, **own})
+
+
 def near_measures(source: str) -> str:
     """A hint at files with measures beside a trial's; empty where there are none."""
     folder = Path(source).parent

@@ -38,6 +38,11 @@ OF_LAB = {
 WALKING = ("thigh", "knee", "shank", "ankle", "toe")
 """Of a leg that walks, below its pelvis."""
 TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerDiameter is stored"
+WALKING_ASIS = (
+    "conventional gait model: no InterAsisDistance is stored: the hips are put by the {:.1f} mm between the "
+    "markers on both ASIS in this movement, where Plug-in Gait takes those of its static trial, and each mm "
+    "more puts both 0.5 mm outwards: give --static, or --measures FILE.toml with inter_asis_mm"
+)
 DAVIS = "davis1991"
 """The regression of the hip centre in the conventional gait model."""
 WIDTHS = ("knee_width", "ankle_width")
@@ -165,8 +170,11 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
     )
     seen_as_right = measures.mirrored if side == "left" else measures
     lengths = [f"conventional gait model: {told}" for told in notes_on_lengths(seen_as_right, DAVIS, side)]
-    apart = float(np.nanmedian(np.linalg.norm(x["asis"] - x["asis_opposite"], axis=1)))
+    between = np.linalg.norm(x["asis"] - x["asis_opposite"], axis=1)
+    apart = float(np.nanmedian(between))
     lengths += [f"conventional gait model: {told}" for told in notes_on_pelvis(measures, side, apart)]
+    if measures.inter_asis is None and not foot.stands and source.walk.source == source.static.source:
+        lengths.append(WALKING_ASIS.format(1e3 * float(np.nanmean(between))))
     notes = [*lengths, *found.notes, *foot.notes]
     if measures.marker_diameter is None:
         notes.insert(0, TAKEN)

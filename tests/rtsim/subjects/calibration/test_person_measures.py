@@ -17,6 +17,7 @@ from rtsim.subjects.calibration.person_measures import (
     all_measures,
     near_measures,
     with_measures,
+    with_measures_of_both,
 )
 
 VSK = """<KinematicModel><Parameters>
@@ -97,3 +98,23 @@ def test_options_that_are_given_are_known() -> None:
     assert BothLegs().convert("104.0,102.5", None, None) == given.knee_width_mm
     assert BothLegs().convert("104", None, None) == (104.0, 104.0)
     assert given_measures("", PersonMeasures()) == []
+
+
+def test_the_static_trial_has_what_the_movement_stores_alone() -> None:
+    """Protects measures that were typed in after the static trial: what it lacks, or has as 0, is the
+    movement's, what it has is its own, and what is given comes before both."""
+    walk = trial_with(RKneeWidth=0.1, LKneeWidth=0.11, RLegLength=0.8, InterAsisDistance=0.24)
+    static = trial_with(RKneeWidth=0.0, LKneeWidth=0.12, RAnkleWidth=0.0)
+    moving, still = with_measures_of_both(walk, static, {"RLegLength": 0.9})
+    assert still is not None
+    assert still.subject == {
+        "RKneeWidth": 0.1, "LKneeWidth": 0.12, "RLegLength": 0.9, "InterAsisDistance": 0.24,
+        "RAnkleWidth": 0.0,
+    }  # fmt: skip
+    assert moving.subject == {**walk.subject, "RLegLength": 0.9}
+    assert with_measures_of_both(walk, None, {}) == (walk, None)
+
+
+def trial_with(**stored: float) -> MarkerTrial:
+    """A trial without markers that stores measures."""
+    return MarkerTrial((), np.zeros(0), np.zeros((0, 0, 3)), 100.0, "walk.c3d", subject=stored)

@@ -277,3 +277,28 @@ def test_a_walk_in_the_place_of_a_static_trial_is_told() -> None:
     for static, count in ((walking, 1), (person(), 0)):
         notes = subject_for(person(**WALK), static, side="right").notes
         assert sum(said in note for note in notes) == count
+
+
+@pytest.mark.parametrize("lost", [{}, dict.fromkeys(MEASURES, 0.0)])
+def test_measures_that_the_walk_alone_stores(lost: dict[str, float]) -> None:
+    """Protects the angles where the static trial was exported without measures, or before they were typed in:
+    legs are as if both trials stored them, and nothing is said to be missing."""
+    expected, _ = legs_of(person(**WALK), person())
+    legs, notes = legs_of(person(**WALK), person(measures=lost))
+    assert legs == expected
+    assert not any("is stored" in note for note in notes)
+
+
+def test_the_distance_of_the_asis_in_a_walk_is_told() -> None:
+    """Protects the one sentence on hips that Plug-in Gait would put by its static trial, with the distance
+    that was taken; a static trial, a stored distance and a person who stands say nothing."""
+    bare = {name: x for name, x in MEASURES.items() if name != "InterAsisDistance"}
+    told = [note for note in legs_of(person(measures=bare, **WALK))[1] if "InterAsisDistance" in note]
+    assert len(told) == 1
+    assert "240.0 mm between the markers on both ASIS" in told[0]
+    for walk, static in (
+        (person(measures=bare, **WALK), person(measures=bare)),
+        (person(**WALK), None),
+        (person(measures=bare), None),
+    ):
+        assert not any("InterAsisDistance" in note for note in legs_of(walk, static)[1])
