@@ -178,13 +178,19 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def person_of(trials: tuple[ReportTrial, ...]) -> str:
-    """Name or code of the person, as stored in the results."""
+    """Name or code of the person, as stored in the results; the name of a trial, which a person has who was
+    measured in it, is no such one."""
     metas = [trial.results.session.meta for trial in trials]
-    for key in ("subject_name", "person", "subject"):
+    for key in ("subject_name", "person"):
         found = next((str(meta[key]) for meta in metas if meta.get(key)), "")
         if found:
-            return Path(found).stem if key == "subject" else found
-    return trials[0].name
+            return found
+    for meta in metas:
+        measured_in = {Path(str(meta.get(key) or "")).stem for key in ("source", "static")}
+        name = Path(str(meta.get("subject") or "")).stem
+        if name and name not in measured_in:
+            return name
+    return "name not given (--name)"
 
 
 def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:

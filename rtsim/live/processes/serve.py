@@ -165,6 +165,8 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
     chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
     if run.person:
         chosen["person"] = run.person
+    if run.static:
+        chosen["static"] = run.static
     return {
         "model": run.model,
         **chosen,

@@ -48,6 +48,10 @@ def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
     if not lacks and not any(curve.strides for curve in curves):
         plates = any("foot_loads" in trial.results.fields for trial in report.now.trials)
         lacks = "body mass not known (--mass)" if plates else "no force plates in these trials"
+    if not any(curve.strides for few in report.kinetics.values() for curve in few):
+        words = f"There are no moments and powers: {lacks}."
+        page.text(MARGIN, TOP + 60.0, words, 30.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+        return [("Gait report: moments and powers", page)]
     _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the force plates")
     page.text(MARGIN, END + 48.0, KINETIC_WORDS, 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
     return [("Gait report: moments and powers", page)]
@@ -76,12 +80,16 @@ def all_trials(report: GaitReport) -> list[ReportTrial]:
     return [trial for session in report.sessions for trial in session.trials]
 
 
-def joint_sources(trials: Sequence[ReportTrial]) -> list[CurveSource]:
-    """A curve for each entry of the fields that are drawn over time and have no page of their own."""
+def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSource]:
+    """A curve for each entry of the fields that are drawn over time and have no page of their own.
+
+    only : of this field, whether it has a page or not
+    """
     found: dict[tuple[str, str], CurveSource] = {}
     for trial in trials:
         for spec in trial.results.session.fields:
-            if spec.curves is None or len(spec.shape) != 1 or spec.name in ELSEWHERE:
+            chosen = spec.name == only if only else spec.name not in ELSEWHERE
+            if spec.curves is None or len(spec.shape) != 1 or not chosen:
                 continue
             unit, scale = _face(spec)
             for group in groups_of([label or spec.name for label in labels_of(spec)], _lone(trial)):
@@ -91,6 +99,14 @@ def joint_sources(trials: Sequence[ReportTrial]) -> list[CurveSource]:
                 )  # fmt: skip
                 found.setdefault((spec.name, group.name), source)
     return list(found.values())
+
+
+def room_of(k: int, rows: int) -> PanelRoom:
+    """Where the panel of this number stands on a page of so many rows."""
+    width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
+    height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
+    row, column = divmod(k, COLUMNS)
+    return PanelRoom(MARGIN + column * (width + GAP), TOP - 50.0 + row * (height + GAP), width, height)
 
 
 def _always(scale: float) -> Callable[[ReportTrial], float]:
@@ -118,14 +134,10 @@ def _grid(
 ) -> None:  # fmt: skip
     """Panels in rows of three, and a legend below them."""
     before = all_curves.get(report.before.label) if report.before is not None else None
-    width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
-    height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
     offs = offs_of(report.now)
     for k, curve in enumerate(curves):
-        row, column = divmod(k, COLUMNS)
-        room = PanelRoom(MARGIN + column * (width + GAP), TOP - 50.0 + row * (height + GAP), width, height)
         norm = (norms or {}).get(curve.name)
-        draw_panel(page, room, curve, before[k] if before else None, norm, offs, lacks)
+        draw_panel(page, room_of(k, rows), curve, before[k] if before else None, norm, offs, lacks)
     if curves:
         used = report.norms is not None and bool(norms)
         label = report.before.label if report.before is not None else ""
@@ -133,4 +145,5 @@ def _grid(
             side for curve in (*curves, *(before or ())) for side, rows in curve.strides.items() if len(rows)
         }
         sides = [side for side in report.sides if side in drawn or not drawn]
-        legend(page, MARGIN, END - 22.0, sides, label, "norms" if used else "")
+        several = any(len(rows) > 1 for curve in curves for rows in curve.strides.values())
+        legend(page, MARGIN, END - 22.0, sides, label, "norms" if used else "", several)

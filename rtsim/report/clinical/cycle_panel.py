@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from rtsim.report.clinical.session import ReportCurve
 
 LEAST = {"deg": 20.0, "N m/kg": 0.5, "W/kg": 1.0, "body weight": 0.5, "%": 2.0, "mm": 1.0, "N": 20.0}
 """Shortest ordinate worth showing."""
+Box = tuple[float, float, float, float]
 AXIS, TOP, BOTTOM = 96.0, 52.0, 44.0
 SMALL = 25.0
 
@@ -51,11 +52,7 @@ def draw_panel(
 
     before : of an earlier session, drawn dotted; offs : side -> foot off [%]; lacks : why there is no curve
     """
-    left, right = room.x + AXIS, room.x + room.width - 8.0
-    top, bottom = room.y + TOP, room.y + room.height - BOTTOM
-    unit_room = WIDE * SMALL * len(now.unit) + 20.0
-    page.text(room.x + 12.0, room.y + 32.0, now.title, 28.0, bold=True, room=right - room.x - unit_room)
-    page.text(right, room.y + 34.0, now.unit, SMALL, SOFT, "end")
+    left, right, top, bottom = frame_panel(page, room, now.title, now.unit)
     rows = rows_shown([curve for curve in (now, before) if curve is not None])
     for curve, side in [(c, s) for c in (now, before) if c for s in c.strides]:
         mean, spread = curve.mean(side), curve.deviation(side)
@@ -67,13 +64,10 @@ def draw_panel(
     if left_out:  # they stand below the curves
         low -= 0.12 * (high - low)
 
-    def up(values: FloatArray) -> FloatArray:
-        slack = 1e-6 * (high - low)
-        inside = np.where((values >= low - slack) & (values <= high + slack), values, math.nan)
-        return bottom - (inside - low) / (high - low) * (bottom - top)
-
+    up = heights((left, right, top, bottom), (low, high))
     x = left + PERCENT / 100.0 * (right - left)
-    _axes(page, (left, right, top, bottom), (low, high), up, now)
+    marks = [(percent / 100.0, f"{percent}") for percent in range(0, 101, 20)]
+    draw_axes(page, (left, right, top, bottom), (low, high), up, (now.up, now.down), marks)
     if norm is not None:
         page.area(x, up(norm.mean - norm.deviation), up(norm.mean + norm.deviation), NORM, 0.75)
     if not any(len(rows) for rows in now.strides.values()):
@@ -95,6 +89,27 @@ def draw_panel(
     page.panels.append(_data(now, before, norm, (left, right, top, bottom)))
 
 
+def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
+    """Write title and unit of a panel; returns left, right, top and bottom of its curves."""
+    left, right = room.x + AXIS, room.x + room.width - 8.0
+    unit_room = WIDE * SMALL * len(unit) + 20.0
+    page.text(room.x + 12.0, room.y + 32.0, title, 28.0, bold=True, room=right - room.x - unit_room)
+    page.text(right, room.y + 34.0, unit, SMALL, SOFT, "end")
+    return left, right, room.y + TOP, room.y + room.height - BOTTOM
+
+
+def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
+    """From values to heights on the page; NaN outside the span."""
+    (_, _, top, bottom), (low, high) = box, span
+
+    def up(values: FloatArray) -> FloatArray:
+        slack = 1e-6 * (high - low)
+        inside = np.where((values >= low - slack) & (values <= high + slack), values, math.nan)
+        return np.asarray(bottom - (inside - low) / (high - low) * (bottom - top))
+
+    return up
+
+
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
     """Strides that determine the range of the ordinate: those without flags, where there are any."""
     sides = [(curve, side) for curve in curves for side in curve.strides]
@@ -111,23 +126,28 @@ def incomplete_in_words(curve: ReportCurve) -> str:
     return f"mean of strides: {', '.join(few)}" if few else ""
 
 
-def _axes(
-    page: Page, box: tuple[float, float, float, float], span: tuple[float, float], up, curve: ReportCurve
-) -> None:
-    """Frame, numbers, and what the ends of the ordinate mean."""
+def draw_axes(
+    page: Page, box: Box, span: tuple[float, float], up: Callable[[FloatArray], FloatArray],
+    ends: tuple[str, str], marks: Sequence[tuple[float, str]],
+) -> None:  # fmt: skip
+    """Frame, numbers, and what the ends of the ordinate mean.
+
+    up : from values to heights on the page; ends : words for up and down; marks : on the abscissa, as parts
+    of its length
+    """
     left, right, top, bottom = box
     for value in ticks(*span):
         y = float(up(np.array([value]))[0])
         page.line(left, y, right, y, SOFT if value == 0.0 else GRID, 2.0 if value == 0.0 else 1.5)
         page.text(left - 8.0, y + 9.0, f"{value:g}", SMALL, SOFT, "end")
-    for percent in range(0, 101, 20):
-        x = left + percent / 100.0 * (right - left)
+    for part, words in marks:
+        x = left + part * (right - left)
         page.line(x, bottom, x, bottom + 7.0, SOFT, 1.5)
-        page.text(x, bottom + 34.0, f"{percent}", SMALL, SOFT, "middle")
+        page.text(x, bottom + 34.0, words, SMALL, SOFT, "middle")
     page.line(left, top, left, bottom, SOFT, 1.5)
     page.line(left, bottom, right, bottom, SOFT, 1.5)
     room = 0.5 * (bottom - top)
-    for words, y, anchor in ((curve.up, top, "end"), (curve.down, bottom, "start")):
+    for words, y, anchor in ((ends[0], top, "end"), (ends[1], bottom, "start")):
         if words:
             page.text(left - AXIS + 22.0, y, words, 23.0, SOFT, anchor, room=room, upright=True)
 
@@ -149,7 +169,7 @@ def _data(
     now: ReportCurve,
     before: ReportCurve | None,
     norm: NormCurve | None,
-    box: tuple[float, float, float, float],
+    box: Box,
 ) -> dict:
     """What pointing at the panel tells."""
     series = []
@@ -174,17 +194,23 @@ def _numbers(values: FloatArray) -> list[float | None]:
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
 
-def legend(page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str) -> None:
-    """Draw the explanations of lines and bands, in one or two rows."""
+def legend(
+    page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str, several: bool = True
+) -> None:
+    """Draw the explanations of abscissa, lines and bands, in one or two rows.
+
+    several : whether a side has several strides, and so a band
+    """
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])
         page.text(x + 82.0, y + 9.0, side, 27.0, INK)
         x += 200.0
     words = [
-        "thin: single strides, paler where flagged",
-        "band: ± 1 SD over complete strides",
+        "abscissa: % of the gait cycle",
+        "thin: single strides, paler where flagged" if several else "pale: flagged",
         "vertical line: foot off",
     ]
+    words += ["band: ± 1 SD over complete strides"] if several else []
     words += [f"dotted: {before}"] if before else []
     words += ["grey: norms, mean ± 1 SD"] if norms else []
     page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)

@@ -13,6 +13,8 @@ from rtsim.report.clinical.frame import framed
 from rtsim.report.clinical.quality_page import quality_pages
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.steps_page import step_pages
+from rtsim.report.clinical.time_curves import is_over_time
+from rtsim.report.clinical.time_pages import time_pages
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 STYLE = """body { margin: 0; background: #e8eaed; font-family: sans-serif; }
@@ -25,7 +27,11 @@ STYLE = """body { margin: 0; background: #e8eaed; font-family: sans-serif; }
 
 
 def pages_of(report: GaitReport) -> list[Page]:
-    """All pages: kinematics, moments and powers, steps, quality, joints and muscles."""
+    """All pages: kinematics, moments and powers, steps, quality, joints and muscles; without a full stride
+    curves over time instead, and no steps.
+    """
+    if is_over_time(report):
+        return framed(report, [*time_pages(report), *quality_pages(report)])
     pages = [
         *kinematic_pages(report), *kinetic_pages(report), *step_pages(report), *quality_pages(report),
         *joint_pages(report),

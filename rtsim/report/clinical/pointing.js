@@ -1,5 +1,5 @@
 "use strict";
-// Reads curves of the report by pointing: values of all series at the percent of the cycle under the pointer.
+// Reads curves of the report by pointing: values of all series at the percent of the cycle, or the time, under the pointer.
 const pages = JSON.parse(document.getElementById("panels").textContent);
 const told = document.getElementById("told");
 const SVG = "http://www.w3.org/2000/svg";
@@ -8,11 +8,29 @@ function shown(value) {
   return value === null ? "not known" : value.toFixed(Math.abs(value) < 10 ? 2 : 1);
 }
 
-function words(panel, percent) {
-  const lines = [panel.title + " [" + panel.unit + "], " + percent + " %"];
+// Places of the points on the abscissa, as parts of its length: percents of the cycle, or times.
+function placesOf(panel) {
+  return panel.times ? panel.times.map((t) => t / panel.times[panel.times.length - 1]) : null;
+}
+
+function nearest(panel, part) {
+  const places = placesOf(panel);
+  if (!places) {
+    return [Math.round(100 * part), Math.round(100 * part) / 100];
+  }
+  let best = 0;
+  for (let k = 1; k < places.length; k += 1) {
+    best = Math.abs(places[k] - part) < Math.abs(places[best] - part) ? k : best;
+  }
+  return [best, places[best]];
+}
+
+function words(panel, k) {
+  const where = panel.times ? panel.times[k].toFixed(2) + " s" : k + " %";
+  const lines = [panel.title + " [" + panel.unit + "], " + where];
   for (const series of panel.series) {
-    const spread = series.sd[percent];
-    lines.push(series.name + ": " + shown(series.mean[percent]) + (spread === null ? "" : " \u00b1 " + shown(spread)));
+    const spread = series.sd[k];
+    lines.push(series.name + ": " + shown(series.mean[k]) + (spread === null ? "" : " \u00b1 " + shown(spread)));
   }
   return lines.join("\n");
 }
@@ -41,13 +59,13 @@ document.querySelectorAll(".page").forEach((div) => {
       return;
     }
     const [left, right, top, bottom] = panel.box;
-    const percent = Math.round(100 * (x - left) / (right - left));
-    const at = left + percent / 100 * (right - left);
+    const [k, part] = nearest(panel, (x - left) / (right - left));
+    const at = left + part * (right - left);
     for (const [name, value] of [["x1", at], ["x2", at], ["y1", top], ["y2", bottom]]) {
       line.setAttribute(name, value);
     }
     line.setAttribute("visibility", "visible");
-    told.textContent = words(panel, percent);
+    told.textContent = words(panel, k);
     told.style.display = "block";
     const side = event.clientX + 16 + told.offsetWidth > window.innerWidth ? -16 - told.offsetWidth : 16;
     told.style.left = event.clientX + side + "px";

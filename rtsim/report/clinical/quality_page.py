@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from rtsim.files.markers.trial import count_of
+from rtsim.files.tables.legs import groups_of
 from rtsim.files.tables.sound import flags_by_joint
 from rtsim.methods.gait.summary import source_words
 from rtsim.report.clinical.drawing import SOFT, Page
@@ -65,7 +67,8 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
     for status in results.status.tolist():
         counted.update(Status(int(status)).names().split(", "))
     flags = ", ".join(f"{name} {k}" for name, k in counted.items())
-    joints = ", ".join(f"{name} {k}" for name, k in flags_by_joint(results).items())
+    flagged = flags_by_joint(results)
+    joints = ", ".join(f"{name} {k}" for name, k in zip(in_words(flagged), flagged.values(), strict=True))
     span = float(results.times[-1] - results.times[0]) if n else 0.0
     strides = {side: sum(c.side == side for c in trial.cycles) for side in trial.gait.feet}
     taken = meta.get("chosen")
@@ -79,6 +82,8 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
         ("model, method", f"{meta.get('model', '')}, {in_full(meta.get('method'), chosen)}"),
         ("subject, side", f"{meta.get('subject') or 'no subject file'}, {meta.get('side') or 'no side'}"),
     ]
+    if meta.get("static"):
+        facts.insert(1, ("static trial", FOLDERS.sub("", str(meta["static"]))))
     if results.marks:
         facts.append(("marked", "; ".join(f"{mark.label} {mark.time:.2f} s" for mark in results.marks)))
     rms = results.fields.get("marker_rms")
@@ -110,6 +115,14 @@ def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
         if len(known):
             rows.append((label, float(np.median(known)), float(known.max())))
     return rows
+
+
+def in_words(labels: Iterable[str]) -> list[str]:
+    """Names of joints and angles without underlines, and their sides in full."""
+    names = list(labels)
+    sides = {own: (g.name, side) for g in groups_of(names, "") for side, own in g.of.items()}
+    told = [sides[name] for name in names]
+    return [f"{name.replace('_', ' ')}{f', {side}' if side else ''}" for name, side in told]
 
 
 def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
@@ -162,7 +175,8 @@ def _markers(flow: PageFlow, trial: ReportTrial) -> None:
 def _deviations(flow: PageFlow, trial: ReportTrial) -> None:
     rows = deviation_rows(trial)
     if rows:
-        cells = [[label, f"{median:.1f}", f"{most:.1f}"] for label, median, most in rows]
+        names = in_words(label for label, _, _ in rows)
+        cells = [[name, f"{m:.1f}", f"{most:.1f}"] for name, (_, m, most) in zip(names, rows, strict=True)]
         flow.table(
             ["angle, SD in deg", "median", "max"] * 3, _in_three(cells), [0.221, 0.062, 0.05] * 3, 22.0, 3
         )

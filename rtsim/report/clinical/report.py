@@ -51,9 +51,22 @@ class GaitReport(NamedTuple):
     @property
     def sides(self) -> tuple[str, ...]:
         """Sides that have strides, or the sides of feet where there are no strides."""
-        strides = {cycle.side for trial in self.now.trials for cycle in trial.cycles}
-        feet = {side for trial in self.now.trials for side in trial.gait.feet}
+        strides, feet = self._with_strides, self._with_feet
         return tuple(side for side in SIDES if side in (strides or feet))
+
+    @property
+    def without_stride(self) -> tuple[str, ...]:
+        """Sides of feet that have no full stride, while others have."""
+        lacking = self._with_feet - self._with_strides if self._with_strides else set()
+        return tuple(side for side in SIDES if side in lacking)
+
+    @property
+    def _with_strides(self) -> set[str]:
+        return {cycle.side for trial in self.now.trials for cycle in trial.cycles}
+
+    @property
+    def _with_feet(self) -> set[str]:
+        return {side for trial in self.now.trials for side in trial.gait.feet}
 
 
 def make_report(

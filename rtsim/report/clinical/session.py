@@ -143,6 +143,17 @@ def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
 
 def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
     """Side -> values (n_stride, 101) of a trial and whether they are sound; {} without such a quantity."""
+    found = {}
+    for side, (row, unsound) in rows_in(trial, source).items():
+        cycles = [cycle for cycle in trial.cycles if cycle.side == side]
+        if cycles:
+            found[side] = strides_of(trial.results.times, row, unsound, cycles)
+    return found
+
+
+def rows_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
+    """Side -> values (n,) of a trial over its frames and whether a flag regards them; {} without such a
+    quantity."""
     results, scale = trial.results, source.scale(trial)
     spec = next((spec for spec in results.session.fields if spec.name == source.field), None)
     if spec is None or not scale:
@@ -161,10 +172,8 @@ def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[Float
         column = labels.index(label)
         row = values[:, column] if source.part is None else values[:, column, source.part]
         for side in (own,) if own else SIDES:
-            cycles = [cycle for cycle in trial.cycles if cycle.side == side]
             sign = -1.0 if source.turned and side == "left" else 1.0
-            if cycles:
-                found[side] = strides_of(results.times, sign * scale * row, unsound[:, column], cycles)
+            found[side] = sign * scale * row, unsound[:, column]
     return found
 
 

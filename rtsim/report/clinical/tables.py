@@ -15,8 +15,9 @@ from rtsim.methods.gait.cycles import UNITS
 from rtsim.report.clinical.curve_pages import all_trials, joint_sources
 from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, notes_of, trial_facts
 from rtsim.report.clinical.report import GaitReport
-from rtsim.report.clinical.session import ReportCurve, curve_of
+from rtsim.report.clinical.session import ReportCurve, ReportTrial, curve_of
 from rtsim.report.clinical.steps_page import score_rows, step_rows
+from rtsim.report.clinical.time_curves import angles_of, is_over_time, loads_of, others_of
 
 Cell = str | float | int | None
 INSTALL = "pip install XlsxWriter, or in a checkout of rtsim: pip install -e '.[report]'"
@@ -58,6 +59,11 @@ def tables_of(report: GaitReport) -> list[ReportTable]:
         ReportTable(
             "strides", (*label, "trial", "side", "stride", "percent", "variable", "unit", "value", "flagged"),
             [row for name, few in curves.items() for curve in few for row in _strides(name, curve)],
+        ),
+        ReportTable(
+            "over_time", (*label, "trial", "side", "time_s", "variable", "unit", "value", "flagged"),
+            [row for name, trial in trials for row in _over_time(name, trial, report.convention)]
+            if is_over_time(report) else [],
         ),
         ReportTable(
             "means", (*label, "side", "percent", "variable", "unit", "mean", "deviation", "n_stride"),
@@ -113,6 +119,25 @@ def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
                     percent,
                     curve.name,
                     curve.unit,
+                    value,
+                    int(not good),
+                )
+
+
+def _over_time(label: str, trial: ReportTrial, convention: str) -> Iterable[tuple[Cell, ...]]:
+    """Every frame of every quantity of a trial; times of the recording."""
+    times = trial.results.times.tolist()
+    for curve in (*angles_of(trial, convention), *loads_of(trial), *others_of(trial)):
+        for side, values in curve.values.items():
+            sound = curve.sound[side].tolist()
+            for time, value, good in zip(times, values.tolist(), sound, strict=True):
+                yield (
+                    label,
+                    trial.name,
+                    side,
+                    time,
+                    curve.source.name,
+                    curve.source.unit,
                     value,
                     int(not good),
                 )

@@ -18,6 +18,8 @@ from rtsim.report.clinical.laboratory_norms import norms_of_trials
 from rtsim.report.clinical.report import make_report
 from rtsim.report.clinical.session import ReportSession, trial_of
 from rtsim.report.clinical.steps_page import asymmetry, step_values
+from rtsim.report.clinical.tables import tables_of
+from streams.messages import Status
 from tests.rtsim.report.clinical.made_up import gait_results, report_of
 
 ODD = '</script><b>"Ann\'a" & \u0000\u202e'
@@ -120,16 +122,58 @@ def test_odd_names_stay_text() -> None:
     assert len(json.loads(data[1])) == len(pages)
 
 
-def test_a_trial_without_a_stride_says_so() -> None:
-    """Protects from an empty page without a word, of a person who stands."""
+def test_a_trial_without_a_stride_is_drawn_over_time() -> None:
+    """Protects from empty pages, of a person who stands or squats, and tells why there are no steps."""
     results = gait_results()
     still = {k: np.repeat(v[:1], len(v), axis=0) for k, v in results.fields.items()}
     report = report_of(results._replace(fields=still))
     assert any("no full stride is known" in note for note in report.now.trials[0].notes)
-    first, second, third, *_ = pages_of(report)
-    for page in (first, second):
-        assert "no full stride is known" in texts(page.svg())
-    assert any("No full stride" in line for line in texts(third.svg()))
+    first, second, third, fourth = pages_of(report)
+    assert any("no full stride is known" in line for line in texts(first.svg()))
+    assert [panel["title"] for panel in first.panels][:2] == ["Pelvic tilt", "Pelvic obliquity"]
+    assert [panel["unit"] for panel in second.panels] == ["N m/kg"] * 2 + ["W/kg"] + ["N m/kg"] * 2 + [
+        "W/kg", "N m/kg", "body weight", "W/kg",
+    ]  # fmt: skip
+    assert "Joints and muscles over time" in texts(third.svg())
+    assert "Gait report: quality and settings" in texts(fourth.svg())
+
+
+def test_curves_over_time_are_the_frames() -> None:
+    """Protects values, times, sides and flags of curves of a trial without a stride, drawn and in tables."""
+    results = gait_results(forces=False)
+    fields = {name: values[:40].copy() for name, values in results.fields.items()}
+    fields["joint_angles"][7] = np.nan
+    status = results.status[:40].copy()
+    status[20:25] = int(Status.NOT_CONVERGED)
+    short = results._replace(times=5.0 + results.times[:40], status=status, fields=fields)
+    report = report_of(short)
+    page = pages_of(report)[0]
+    assert any("No moments: no force plates." in line for line in texts(page.svg()))
+    panel = next(one for one in page.panels if one["title"] == "Knee flexion")
+    np.testing.assert_allclose(panel["times"], results.times[:40], atol=1e-4)
+    labels = next(s.labels for s in results.session.fields if s.name == "joint_angles")
+    for series in panel["series"]:
+        column = labels.index(f"knee_flexion_{series['name'][0]}")
+        expected = np.degrees(fields["joint_angles"][:, column])
+        expected[20:25] = np.nan
+        drawn = np.array(series["mean"], dtype=np.float64)
+        np.testing.assert_allclose(drawn, expected, atol=1e-4)
+    table = next(table for table in tables_of(report) if table.name == "over_time")
+    rows = [row for row in table.rows if row[2:4] == ("left", short.times[21]) and row[4] == "knee_flexion"]
+    (value,) = rows
+    assert value[6] == pytest.approx(np.degrees(fields["joint_angles"][21, labels.index("knee_flexion_l")]))
+    assert value[7] == 1
+    walked = next(t for t in tables_of(report_of(gait_results())) if t.name == "over_time")
+    assert walked.rows == []
+
+
+def test_a_side_without_a_stride_is_told() -> None:
+    """Protects from the belief that one leg alone was measured, where the other makes no full stride."""
+    report = report_of(gait_results())
+    trial = report.now.trials[0]
+    few = trial._replace(cycles=tuple(c for c in trial.cycles if c.side == "right"))
+    page = pages_of(report._replace(now=report.now._replace(trials=(few,))))[0]
+    assert any("right side alone, no full stride of the left" in line for line in texts(page.svg()))
 
 
 def test_one_leg_alone_is_told() -> None:
@@ -160,7 +204,11 @@ def test_few_frames_give_a_report(n: int) -> None:
     whole = gait_results()
     fields = {name: values[:n] for name, values in whole.fields.items()}
     cut = whole._replace(times=whole.times[:n], status=whole.status[:n], fields=fields)
-    assert len(pages_of(report_of(cut))) >= 5
+    titles = [set(texts(page.svg())) for page in pages_of(report_of(cut))]
+    over_time = {"Kinematics over time", "Moments and powers over time", "Joints and muscles over time"}
+    walked = {"Gait report: kinematics", "Gait report: moments and powers", "Gait report: steps and scores"}
+    assert (walked if n == 150 else over_time) <= set().union(*titles)
+    assert "Gait report: quality and settings" in set().union(*titles)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -1,0 +1,69 @@
+"""Quantities of a trial over its time: of squats, of standing, and of a walk without a full stride."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.report.clinical.curve_pages import all_trials, joint_sources
+from rtsim.report.clinical.report import GaitReport
+from rtsim.report.clinical.session import (
+    KINETIC_SOURCES,
+    CurveSource,
+    FloatArray,
+    ReportTrial,
+    kinematic_sources,
+    rows_in,
+)
+
+ANGLES = "joint_angles"
+
+
+class TimeCurve(NamedTuple):
+    """A quantity over the frames of a trial.
+
+    times : (n,) from the first frame [s]
+    values, sound : side -> (n,), and whether no flag regards the value
+    """
+
+    source: CurveSource
+    times: FloatArray
+    values: dict[str, FloatArray]
+    sound: dict[str, NDArray[np.bool_]]
+
+
+def is_over_time(report: GaitReport) -> bool:
+    """Whether no trial has a full stride, so that its curves are over time."""
+    return not any(trial.cycles for trial in all_trials(report))
+
+
+def time_curves(trial: ReportTrial, sources: Sequence[CurveSource]) -> list[TimeCurve]:
+    """The curves of a trial that are known in at least one frame."""
+    times = trial.results.times - trial.results.times[0] if len(trial.results.times) else np.zeros(0)
+    found = []
+    for source in sources:
+        rows = {side: row for side, row in rows_in(trial, source).items() if np.isfinite(row[0]).any()}
+        if rows:
+            values = {side: row for side, (row, _) in rows.items()}
+            sound = {side: ~unsound for side, (_, unsound) in rows.items()}
+            found.append(TimeCurve(source, times, values, sound))
+    return found
+
+
+def angles_of(trial: ReportTrial, convention: str) -> list[TimeCurve]:
+    """The nine angles of a convention; of a model that has other coordinates, all of these."""
+    own = time_curves(trial, kinematic_sources(convention))
+    return own or time_curves(trial, joint_sources([trial], only=ANGLES))
+
+
+def loads_of(trial: ReportTrial) -> list[TimeCurve]:
+    """Moments, powers and the vertical ground reaction force."""
+    return time_curves(trial, KINETIC_SOURCES)
+
+
+def others_of(trial: ReportTrial) -> list[TimeCurve]:
+    """Knee displacements, contact, ligaments, muscles, and whatever else is drawn over time."""
+    return time_curves(trial, joint_sources([trial]))

@@ -1,0 +1,117 @@
+"""Pages of panels over time, of trials without a full stride."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from rtsim.files.tables.legs import SIDES
+from rtsim.report.clinical.curve_pages import COLUMNS, KINETIC_WORDS, MORE_ROWS, ROWS, room_of
+from rtsim.report.clinical.cycle_panel import LEAST, PanelRoom, draw_axes, frame_panel, heights
+from rtsim.report.clinical.drawing import (
+    COLOURS,
+    DASHES,
+    MARGIN,
+    SOFT,
+    WIDTH,
+    FloatArray,
+    Page,
+    span_of,
+    ticks,
+)
+from rtsim.report.clinical.frame import END
+from rtsim.report.clinical.report import GaitReport
+from rtsim.report.clinical.session import ReportTrial
+from rtsim.report.clinical.time_curves import TimeCurve, angles_of, loads_of, others_of
+
+MOST_POINTS = 600
+"""Frames of a curve that are drawn: more cannot be told apart in print."""
+
+
+def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
+    """Pages of every trial of all sessions, one after the other."""
+    trials = [(session, trial) for session in report.sessions for trial in session.trials]
+    pages = []
+    for session, trial in trials:
+        label = f"{trial.name} ({session.label})" if len(report.sessions) > 1 else trial.name
+        of_trial = f": {label}" if len(trials) > 1 else ""
+        words = [f"{label}: no full stride is known, so curves are over its time and there are no steps."]
+        loads = loads_of(trial)
+        words += [] if loads else [_without_loads(trial)]
+        pages += _pages(angles_of(trial, report.convention), ROWS, f"Kinematics over time{of_trial}", words)
+        if loads:
+            pages += _pages(loads, ROWS, f"Moments and powers over time{of_trial}", [KINETIC_WORDS])
+        others = others_of(trial)
+        if others:
+            pages += _pages(others, MORE_ROWS, f"Joints and muscles over time{of_trial}", [])
+    return pages
+
+
+def _without_loads(trial: ReportTrial) -> str:
+    """Why there are no moments."""
+    plates = "foot_loads" in trial.results.fields
+    return "No moments: body mass not known (--mass)." if plates else "No moments: no force plates."
+
+
+def _pages(curves: list[TimeCurve], rows: int, title: str, words: list[str]) -> list[tuple[str, Page]]:
+    """Panels in rows of three on as many pages as they take, with a legend and words below them."""
+    pages = []
+    each = COLUMNS * rows
+    for begin in range(0, max(len(curves), 1), each):
+        page, few = Page(), curves[begin : begin + each]
+        for k, curve in enumerate(few):
+            draw_time_panel(page, room_of(k, rows), curve)
+        _legend(page, [side for side in SIDES if any(side in curve.values for curve in few)])
+        page.text(MARGIN, END + 48.0, " ".join(words), 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+        pages.append((title + (", continued" if begin else ""), page))
+    return pages
+
+
+def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
+    """Draw the panel of a quantity over time, paler where a flag regards it."""
+    source, box = curve.source, frame_panel(page, room, curve.source.title, curve.source.unit)
+    left, right = box[:2]
+    rows = {side: np.where(curve.sound[side], values, math.nan) for side, values in curve.values.items()}
+    known = [row for row in rows.values() if np.isfinite(row).any()]
+    span = span_of(known or list(curve.values.values()), LEAST.get(source.unit, 1e-3))
+    up = heights(box, span)
+    length = max(float(curve.times[-1]), 1e-9)
+    marks = [(t / length, f"{t:g}") for t in ticks(0.0, length, 5)]
+    draw_axes(page, box, span, up, (source.up, source.down), marks)
+    drawn = _drawn(len(curve.times))
+    x = left + curve.times[drawn] / length * (right - left)
+    for side, values in curve.values.items():
+        page.curve(x, up(values[drawn]), COLOURS[side], 1.5, "", 0.35)
+        page.curve(x, up(rows[side][drawn]), COLOURS[side], 4.0, DASHES[side])
+    series = [
+        {
+            "name": side, "colour": COLOURS[side], "mean": _numbers(values[drawn]),
+            "sd": [None] * len(drawn),
+        }
+        for side, values in rows.items()
+    ]  # fmt: skip
+    page.panels.append(
+        {
+            "title": source.title, "unit": source.unit, "box": [round(v, 1) for v in box],
+            "times": _numbers(curve.times[drawn]), "series": series,
+        }
+    )  # fmt: skip
+
+
+def _drawn(n: int) -> np.ndarray:
+    """Rows of the frames that are drawn, spread evenly over all n."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(np.int64))
+
+
+def _numbers(values: FloatArray) -> list[float | None]:
+    return [round(float(v), 4) if math.isfinite(v) else None for v in values]
+
+
+def _legend(page: Page, sides: list[str]) -> None:
+    x, y = MARGIN, END - 22.0
+    for side in sides:
+        page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 4.0, DASHES[side])
+        page.text(x + 82.0, y + 9.0, side, 27.0)
+        x += 200.0
+    page.text(x, y + 9.0, "abscissa: time [s] from the first frame; thin: flagged", 23.0, SOFT)
