@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rtsim.files.tables.legs import SIDES
 from rtsim.report.clinical.drawing import GRID, HEIGHT, INK, MARGIN, SOFT, WIDTH, Page, folded
 from rtsim.report.clinical.report import GaitReport, convention_in_words, trials_in_words
 
@@ -102,10 +103,17 @@ class PageFlow:
         self.room(24.0)
 
 
+def sides_drawn(pages: list[Page]) -> tuple[str, ...]:
+    """Sides that panels have curves of, as of a model whose feet are not known."""
+    names = {series["name"] for page in pages for panel in page.panels for series in panel["series"]}
+    return tuple(side for side in SIDES if side in names)
+
+
 def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
     """The pages with a header and a footer."""
-    sides = " and ".join(report.sides) or "no side known"
-    shown = f"{sides}{'' if len(report.sides) > 1 else ' side alone' if report.sides else ''}"
+    known = report.sides or sides_drawn([page for _, page in pages])
+    sides = " and ".join(known) or "no side known"
+    shown = f"{sides}{'' if len(known) > 1 else ' side alone' if known else ''}"
     if report.without_stride:
         shown += f", no full stride of the {' and '.join(report.without_stride)}"
     for number, (title, page) in enumerate(pages, 1):

@@ -26,7 +26,7 @@ class TimeCurve(NamedTuple):
     """A quantity over the frames of a trial.
 
     times : (n,) from the first frame [s]
-    values, sound : side -> (n,), and whether no flag regards the value
+    values, sound : side -> (n,), and whether no flag regards the value; "" = of no side, or alike on both
     """
 
     source: CurveSource
@@ -46,6 +46,8 @@ def time_curves(trial: ReportTrial, sources: Sequence[CurveSource]) -> list[Time
     found = []
     for source in sources:
         rows = {side: row for side, row in rows_in(trial, source).items() if np.isfinite(row[0]).any()}
+        if len(rows) > 1 and _alike(*(row for row, _ in rows.values())):
+            rows = {"": next(iter(rows.values()))}
         if rows:
             values = {side: row for side, (row, _) in rows.items()}
             sound = {side: ~unsound for side, (_, unsound) in rows.items()}
@@ -53,10 +55,19 @@ def time_curves(trial: ReportTrial, sources: Sequence[CurveSource]) -> list[Time
     return found
 
 
+def _alike(one: FloatArray, other: FloatArray) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=True))
+
+
 def angles_of(trial: ReportTrial, convention: str) -> list[TimeCurve]:
-    """The nine angles of a convention; of a model that has other coordinates, all of these."""
-    own = time_curves(trial, kinematic_sources(convention))
-    return own or time_curves(trial, joint_sources([trial], only=ANGLES))
+    """The nine angles of a convention; of a model that lacks some of them, its other angles, too."""
+    sources = kinematic_sources(convention)
+    own = time_curves(trial, sources)
+    if len(own) == len(sources):
+        return own
+    there = {curve.source.label for curve in own if curve.source.field == ANGLES}
+    others = [s for s in joint_sources([trial], only=ANGLES) if s.label not in there]
+    return [*own, *time_curves(trial, others)]
 
 
 def loads_of(trial: ReportTrial) -> list[TimeCurve]:

@@ -12,6 +12,7 @@ from rtsim.report.clinical.cycle_panel import LEAST, PanelRoom, draw_axes, frame
 from rtsim.report.clinical.drawing import (
     COLOURS,
     DASHES,
+    INK,
     MARGIN,
     SOFT,
     WIDTH,
@@ -62,7 +63,7 @@ def _pages(curves: list[TimeCurve], rows: int, title: str, words: list[str]) -> 
         page, few = Page(), curves[begin : begin + each]
         for k, curve in enumerate(few):
             draw_time_panel(page, room_of(k, rows), curve)
-        _legend(page, [side for side in SIDES if any(side in curve.values for curve in few)])
+        _legend(page, [side for side in (*SIDES, "") if any(side in curve.values for curve in few)])
         page.text(MARGIN, END + 48.0, " ".join(words), 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
         pages.append((title + (", continued" if begin else ""), page))
     return pages
@@ -82,11 +83,12 @@ def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
     drawn = _drawn(len(curve.times))
     x = left + curve.times[drawn] / length * (right - left)
     for side, values in curve.values.items():
-        page.curve(x, up(values[drawn]), COLOURS[side], 1.5, "", 0.35)
-        page.curve(x, up(rows[side][drawn]), COLOURS[side], 4.0, DASHES[side])
+        colour = COLOURS.get(side, INK)
+        page.curve(x, up(values[drawn]), colour, 1.5, "", 0.35)
+        page.curve(x, up(rows[side][drawn]), colour, 4.0, DASHES.get(side, ""))
     series = [
         {
-            "name": side, "colour": COLOURS[side], "mean": _numbers(values[drawn]),
+            "name": side or "value", "colour": COLOURS.get(side, INK), "mean": _numbers(values[drawn]),
             "sd": [None] * len(drawn),
         }
         for side, values in rows.items()
@@ -111,7 +113,8 @@ def _numbers(values: FloatArray) -> list[float | None]:
 def _legend(page: Page, sides: list[str]) -> None:
     x, y = MARGIN, END - 22.0
     for side in sides:
-        page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 4.0, DASHES[side])
-        page.text(x + 82.0, y + 9.0, side, 27.0)
-        x += 200.0
+        line = np.array([x, x + 70.0])
+        page.curve(line, np.array([y, y]), COLOURS.get(side, INK), 4.0, DASHES.get(side, ""))
+        page.text(x + 82.0, y + 9.0, side or "both, or no side", 27.0)
+        x += 200.0 if side else 340.0
     page.text(x, y + 9.0, "abscissa: time [s] from the first frame; thin: flagged", 23.0, SOFT)

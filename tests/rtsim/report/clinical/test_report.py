@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from rtsim.errors import ConfigError
 from rtsim.files.norms.norm_set import NormSet
@@ -19,7 +20,7 @@ from rtsim.report.clinical.report import make_report
 from rtsim.report.clinical.session import ReportSession, trial_of
 from rtsim.report.clinical.steps_page import asymmetry, step_values
 from rtsim.report.clinical.tables import tables_of
-from streams.messages import Status
+from streams.messages import Curves, FieldSpec, Status
 from tests.rtsim.report.clinical.made_up import gait_results, report_of
 
 ODD = '</script><b>"Ann\'a" & \u0000\u202e'
@@ -165,6 +166,22 @@ def test_curves_over_time_are_the_frames() -> None:
     assert value[7] == 1
     walked = next(t for t in tables_of(report_of(gait_results())) if t.name == "over_time")
     assert walked.rows == []
+
+
+def test_a_model_of_other_names_is_drawn_over_time() -> None:
+    """Protects the angles of an OpenSim model: all are drawn, once where they have no side."""
+    results = gait_results(forces=False)
+    names = ("hip_flexion_r", "hip_flexion_l", "knee_angle_r", "knee_angle_l", "lumbar_extension")
+    angles = np.random.default_rng(3).normal(size=(len(results.times), len(names)))
+    spec = FieldSpec("joint_angles", (5,), "rad", names, curves=Curves("Joints", "angle"))
+    session = structs.replace(results.session, fields=(spec,))
+    own = results._replace(session=session, fields={"joint_angles": angles})
+    page = pages_of(report_of(own))[0]
+    drawn = {panel["title"]: [series["name"] for series in panel["series"]] for panel in page.panels}
+    assert len(drawn) == 3
+    assert drawn["Hip flexion"] == ["right", "left"]
+    assert ["value"] in drawn.values()
+    assert any(line.startswith("right and left;") for line in texts(page.svg()))
 
 
 def test_a_side_without_a_stride_is_told() -> None:
