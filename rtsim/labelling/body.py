@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -81,6 +82,8 @@ class ExpectedPlace(NamedTuple):
 class SegmentShape(NamedTuple):
     """A segment: which markers it has, (k, 3) where they are on it [m], and its joint centres.
 
+    bases : markers that fix the segment alone, then those that do with each of its joint centres, those that
+        fix it best first
     loose : by how much more than on a bone markers may be off [m]
     part : what remains of how far markers may be off, once it was learned where skin has them
     expected : where it was a while ago, if that is known
@@ -90,6 +93,7 @@ class SegmentShape(NamedTuple):
     markers: Indices
     local: Array
     joints: tuple[SharedCentre, ...]
+    bases: tuple[tuple[tuple[int, ...], ...], ...]
     loose: float = 0.0
     part: float = 1.0
     expected: ExpectedPlace | None = None
@@ -219,7 +223,8 @@ class MarkedBody:
         markers = np.array([names.index(m) for m in own], np.int64)
         places = np.array(list(own.values())).reshape(-1, 3)
         loose = LOOSE if name in ruler.loose else LOOSE_TWO if len(markers) < FEWEST else 0.0
-        return SegmentShape(name, markers, places, tuple(shared), loose)
+        bases = tuple(bases_of(places, end) for end in (np.zeros((0, 3)), *(j.here[None] for j in shared)))
+        return SegmentShape(name, markers, places, tuple(shared), bases, loose)
 
     def _is_told_apart(self, shape: SegmentShape) -> bool:
         """Whether distances leave one over that says whether points are those of a segment."""
@@ -255,6 +260,19 @@ def fixes(points: Array) -> bool:
     return bool(np.linalg.svd(centred, compute_uv=False)[1] >= LINE * np.sqrt(len(points)))
 
 
+def bases_of(local: Array, ends: Array) -> tuple[tuple[int, ...], ...]:
+    """Markers that fix a segment together with the points `ends` of it, three in all; the largest triangle
+    first.
+
+    local : (k, 3) - markers on the segment [m]; ends : (0 or 1, 3) - a joint centre on it [m]
+    """
+    bases = list(combinations(range(len(local)), FEWEST - len(ends)))
+    corners = [np.vstack([ends, local[list(base)]]) for base in bases]
+    sides = [(c[1] - c[0], c[2] - c[0]) for c in corners]
+    order = np.argsort([-float(np.linalg.norm(np.cross(a, b))) for a, b in sides], kind="stable")
+    return tuple(bases[k] for k in order.tolist() if fixes(corners[k]))
+
+
 SLENDER = 0.005
 """The same for points of which some weigh less [m]."""
 
@@ -272,10 +290,17 @@ def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, 
         weights[:, :, None] * (ground - there[:, None])
     )
     u, size, vt = np.linalg.svd(covariance)
-    vt[:, 2] *= np.sign(np.linalg.det(u) * np.linalg.det(vt))[:, None]
+    u[:, :, 2] = crossed(u[:, :, 0], u[:, :, 1])
+    vt[:, 2] = crossed(vt[:, 0], vt[:, 1])
     rotations = np.swapaxes(u @ vt, 1, 2)
     origins = there - (rotations @ middle[:, :, None])[:, :, 0]
     return rotations, origins, size[:, 1] >= SLENDER**2 * total[:, 0]
+
+
+def crossed(a: Array, b: Array) -> Array:
+    """(c, 3) - the cross product of rows; NumPy's own spends most of its time on axes of any shape."""
+    (ax, ay, az), (bx, by, bz) = a.T, b.T
+    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)
 
 
 def fit(local: Array, ground: Array) -> SegmentPlacement:

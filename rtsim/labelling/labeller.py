@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import Array, Indices, MarkedBody
 from rtsim.labelling.name_certainty import NameCertainty
 from rtsim.labelling.occluded_markers import OccludedMarkers, PredictedMarkers
-from rtsim.labelling.person_search import FoundPerson, PersonSearch, search_person
-from rtsim.labelling.reidentification import reidentified, reidentified_segments
+from rtsim.labelling.person_search import FoundPerson, search_person
+from rtsim.labelling.reidentification import SegmentPoints, reidentified, search_lost_segments
+from rtsim.labelling.running_search import RunningSearch
 from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
 
@@ -40,30 +41,11 @@ USUAL_S = 0.01
 """Between frames whose times say nothing [s]."""
 DEARER = 0.25
 """By how much names must fit worse than others to be given up for those."""
+STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.001, 0.5, 0.25, 10
+"""What a step of a search takes [s]; parts of the time between frames that a search may take while nobody is
+known, as no result waits for it then, and beside names; and so many steps at most."""
 
-
-class _RunningSearch:
-    """A search that goes on: where it is, and the numbers of the points that it looks at."""
-
-    def __init__(self, body: MarkedBody, markers: Array, cloud: Array, numbers: Indices) -> None:
-        named = np.flatnonzero(np.isfinite(markers[:, 0]))
-        given = np.full(len(markers), -1)
-        given[named] = len(cloud) + np.arange(len(named))
-        self.points, self.given = np.vstack([cloud, markers[named]]), given
-        self.numbers = numbers.copy()
-        self._search: PersonSearch = search_person(body, self.points, given)
-
-    def go_on(self, n_step: int) -> tuple[bool, FoundPerson | None]:
-        """So many steps further, 0 = to its end: whether it is over, and what it found."""
-        done = 0
-        while True:
-            try:
-                next(self._search)
-            except StopIteration as end:
-                return True, end.value
-            done += 1
-            if done == n_step:
-                return False, None
+PersonSearch = RunningSearch[FoundPerson | None]
 
 
 class Labeller:
@@ -71,7 +53,7 @@ class Labeller:
 
     Parameters
     ----------
-    n_step : steps of a search that are made in one frame; 0 = all
+    paced : whether searches go on over frames that come in real time; else each ends in its frame
 
     Attributes
     ----------
@@ -80,8 +62,8 @@ class Labeller:
     n_search, n_regained : searches for the person, and markers that came back, so far
     """
 
-    def __init__(self, body: MarkedBody, n_step: int = 0) -> None:
-        self.body, self.n_step = body, n_step
+    def __init__(self, body: MarkedBody, paced: bool = False) -> None:
+        self.body, self.paced = body, paced
         self._n = len(body.segment_of)
         self.n_search = self.n_regained = 0
         self._tracks, self._hidden, self._fits = PointTracks(), OccludedMarkers(body), SegmentFits(body)
@@ -96,7 +78,9 @@ class Labeller:
         self._hidden.forget()
         self._fits.forget()
         self.certainty.forget()
-        self._search: _RunningSearch | None = None
+        self._search: PersonSearch | None = None
+        self._lost_search: RunningSearch[SegmentPoints] | None = None
+        self._lost: list[int] = []  # segments that are still to be sought
         self._wait_s, self._again_s = 0.0, 0.0
         self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
         self._n_frame = 0
@@ -122,7 +106,7 @@ class Labeller:
         self._hidden.lose_strangers(self._tracks.ended, step)
         if self.following:
             self._follow(markers, cloud, doubtful, step)
-        self._seek(markers, cloud)
+        self._seek(markers, cloud, step)
         if self.following:
             self._n_frame += 1
             if self._n_frame % LEARN_EVERY == 0:
@@ -146,7 +130,8 @@ class Labeller:
 
     def _lose(self) -> None:
         """Nobody is followed any more."""
-        self.following, self._search = False, None
+        self.following, self._search, self._lost_search = False, None, None
+        self._lost.clear()
         self._wait_s, self._seek_pause_s = 0.0, SEEK_S
         self._tracks.marker[:] = -1
         self.certainty.forget()
@@ -165,17 +150,39 @@ class Labeller:
         self.certainty.doubt(tracks.marker[rows[doubtful[rows]]])
         if self.disputed(markers).any():
             self._put_right(markers, cloud)
-        lost = self._fits.lost(markers)
-        self._segment_wait_s -= dt
-        if len(lost) and ((tracks.marker < 0) & (tracks.fresh | (self._segment_wait_s <= 0.0))).any():
-            self._segment_wait_s = SEGMENT_S
-            lost = lost if self.n_step == 0 else lost[[self._n_frame % len(lost)]]
-            self._take(
-                markers, cloud, reidentified_segments(self.body, self._fits, tracks, markers, cloud, lost)
-            )
+        self._seek_lost(markers, cloud, dt, self._steps(dt, BESIDE_PART))
         foretold = self._regain(markers, cloud, dt)
         self._hidden.take(markers, foretold, dt)
         self._n_seen = max(self._n_seen, int(np.count_nonzero(np.isfinite(markers[:, 0]))))
+
+    def _seek_lost(self, markers: Array, cloud: Array, dt: float, n_step: int) -> None:
+        """Seek segments that were lost, one after the other, when points come up and now and then."""
+        tracks = self._tracks
+        self._segment_wait_s -= dt
+        free = tracks.marker < 0
+        if (free & (tracks.fresh | (self._segment_wait_s <= 0.0))).any():
+            lost = self._fits.lost(markers).tolist()
+            if lost:
+                self._segment_wait_s = SEGMENT_S
+            self._lost = [k for k in self._lost if k in lost] + [k for k in lost if k not in self._lost]
+        if self._lost_search is None and self._lost:
+            sought = self._lost[:1] if self.paced else self._lost
+            self._lost = self._lost[len(sought) :]
+            self._lost_search = search_lost_segments(
+                self.body, self._fits, tracks, markers, cloud, np.array(sought)
+            )
+        if self._lost_search is None:
+            return
+        search = self._lost_search
+        over, found = search.go_on(n_step)
+        if not over:
+            return
+        self._lost_search = None
+        sought_markers, points = np.array(found or [], np.int64).reshape(-1, 2).T
+        now = search.carried(tracks.numbers, points)
+        kept = (now >= 0) & np.isnan(markers[sought_markers, 0])
+        kept[kept] = tracks.marker[now[kept]] < 0
+        self._take(markers, cloud, list(zip(sought_markers[kept].tolist(), now[kept].tolist(), strict=True)))
 
     def _regain(self, markers: Array, cloud: Array, dt: float) -> PredictedMarkers:
         """Markers that came back, then those beside them; what was foretold of those that are hidden
@@ -223,23 +230,33 @@ class Labeller:
         self.certainty.doubt(np.concatenate([judged.exchanged, judged.gone]))
         self.certainty.confirm(self._fits.sure_beside(self.certainty.certain & np.isfinite(markers[:, 0])))
 
-    def _seek(self, markers: Array, cloud: Array) -> None:
+    def _seek(self, markers: Array, cloud: Array, dt: float) -> None:
         """Begin a search for the person where it is time for one, or go on with it."""
+        if self._lost_search is not None:  # one search in a frame
+            return
+        alone = not self.following and not np.isfinite(markers[:, 0]).any()
+        n_step = self._steps(dt, ALONE_PART if alone else BESIDE_PART)
         if self._search is None and not self._begin_search(markers, cloud):
             return
         assert self._search is not None
         search = self._search
-        over, found = search.go_on(self.n_step)
+        over, found = search.go_on(n_step)
         if not over:
             return
         self._search = None
-        now = self._carried(search, found, markers)
         if found is None:
             return
+        sought = (found.points >= 0) & self._followed & (search.given < 0)
+        now = search.carried(self._tracks.numbers, np.where(sought, found.points, -1))
         if not self.following:
             self._begin(markers, cloud, now, found)
+            self._seek_lost(markers, cloud, 0.0, n_step)  # beside those that are known now
         else:
             self._compare(markers, cloud, now, found, search)
+
+    def _steps(self, dt: float, part: float) -> int:
+        """How many steps of a search fit into a part of the time between frames [s]; 0 = all of them."""
+        return min(MOST_STEPS, max(1, int(part * dt / STEP_S))) if self.paced else 0
 
     def _begin_search(self, markers: Array, cloud: Array) -> bool:
         named = markers
@@ -261,19 +278,13 @@ class Labeller:
         body = self._fits.learned_body()
         if not self.following and self._gone_s < REMEMBERED_S:
             body = body.after_gap(*self._fits.places(self._last), self._gone_s)
-        self._search = _RunningSearch(body, named, cloud, self._tracks.numbers)
+        with_name = np.flatnonzero(np.isfinite(named[:, 0]))
+        given = np.full(self._n, -1)
+        given[with_name] = len(cloud) + np.arange(len(with_name))
+        points = np.vstack([cloud, named[with_name]])
+        search = search_person(body, points, given)
+        self._search = RunningSearch(search, points, given, self._tracks.numbers)
         return True
-
-    def _carried(self, search: _RunningSearch, found: FoundPerson | None, markers: Array) -> Indices:
-        """(n_marker,) - the point of the newest frame that a search found for each marker, -1 = none."""
-        now = np.full(self._n, -1)
-        if found is None:
-            return now
-        row_of = {number: row for row, number in enumerate(self._tracks.numbers.tolist())}
-        for m in np.flatnonzero((found.points >= 0) & self._followed & (search.given < 0)).tolist():
-            if found.points[m] < len(search.numbers):
-                now[m] = row_of.get(int(search.numbers[found.points[m]]), -1)
-        return now
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
         """Names as they were found."""
@@ -285,7 +296,8 @@ class Labeller:
         markers[self._followed] = np.nan
         markers[seen] = cloud[now[seen]]
         self.following = True
-        self._again_s = SOON_S if found.disputed.any() else CONFIRM_S
+        missing = self._followed & (now < 0)
+        self._again_s = SOON_S if found.disputed.any() or missing.any() else CONFIRM_S
         self._n_seen = int(np.count_nonzero(np.isfinite(markers[:, 0])))
         self.certainty.forget()
         self._vote((now >= 0) & ~found.disputed, now)
@@ -298,7 +310,12 @@ class Labeller:
         self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
 
     def _compare(
-        self, markers: Array, cloud: Array, now: Indices, found: FoundPerson, search: _RunningSearch
+        self,
+        markers: Array,
+        cloud: Array,
+        now: Indices,
+        found: FoundPerson,
+        search: PersonSearch,
     ) -> None:
         """Whether the names are the same by a search that knows nothing of the frames before."""
         current = np.full(self._n, -1)
@@ -316,7 +333,7 @@ class Labeller:
         new = new[self._tracks.marker[now[new]] < 0]
         self._take(markers, cloud, [(int(m), int(now[m])) for m in new])
 
-    def _is_dearer(self, current: Indices, found: FoundPerson, search: _RunningSearch) -> bool:
+    def _is_dearer(self, current: Indices, found: FoundPerson, search: PersonSearch) -> bool:
         """Whether the names as they are followed fit the searched frame worse than those that were found."""
         index = {number: k for k, number in enumerate(search.numbers.tolist())}
         numbers = self._tracks.numbers

@@ -6,13 +6,16 @@ where it came up within reach of it, or has stayed close to where it must be for
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import numpy as np
 
 from rtsim.labelling.body import Array, Indices, MarkedBody
 from rtsim.labelling.occluded_markers import PredictedMarkers
 from rtsim.labelling.person_search import contradicted
-from rtsim.labelling.segment_fit import SegmentFits
-from rtsim.labelling.segment_search import Hypotheses, seen_segments
+from rtsim.labelling.running_search import RunningSearch
+from rtsim.labelling.segment_fit import SegmentFits, SegmentPlaces
+from rtsim.labelling.segment_search import Hypotheses, search_segment
 from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned, distances, second
 
 CLOSE, LONG_S = 0.015, 0.5
@@ -21,6 +24,8 @@ STRANGER_M = 0.015
 """How far off a point that is nobody's may be from where it must be [m]."""
 CLEARLY = 1.0
 """By how much any other way to see a segment must be dearer, as of `Hypotheses`."""
+SegmentPoints = list[tuple[int, int]]
+"""Markers, and the points that they are."""
 CLEARER = 1.5
 """So many times farther any other point must be where the segment does not say for sure where a marker is."""
 
@@ -55,12 +60,10 @@ def reidentified(
     return found
 
 
-def reidentified_segments(
+def search_lost_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
-) -> list[tuple[int, int]]:
-    """Segments of which too few markers are seen, sought beside their neighbours; returns markers and
-    points.
-    """
+) -> RunningSearch[SegmentPoints]:
+    """Seek segments of which too few markers are seen, beside their neighbours; finds markers and points."""
     named = np.flatnonzero(np.isfinite(markers[:, 0]))
     points = np.full(len(markers), -1)
     points[named] = len(cloud) + np.arange(len(named))
@@ -75,12 +78,22 @@ def reidentified_segments(
     index[kept] = np.arange(len(kept))
     chosen = np.where(points >= 0, index[points], -1)
     places = fits.places(markers)
-    apart = distances(every[kept], every[kept])
-    found: list[tuple[int, int]] = []
-    for k in sorted(lost.tolist(), key=body.order.index):
+    search = _search_segments(body, places, every[kept], chosen, sorted(lost.tolist(), key=body.order.index))
+    numbers = np.append(tracks.numbers, np.full(len(named), -1))[kept]
+    return RunningSearch(search, every[kept], chosen, numbers)
+
+
+def _search_segments(
+    body: MarkedBody, places: SegmentPlaces, points: Array, chosen: Indices, lost: list[int]
+) -> Generator[None, None, SegmentPoints]:
+    """As `search_lost_segments`, with chosen : (n_marker,) - the point of each marker, -1 = none."""
+    apart = distances(points, points)
+    chosen = chosen.copy()
+    found: SegmentPoints = []
+    for k in lost:
         before = Hypotheses(chosen[None], places.rotations[None], places.origins[None], np.zeros(1))
         shape = body.shapes[k]
-        seen = seen_segments(shape, before, every[kept], apart, body.faces)
+        seen = yield from search_segment(shape, before, points, apart, body.faces)
         ways = [
             (float(cost), chosen_points) for cost, chosen_points in zip(seen.costs, seen.points, strict=True)
         ]
@@ -93,7 +106,7 @@ def reidentified_segments(
             continue
         for marker, p in zip(shape.markers.tolist(), best.tolist(), strict=True):
             if p >= 0 and chosen[marker] < 0:
-                found.append((marker, int(kept[p])))
+                found.append((marker, p))
                 chosen[marker] = p
         places.rotations[k], places.origins[k] = seen.rotations[0], seen.origins[0]
     return found

@@ -9,13 +9,12 @@ and Bolles 1981, by all samples instead of random ones).
 from __future__ import annotations
 
 from collections.abc import Generator
-from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import FEWEST, OFF_JOINT, PART, Array, Indices, SegmentShape, fit_all, fixes
+from rtsim.labelling.body import FEWEST, OFF_JOINT, PART, Array, Indices, SegmentShape, crossed, fit_all
 
 KEPT = 20
 """Ways to see a segment that are judged by a fit, and kept."""
@@ -141,7 +140,7 @@ class _SegmentSearch:
         first = np.where(self.anchored.any(axis=1), self.anchored.argmax(axis=1) if len(self.here) else 0, -1)
         for anchor in np.unique(first).tolist():
             rows = np.flatnonzero(first == anchor)
-            bases = self._bases(anchor)
+            bases = self.shape.bases[1 + anchor]
             for some in (bases[:FIRST_BASES], bases[FIRST_BASES:MOST_BASES]):
                 for base in some:
                     found.append(self._fitted(self._sampled(rows, base, anchor)))
@@ -160,15 +159,6 @@ class _SegmentSearch:
             costs = self.before.costs[some.beside] + some.costs
             best = min(best, float(costs[whole].min(initial=np.inf)))
         return rows[self.before.costs[rows] < best]
-
-    def _bases(self, anchor: int) -> list[tuple[int, ...]]:
-        """Markers that fix the segment, with a joint centre or alone, those that fix it best first."""
-        local = self.shape.local
-        ends = [] if anchor < 0 else [self.here[anchor]]
-        bases = list(combinations(range(len(local)), 3 - len(ends)))
-        areas = [spanned(np.array([*ends, *local[list(base)]])) for base in bases]
-        order = np.argsort([-area for area in areas], kind="stable")
-        return [bases[k] for k in order.tolist() if fixes(np.array([*ends, *local[list(bases[k])]]))]
 
     def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> tuple[Indices, Array, Array]:
         """Beside which ways, and where the segment is, by points that can be the markers of a base."""
@@ -292,16 +282,11 @@ def without_doubles(points: Indices, off: Array) -> Indices:
     return points
 
 
-def spanned(corners: Array) -> float:
-    """The area of a triangle (3, 3) [m^2]."""
-    return 0.5 * float(np.linalg.norm(np.cross(corners[1] - corners[0], corners[2] - corners[0])))
-
-
 def frames(corners: Array) -> Array:
     """(c, 3, 3) - axes as columns by triangles (c, 3, 3): along the first side, in the plane, square to
     both."""
     x = corners[:, 1] - corners[:, 0]
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), NEAR_FIRST)
-    z = np.cross(x, corners[:, 2] - corners[:, 0])
+    z = crossed(x, corners[:, 2] - corners[:, 0])
     z /= np.maximum(np.linalg.norm(z, axis=1, keepdims=True), NEAR_FIRST)
-    return np.stack([x, np.cross(z, x), z], axis=2)
+    return np.stack([x, crossed(z, x), z], axis=2)

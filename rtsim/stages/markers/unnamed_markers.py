@@ -84,8 +84,8 @@ class UnnamedMarkers:
         self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
 
     def keep_pace(self) -> None:
-        """Note that frames come in real time: a search is spread over many of them, one step in each."""
-        self._labeller.n_step = 1
+        """Note that frames come in real time: a search is spread over many of them."""
+        self._labeller.paced = True
 
     def doubt(self) -> str:
         """Why names of the newest frame are not certain, in words; empty where they are."""

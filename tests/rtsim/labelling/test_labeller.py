@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from rtsim.labelling import segment_search
 from rtsim.labelling.body import MarkedBody
 from rtsim.labelling.labeller import Labeller
 
@@ -105,18 +106,47 @@ def test_frames_without_time_and_sent_again(walked: Array, both_legs: Both) -> N
 
 
 def test_a_search_goes_on_over_frames(walked: Array, both_legs: Both) -> None:
-    """Protects the loop: one step of a search in a frame, and what it finds is right for where points are."""
-    labeller = Labeller(both_legs[0], n_step=1)
-    generator, first = np.random.default_rng(6), None
-    for k, frame in enumerate(walked):
+    """Protects the loop: a search is spread over frames by the time between them, and is right at its end."""
+    generator, first = np.random.default_rng(6), {}
+    for step in (0.002, 0.01):
+        labeller = Labeller(both_legs[0], paced=True)
+        for k, frame in enumerate(walked):
+            markers = np.full(frame.shape, np.nan)
+            labeller.label(markers, generator.permutation(frame), step)
+            got = np.isfinite(markers[:, 0])
+            np.testing.assert_array_equal(markers[got], frame[got])
+            if got.all():
+                first.setdefault(step, k)
+        assert not labeller.doubted
+    assert 3 < first[0.002] < 60
+    assert first[0.01] < first[0.002] / 2
+
+
+def test_no_search_is_made_in_one_frame(
+    walked: Array, both_legs: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects the pace of frames: the search for a segment that was lost goes on over frames, too."""
+    fits, fit_all = [0], segment_search.fit_all
+
+    def counted(*arguments: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        fits[-1] += 1
+        return fit_all(*arguments)
+
+    monkeypatch.setattr(segment_search, "fit_all", counted)
+    frames, names = walked.copy(), both_legs[1]
+    lost = both_legs[0].segment_of == both_legs[0].segment_of[names.index("RTTB")]
+    frames[50:90, lost] = np.nan
+    scattered = np.random.default_rng(4).uniform(-1.0, 1.0, (len(frames), 6, 3))
+    labeller = Labeller(both_legs[0], paced=True)
+    for frame, points in zip(frames, scattered, strict=True):
         markers = np.full(frame.shape, np.nan)
-        labeller.label(markers, generator.permutation(frame), 0.01)
-        got = np.isfinite(markers[:, 0])
-        np.testing.assert_array_equal(markers[got], frame[got])
-        first = k if first is None and got.all() else first
-    assert first is not None
-    assert 3 < first < 60
-    assert not labeller.doubted
+        seen = frame[np.isfinite(frame[:, 0])]
+        fits.append(0)
+        labeller.label(markers, np.vstack([points, seen]), 0.01)
+    alone = next(k for k, n in enumerate(fits) if not n and k > 1)
+    assert labeller.n_regained >= lost.sum()
+    assert np.isfinite(markers[:, 0]).all()
+    assert max(fits[alone:]) <= 2 * 2 * 2, "two fits a step, two steps a search, one search after another"
 
 
 def test_a_stranger_that_comes_back_is_no_hidden_marker(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rtsim.labelling.body import SegmentShape, SharedCentre, fit, fit_all
+from rtsim.labelling.body import SegmentShape, SharedCentre, bases_of, fit, fit_all
 from rtsim.labelling.segment_search import KEPT, MOST_BASES, Hypotheses, SegmentHypotheses, seen_segments
 
 Array = NDArray[np.float64]
@@ -23,7 +23,8 @@ def turned(generator: np.random.Generator) -> tuple[Array, Array]:
 
 
 def shape_of(local: Array, joints: tuple[SharedCentre, ...] = ()) -> SegmentShape:
-    return SegmentShape("block", np.arange(len(local)), local, joints)
+    bases = [bases_of(local, end) for end in (np.zeros((0, 3)), *(joint.here[None] for joint in joints))]
+    return SegmentShape("block", np.arange(len(local)), local, joints, tuple(bases))
 
 
 def seen(shape: SegmentShape, cloud: Array, beside: bool = False) -> SegmentHypotheses:

@@ -1,0 +1,50 @@
+"""A search that goes on over several frames, on the points of the frame in which it began."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from rtsim.labelling.body import Array, Indices
+
+Found = TypeVar("Found")
+
+
+class RunningSearch(Generic[Found]):
+    """A search that rests after each of its steps.
+
+    Parameters
+    ----------
+    search : yields after each step; points : (n, 3) - that it looks at [m]
+    given : (n_marker,) - which of them are markers with names, -1 = none
+    numbers : (k,) - of the first k points, those without names, as `PointTracks` numbers them
+    """
+
+    def __init__(
+        self, search: Generator[None, None, Found], points: Array, given: Indices, numbers: Indices
+    ) -> None:
+        self.points, self.given, self.numbers = points, given, numbers.copy()
+        self._search = search
+
+    def go_on(self, n_step: int) -> tuple[bool, Found | None]:
+        """So many steps further, 0 = to its end: whether it is over, and what it found."""
+        done = 0
+        while True:
+            try:
+                next(self._search)
+            except StopIteration as end:
+                return True, end.value
+            done += 1
+            if done == n_step:
+                return False, None
+
+    def carried(self, numbers: Indices, points: Indices) -> Indices:
+        """(m,) - where points (m,) that were found are in a frame of these numbers, -1 = not there any more
+        or -1 before."""
+        row_of = {number: row for row, number in enumerate(numbers.tolist())}
+        row_of[-1] = -1
+        sought = np.where((points >= 0) & (points < len(self.numbers)), points, -1)
+        own = np.append(self.numbers, -1)[sought]
+        return np.array([row_of.get(number, -1) for number in own.tolist()], np.int64)
