@@ -3,7 +3,7 @@
 Each frame's points come in another order, so that no column tells which is which. As recorded; with gaps:
 every marker is hidden now and then, a segment once, and everything once; with long gaps and phantoms:
 markers are hidden for 0.1 to 2 s at random, and points come up that are nobody's, half of them beside
-markers. The last once more as in real time, where a search goes on over many frames.
+markers. The first and the last once more as in real time, where a search goes on over many frames.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ PHANTOM_NEAR, JITTER = 0.05, 0.001
 """How far from a marker half of the phantoms are, and how much they tremble: standard deviations [m]."""
 SEED = 20
 """Of long gaps and phantoms; the others were used while the method was made."""
-WHOLE, GAPS, LONG_GAPS, LIVE = VARIANTS = ("whole", "gaps", "long_gaps", "live")
+VARIANTS = ("whole", "gaps", "long_gaps", "live_whole", "live")
+WHOLE, GAPS, _, LIVE_WHOLE, LIVE = VARIANTS
 
 
 class NamingCounts(NamedTuple):
@@ -133,9 +134,9 @@ def measured(source: str, variant: str) -> NamingCounts | None:
     segments = [truth[body == b] for b in np.unique(body)]
     if variant == GAPS:
         positions = with_gaps(positions, trial.rate, segments)
-    elif variant != WHOLE:
+    elif variant not in (WHOLE, LIVE_WHOLE):
         positions = with_phantoms(with_long_gaps(positions, trial.rate, segments), trial.rate)
-    return followed_through(stage, positions, trial.rate, truth, variant == LIVE)
+    return followed_through(stage, positions, trial.rate, truth, variant in (LIVE_WHOLE, LIVE))
 
 
 def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
