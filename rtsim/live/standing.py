@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.markers.axes import up_by_names
+from rtsim.files.markers.axes import can_tell_up, up_by_names
 from rtsim.units import METRES
 from streams.capture.records import CaptureDescription, CaptureFrame, LengthUnit, Upwards
 from streams.capture.relayed import Labelled
@@ -13,7 +13,7 @@ from streams.capture.relayed import Labelled
 LOOK_NS = 250_000_000
 """So long a person is looked at [ns]."""
 PATIENCE_NS = 1_000_000_000
-"""After that the usual axis is taken, where nobody shows another [ns]."""
+"""After that the usual axis is taken, where nobody shows another whose markers could [ns]."""
 LARGEST: tuple[tuple[LengthUnit, float], ...] = (("m", 10.0), ("cm", 400.0))
 """Greatest extent of a person's markers in a unit; anything larger is in millimetres."""
 MOST_LOOKED_AT = 64
@@ -29,13 +29,14 @@ def judge_standing(
     frames : those since the description; usual_up : the axis of the system where nothing tells another
     """
     waited_ns = frames[-1].arrived_ns - frames[0].arrived_ns
-    if waited_ns < LOOK_NS:
+    telling = not description.up and can_tell_up(description.names)
+    if waited_ns < LOOK_NS:  # which axis it is may be told late
         return None
     some = frames[:: max(1, len(frames) // MOST_LOOKED_AT)]
     fitting = [f.positions for f in some if f.positions.shape == (len(description.names), 3)]
     positions = np.array(fitting) if fitting else np.empty((0, len(description.names), 3))
     seen = np.isfinite(positions).all(axis=2)
-    if not seen.any() and waited_ns < PATIENCE_NS:
+    if not seen.any() and waited_ns < PATIENCE_NS and (telling or not description.unit):
         return None
     notes: list[str] = []
     unit = description.unit
@@ -47,7 +48,7 @@ def judge_standing(
     up = description.up
     if not up:
         by_names = up_by_names(description.names, METRES[unit] * positions) if seen.any() else None
-        if by_names is None and waited_ns < PATIENCE_NS:
+        if by_names is None and telling and waited_ns < PATIENCE_NS:
             return None
         up = next(axis for axis in DIRECTIONS if axis == (by_names[0] if by_names else usual_up))
         notes.append(told_up(up, by_names[1] if by_names else 0.0))

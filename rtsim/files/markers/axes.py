@@ -66,6 +66,12 @@ def up_by_names(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[s
     return ("+" if vector[axis] > 0 else "-") + AXIS_NAMES[axis], height
 
 
+def can_tell_up(names: Sequence[str]) -> bool:
+    """Whether markers of these names can show which axis is up, by `up_by_names`."""
+    pelvis, trunk, foot = upper_and_lower(names)
+    return bool(len(foot) and (len(pelvis) or len(trunk)))
+
+
 def up_by_floor(positions: NDArray[np.float64]) -> str | None:
     """Up axis as the one on which all markers stay above a floor at 0, the widest spread if several do.
 

@@ -56,3 +56,13 @@ def test_names_that_tell_no_body_leave_the_usual_axis():
     numbered = UNTOLD._replace(names=tuple(f"M{k}" for k in range(10)))
     judged = judge_standing(numbered, frames_of(person(2, 1.0, 0.001), 1.1e-9 * PATIENCE_NS), "+Y")
     assert (judged.description.unit, judged.description.up) == ("mm", "+Y")
+
+
+def test_nobody_is_waited_for_whose_names_tell_nothing():
+    """Protects a list of numbered markers that changes: its new session begins without a second's wait."""
+    numbered = UNTOLD._replace(names=tuple(f"M{k}" for k in range(10)))
+    judged = judge_standing(numbered, frames_of(person(2, 1.0, 0.001), 1.1e-9 * LOOK_NS), "+Y")
+    assert (judged.description.unit, judged.description.up) == ("mm", "+Y")
+    nobody = frames_of(np.full((10, 3), np.nan), 1.1e-9 * LOOK_NS)
+    assert judge_standing(numbered._replace(unit="m"), nobody, "+Z").description.up == "+Z"
+    assert judge_standing(numbered, nobody, "+Z") is None

@@ -294,7 +294,7 @@ def test_a_connection_that_fails_at_once_is_told_once(monkeypatch):
 def test_frames_that_wait_are_bounded(monkeypatch):
     """Protects memory: of a flood of large frames before unit and axis are known every other one is kept."""
     monkeypatch.setattr(relay, "MOST_WAITING", 1000)
-    untold, start = DESCRIBED._replace(up=""), now_ns()
+    untold, start = DESCRIBED._replace(names=("LASI", "LTOE"), up=""), now_ns()
     frames = [frame(k, arrived_ns=start + 10_000_000 * k) for k in range(150)]
     publisher, made, _ = relayed(monkeypatch, (untold, frames))
     assert made.counters["frames_not_kept"] > 50
