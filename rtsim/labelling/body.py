@@ -224,7 +224,7 @@ class MarkedBody:
         places = np.array(list(own.values())).reshape(-1, 3)
         loose = LOOSE if name in ruler.loose else LOOSE_TWO if len(markers) < FEWEST else 0.0
         bases = tuple(bases_of(places, end) for end in (np.zeros((0, 3)), *(j.here[None] for j in shared)))
-        return SegmentShape(name, markers, places, tuple(shared), bases, loose)
+        return SegmentShape(name, markers, places, tuple(shared), bases, loose=loose)
 
     def _is_told_apart(self, shape: SegmentShape) -> bool:
         """Whether distances leave one over that says whether points are those of a segment."""
