@@ -83,7 +83,9 @@ class PlotNumbers:
                 continue
             n += int(np.prod(spec.shape))
             if n > MOST_NUMBERS:
-                self._say(f"more than {MOST_NUMBERS} numbers a frame: {name} and what follows is left out")
+                self._say(
+                    f"more than {MOST_NUMBERS} numbers per frame: {name} and the fields after it are left out"
+                )
                 break
             self._specs.append((spec, distinct(labels_of(spec)), face_of(spec.unit, IN_FILES)[1]))
         self._say(f"sending {', '.join(spec.name for spec, _, _ in self._specs) or 'the status alone'}")

@@ -87,10 +87,10 @@ def check_stable(
         else "less damping of controller and device, a higher rate, or more damping of the limb"
     )
     raise ConfigError(
-        f"the loop may give energy: stiffness {control.stiffness:g} N m/rad and damping "
+        f"the loop may generate energy: stiffness {control.stiffness:g} N m/rad and damping "
         f"{control.damping + own.damping:g} N m s/rad with ticks of {1e3 * tick_s:g} ms and a delay of "
-        f"{1e3 * control.delay_s:.4g} ms need {needed:.4g} N m s/rad, {spec.coordinate} of {spec.model} has "
-        f"{damping:g}",
+        f"{1e3 * control.delay_s:.4g} ms need {needed:.4g} N m s/rad, {spec.coordinate} of {spec.model} "
+        f"has {damping:g}",
         where=f"{spec.name}: controller",
         remedy=remedy,
     )

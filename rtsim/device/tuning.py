@@ -94,7 +94,7 @@ class Tuning:
         for key in changed:
             self._left_s[key] = max(over_s, least_s)
         told = ", ".join(f"{key} {before[key]:g} -> {self.targets[key]:g}" for key in changed)
-        least = f", drawn out to {least_s:g} s" if over_s < least_s else ""
+        least = f", extended to {least_s:g} s" if over_s < least_s else ""
         return f"Parameters: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:

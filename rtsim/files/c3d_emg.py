@@ -193,6 +193,6 @@ def oddities(name: str, samples: FloatArray) -> list[str]:
     if len(long) < LEAST_RUNS:
         return []
     return [
-        f"{name} is saturated: {int(long.sum())} samples stand at its limits ({there.min():g} and "
+        f"{name} is saturated: {int(long.sum())} samples are at its limits ({there.min():g} and "
         f"{there.max():g}); its envelope is too small there."
     ]

@@ -29,7 +29,10 @@ SWAYS = 0.05
 """Standing still, the weight on the plates varies by no more than this part of it."""
 MASSES_KG = (2.0, 400.0)
 """Of a person whose file stores it."""
-STORED_MASS = "The mass of the person is {:.1f} kg, as stored with the trial: nobody was weighed (--mass)."
+STORED_MASS = (
+    "The mass of the person is {:.1f} kg, as stored with the trial; it was not measured (--mass gives "
+    "another)."
+)
 NO_MASS = (
     "The mass of the person is not known: joint moments are left out. Give --mass, mass_kg in the subject's "
     "file, or a static trial with plates."
@@ -96,7 +99,7 @@ def check_tare(run: RunConfig) -> None:
     """Raise ConfigError for seconds of a recording where forces are a stream."""
     if run.plates.tare and (is_stream(run.source) or is_stream(run.forces)):
         raise ConfigError(
-            "seconds of a recording are not for forces of a stream", where="--tare",
+            "--tare takes seconds of a recording, and these forces come from a stream", where="--tare",
             remedy="tare them by `rtsim command tare` while the estimator runs and nobody is on the plates",
         )  # fmt: skip
 
@@ -309,8 +312,8 @@ def told_bodies(run: RunConfig) -> list[str]:
     if not others:
         return []
     return [
-        f"The loads act on {name_some(others)}, none of which has the name of a foot: which foot bears "
-        f"which plate is found by where it is pressed, whatever body they name."
+        f"The loads act on {name_some(others)}, none of which has the name of a foot: the foot on each "
+        "plate is found by its centre of pressure instead."
     ]
 
 

@@ -112,7 +112,7 @@ def check_results(results: Results, source: str, wrong: str = "", plates: bool =
     if not good.any():
         raise ConfigError(
             f"none of {len(good)} frames came out usable", where=source,
-            remedy="look at the sentences above; `rtsim check` checks models and subjects",
+            remedy="read the messages above; `rtsim check` checks models and subjects",
         )  # fmt: skip
     if wrong and (plates or not results.fields.keys().isdisjoint(OF_PLATES)):
         raise ConfigError(f"the results of the force plates cannot be used: {wrong}", where=source)

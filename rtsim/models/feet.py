@@ -39,7 +39,7 @@ RIGHT = re.compile(r"(^|[_.])(r|right)([_.]|$)", re.IGNORECASE)
 LEFT = re.compile(r"(^|[_.])(l|left)([_.]|$)", re.IGNORECASE)
 FLAT = np.array([1.0, 0.0, 1.0])
 NAMED = "--feet, or the bodies of external loads"
-REMEDY = "name the bodies that plates press by --feet, or feet in [plates] of the run"
+REMEDY = "name the bodies on which plates act by --feet, or by feet in [plates] of the run config"
 
 
 class Point(NamedTuple):
@@ -156,7 +156,7 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
     found = [b for b, p in enumerate(parents) if small[b] and low[b] and not small[p]]
     if not found:
         raise ConfigError(
-            "it has no foot that force plates could press: no limb of a body that moves freely ends low",
+            "it has no foot for force plates: no limb of a freely moving body ends near the ground",
             where=f"model {model.name}", remedy=f"leave the forces out, or {REMEDY}",
         )  # fmt: skip
     return found
@@ -196,7 +196,8 @@ def foot_of(
     reach = np.linalg.norm(flat - flat[heel], axis=1)
     if reach.max() < SHORTEST:
         raise ConfigError(
-            f"{model.names.bodies[bodies[0]]} has no two points, markers or joints, that tell heel and toes",
+            f"{model.names.bodies[bodies[0]]} has no two points, markers or joints, that show where "
+                "heel and toes are",
             where=f"model {model.name}", remedy=f"give it markers, or {REMEDY}",
         )  # fmt: skip
     fore = reach >= FOREFOOT * reach.max()
@@ -224,7 +225,7 @@ def body_named(model: Model, name: str) -> int:
     """Number of the body with this name."""
     if name not in model.names.bodies:
         raise ConfigError(
-            f"the model {model.name} has no body {name!r} that plates could press", where=NAMED,
+            f"the model {model.name} has no body {name!r} on which force plates could act", where=NAMED,
             allowed=name_some(list(model.names.bodies)),
         )  # fmt: skip
     return model.names.bodies.index(name)
@@ -265,4 +266,4 @@ def in_words(model: Model, feet: Sequence[Foot]) -> str:
         of = f"{pressed} with {', '.join(others)}" if others else pressed
         told.append(f"{SIDES[foot.side]} {of}, from {foot.heel.name} towards {foot.toes.name}")
     first = ", ".join(model.names.bodies[foot.bodies[0]] for foot in feet)
-    return f"feet for force plates: {'; '.join(told)}; plates press {first}"
+    return f"feet for force plates: {'; '.join(told)}; plates act on {first}"

@@ -343,7 +343,7 @@ def _rate(rate: float, notes: list[str]) -> float:
     if RATES[0] <= rate <= RATES[1]:
         return rate
     if rate:
-        notes.append(f"the announced rate of {rate:.3g} Hz is not believed")
+        notes.append(f"the announced rate of {rate:.3g} Hz is implausible and not used")
     return math.nan
 
 

@@ -101,7 +101,7 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
         lines.append(
             f"{step.name}: normal force {e.normal * step.trial.weight:.1f} N, centre "
             f"{MM * e.cop_along:.1f} mm along, {MM * e.cop_across:.1f} mm across"
-            + (f"; no simulated contact in {e.n_lost} frames that bear" if e.n_lost else "")
+            + (f"; no simulated contact in {e.n_lost} frames with load" if e.n_lost else "")
         )
     lines.append(THESIS_MM)
     lines.append(f"centres of pressure are compared where the plate bears at least {BEARS_COP:g} N")
@@ -131,7 +131,7 @@ def _parameters(fit: FootFit) -> list[str]:
     """Table 5.6 beside what was found."""
     lines = ["Parameters (X medial, Y forward, Z up; the toe in the toes' own frame), beside table 5.6:"]
     for k, name in enumerate(NAMES):
-        bound = "  at its bound" if name in fit.at_bound else "  not looked for" if name in fit.held else ""
+        bound = "  at its bound" if name in fit.at_bound else "  not fitted" if name in fit.held else ""
         lines.append(f"  {name:12s} {shown(k, fit.parameters[k]):>14s}  {shown(k, TABLE_5_6[k]):>14s}{bound}")
     known = fit.costs[np.isfinite(fit.costs)]
     if known.size:

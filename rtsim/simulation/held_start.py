@@ -70,7 +70,7 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
     return ModelError(
-        f"the neutral pose cannot be put together{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
+        f"the neutral pose cannot be assembled{held}: a gap of {1e3 * gaps[k, GAP]:.3g} mm is left",
         where=f"{model.name}: {model.names.holds[k]}",
         remedy="correct places and lengths of the constraints, or give neutral values nearer to a closed "
         "pose",
@@ -90,7 +90,7 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
     k, worst = int(after[:, RATE].argmax()), int(shift.gap.argmax())
     if not after[k, RATE] <= LOST * max(1.0, float(np.abs(simulator.v).max(initial=0.0))):
         raise ModelError(
-            f"the speeds at the start part what is held by {1e3 * after[k, RATE]:.3g} mm/s",
+            f"the speeds at the start separate constrained points by {1e3 * after[k, RATE]:.3g} mm/s",
             where=f"{model.name}: {model.names.holds[k]}",
             remedy="give fewer speeds in [simulation], those that others follow, and no coupler against it",
         )

@@ -65,7 +65,7 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
         there = [fields[name] for name in names if name in fields]
         every = {key: y for spec in there for key, y in curves_of(spec, results.fields[spec.name]).items()}
         if only is None:
-            out, why = small_of(every), "next to nothing beside the others"
+            out, why = small_of(every), "negligible beside the others"
         else:
             wanted = {words_of(name) for name in only}
             out, why = [name for name in every if name not in wanted], why_left_out(simulator, title, over)

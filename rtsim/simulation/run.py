@@ -152,7 +152,7 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
             f"{simulator.widest} cannot be held any more: the mechanism locks or has come apart",
             "look at its lengths and at the motions that are prescribed",
         )
-    what = "the state is no number any more" if status == NON_FINITE else "the step has no solution"
+    what = "the state is no longer a finite number" if status == NON_FINITE else "the step has no solution"
     return what, "look for forces that grow without end"
 
 

@@ -42,12 +42,12 @@ GRAVITY, TOUCH_N = 9.81, 1.0
 COMPARED_N = 50.0
 """Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
-UNCOVERED = "The grid of pressure is smaller than a foot and cuts what presses there: enlarge foot.grid."
+UNCOVERED = "The pressure grid is smaller than a foot and cuts off pressure at its edge: enlarge foot.grid."
 BEYOND_REACH = "A foot does not reach the ground with the load that it has to bear: its contact is NaN."
 IN_THE_AIR = "foot_not_found"
 NO_FOOT = (
-    "Both feet are high or fast, or one is not seen, of a person whom the ground bears: what each bears is "
-    "not known. On a treadmill give foot.ground_m_s, the velocity of its belt."
+    "The ground bears the person, but both feet are high or fast, or one is not seen: the load of each "
+    "foot is unknown. On a treadmill give foot.ground_m_s, the velocity of its belt."
 )
 LEVELS = {
     "plates": "raised until its contact force is that of its plate",
@@ -299,7 +299,7 @@ def make(setting: StageContext) -> FootContacts:
     total = setting.find(GroundReaction)
     if setting.run.foot.level == WHOLE_BODY and total is None:
         raise ConfigError(
-            "what the feet bear is to come from the motion of the whole body", where="foot.level",
+            "the load of the feet is to come from the motion of the whole body", where="foot.level",
             remedy='put "ground_reaction" before "foot_contact" in stages',
         )  # fmt: skip
     run, subject = setting.run, setting.subject

@@ -41,7 +41,7 @@ from streams.receiving.ring import ReceivedFrame
 FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
 """A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
-MARKED = "The gait phase goes by {} of the file, too, as they come."
+MARKED = "The gait phase also uses {} of the file, in the order of time."
 WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not known."
 
 

@@ -35,7 +35,7 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 LOST = "whole_body_unseen"
-NOT_SEEN = "A part of the body is not seen: what the ground does to all of it is not known, NaN."
+NOT_SEEN = "A part of the body is not seen: the ground reaction of the whole body is unknown (NaN)."
 LEAST_N = 1.0
 """Without so much force there is no centre of pressure [N]."""
 
@@ -81,8 +81,8 @@ class GroundReaction(Stage):
         if anew:
             notes = "; ".join(self.person.notes)
             self.sentences.append(
-                f"What the ground does follows from the motion of {self.person.mass:.1f} kg; head and arms "
-                f"go with the trunk{f'; {notes}' if notes else ''}."
+                f"The ground reaction follows from the motion of {self.person.mass:.1f} kg; head and "
+                f"arms move with the trunk{f'; {notes}' if notes else ''}."
             )
         if self._plates is not None:
             self._plates.begin(anew)
@@ -137,7 +137,7 @@ def check_whole(subject: Subject) -> None:
     lacking = TRUNK if TRUNK not in subject.segments else "both legs" if subject.side != "both" else ""
     if lacking:
         raise ConfigError(
-            f"what the ground does to the whole body needs {lacking}, and the subject has only "
+            f"the ground reaction of the whole body needs {lacking}, and the subject has only "
             f"{', '.join(subject.segments)}",
             where="stages: ground_reaction",
             remedy="mark both legs, pelvis, shoulders and thorax, or give plates and leave the stage out",

@@ -154,7 +154,7 @@ class ModelLoads(JointLoads):
     @property
     def told(self) -> tuple[str, ...]:
         pressed = ", ".join(self._pressed)
-        return (f"Inverse dynamics of {self.mass:.1f} kg, the model's own; plates press {pressed}",)
+        return (f"Inverse dynamics of {self.mass:.1f} kg, the model's own; plates act on {pressed}",)
 
     def report(self) -> None:
         """Publish the generalized forces, those of angles apart from those of lengths, and the filtered
@@ -224,7 +224,7 @@ class ModelLoads(JointLoads):
             Quantity(
                 name="external_forces", array=self._external[0], unit="N", labels=tuple(self._pressed),
                 parts=AXES, frame=GROUND,
-                meaning="force of all plates on each foot, as the dynamics has it; filtered",
+                meaning="force of all plates on each foot, as used by the inverse dynamics; filtered",
                 deviation=self.stated(self._of_external[0]),
             ),
             Quantity(

@@ -45,17 +45,20 @@ from streams.receiving.ring import ReceivedFrame
 FAULTY = {
     TWO_FEET: (
         "two_feet",
-        "Two feet are on one force plate, or it did not count all of its sensors: what each of them bears "
-        "cannot be told.",
+        "Two feet are on one force plate, or signals of its sensors are missing: the load of each foot "
+        "is unknown.",
     ),
     FAR: (
         "plate_far",
-        "A force plate is pressed where no foot is: are plates swapped, clocks apart, or not all of its "
-        "sensors counted?",
+        "The centre of pressure of a force plate is where no foot is: are plates exchanged, the clocks "
+        "different, or signals of its sensors missing?",
     ),
     UNSEEN: ("foot_unseen", "A foot without markers may be on a force plate."),
     UNMEASURED: ("plate_unmeasured", "A force plate was not measured."),
-    OFF_PLATE: ("off_plate", "A force plate is pressed beside its surface: check its corners."),
+    OFF_PLATE: (
+        "off_plate",
+        "The centre of pressure of a force plate is outside its surface: check its corners.",
+    ),
 }
 """Bit of the status of a plate -> what it is counted as, and what is told."""
 ELSEWHERE = (
@@ -201,7 +204,7 @@ class FootLoads(AppliedLoads):
         for side, known in zip(SIDES, self._known, strict=True):
             if self._named and not known:
                 lacks = "No markers of" if self.placed is None else "The model lacks"
-                self.sentences.append(f"{lacks} the {side} foot: plates that it may bear are not used.")
+                self.sentences.append(f"{lacks} the {side} foot: plates on which it may stand are not used.")
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
         """Markers of the person that a stream does not have: by them the laboratory is known all the same."""

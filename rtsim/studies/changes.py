@@ -34,7 +34,7 @@ def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, 
         root, _, below = key.partition(".")
         if root not in bases or not below:
             raise ConfigError(
-                f"the key {key!r} is of no table", where=where,
+                f"the key {key!r} belongs to no table", where=where,
                 allowed=", ".join(f"{name}.KEY" for name in bases),
                 remedy="write it from the top, as model.NAME",
             )  # fmt: skip

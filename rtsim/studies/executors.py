@@ -109,7 +109,7 @@ def by_scheduler(address: str) -> StudyWorkers:
     if "://" not in address:
         raise ConfigError(
             f"{address!r} is no address", where="--scheduler", allowed="one like tcp://HOST:8786",
-            remedy="give the address that `dask scheduler` tells",
+            remedy="give the address that `dask scheduler` prints",
         )  # fmt: skip
     # what becomes of connections is told here, in one sentence
     for name in ("distributed", "distributed.client"):  # the second has a level of its own

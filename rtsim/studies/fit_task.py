@@ -64,7 +64,7 @@ class FitTask:
             said.seek(0)
             err = said.read()
         if process.returncode != 0:
-            lines = err.strip().splitlines() or ["it told nothing"]
+            lines = err.strip().splitlines() or ["it gave no message"]
             raise ConfigError(lines[-1].removeprefix(LAST), where=f"fit {self._name}")
         try:
             return FigureColumns(json.loads(out))

@@ -46,9 +46,11 @@ class ForceSign:
             return ""
         self.factor = 1.0 if self._balance > 0 else -1.0
         if self.factor > 0.0:
-            return "The forces are those of the floor on the person, as who stands on the plates shows."
+            return (
+                "The forces are those of the floor on the person, as a person standing on the plates shows."
+            )
         return (
-            "The forces are those of the person on the plates, as who stands on them shows: "
+            "The forces are those of the person on the plates, as a person standing on them shows: "
             "force and moment are sent with the other sign."
         )
 

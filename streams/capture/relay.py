@@ -223,8 +223,9 @@ class Relay:
         if n:
             self.counters["postponed_sessions"] += n
             self._tell(
-                f"{self._address.text} has described its markers or plates anew {n} times more than sessions "
-                f"may begin (two a second): markers whose name stays go on, others are left out."
+                f"{self._address.text} has described its markers or plates anew {n} times more than "
+                "sessions may begin (two a second): markers that keep their names go on, others are "
+                "left out."
             )
 
     def _take(self, news: CaptureFrame | CaptureDescription | ClockPair | None) -> None:

@@ -113,9 +113,10 @@ class CaptureSystem(NamedTuple):
 
 
 COMMON_OPTIONS: Mapping[str, str] = {
-    "force_sign": "check (by who stands on the plates, the default), person (the floor on it) or plate",
-    "latency_ms": "least time from exposure to arrival, taken off t_capture (default: as the system "
-    "reports it)",
+    "force_sign": "check (by a person on the plates, the default), person (forces on the person) or "
+    "plate (forces on the plate)",
+    "latency_ms": "least time from exposure to arrival, subtracted from t_capture "
+    "(default: as the system reports it)",
     "up": "the axis that points up, where the system does not report it, or reports it wrongly (Y, Z, "
     "-X, ...)",
     "units": "the unit of length (m, cm or mm), where the system does not report it, or reports it wrongly",

@@ -91,7 +91,7 @@ class BackgroundWriter:
         if not self.n_message:
             return f"{self.paths[-1]} cannot be written{why}; no file was kept; is the disk full?"
         return (
-            f"{self.paths[-1]} cannot be written on after {self.n_message} messages{why}, "
+            f"{self.paths[-1]} cannot be written any more after {self.n_message} messages{why}, "
             f"{self.n_lost} were lost; is the disk full, slow or away?"
         )
 
@@ -159,8 +159,9 @@ class BackgroundWriter:
         why = str(fault.strerror or fault)
         if not self._fault:
             self._tell(
-                f"{self.paths[-1]} cannot be written on after {self.n_message} messages ({why}); it is tried "
-                f"again until the end, and {MOST_BYTES >> 20} MB of messages can wait; is the disk full?"
+                f"{self.paths[-1]} cannot be written any more after {self.n_message} messages ({why}); "
+                f"it is tried again until the end, and {MOST_BYTES >> 20} MB of messages can wait; is "
+                "the disk full?"
             )
         self._fault = why
         if fault.errno not in NO_ROOM or self._file.is_gone():
@@ -225,5 +226,5 @@ class BackgroundWriter:
                 self._file.sync()
             except OSError as fault:
                 if not told:
-                    self._tell(f"{self.paths[-1]} cannot be brought to the disk ({fault.strerror})")
+                    self._tell(f"{self.paths[-1]} cannot be flushed to the disk ({fault.strerror})")
                 told = True

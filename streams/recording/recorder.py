@@ -94,8 +94,8 @@ class Recorder(Closing):
                 f"{self.path} cannot be written ({fault.strerror}); no file was kept; is the disk full?"
             )
         return StreamError(
-            f"{self.path} cannot be written on after {self.n_message} messages ({fault.strerror}); "
-            "is the disk full?"
+            f"{self.path} cannot be written any more after {self.n_message} messages "
+            f"({fault.strerror}); is the disk full?"
         )
 
 

@@ -50,7 +50,7 @@ def capacity(as_json: bool, seconds: float) -> None:
 
 @command.command("faults")
 @AS_JSON
-@click.option("--only", default="", metavar="NAME", help="Faults with this in their name.")
+@click.option("--only", default="", metavar="NAME", help="Only faults with this text in their name.")
 def faults(as_json: bool, only: str) -> None:
     """Sources, clocks, networks, machines and packages that fail, against real processes: frames without a
     result or a count, tracebacks, and what the user is told (docs/reliability.md).

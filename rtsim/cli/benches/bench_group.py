@@ -26,7 +26,7 @@ def command() -> None:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Figures as JSON.")
 QUICK = click.option(
-    "--quick", is_flag=True, help="A part of it, in a minute or less once kernels are compiled."
+    "--quick", is_flag=True, help="Measure only a part, in a minute or less once kernels are compiled."
 )
 
 

@@ -79,7 +79,7 @@ def recruitment(as_json: bool) -> None:
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the cartilage of a jaw (default: where the tests look, else left out).",
+    help="Folder with the cartilage surfaces of a jaw (default: the folder of the test data, if any).",
 )
 def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
     """Force-dependent kinematics of the mandible: chewing, protrusion and opening, frame by frame."""
@@ -109,7 +109,7 @@ def knee_fdk(as_json: bool, data: Path | None) -> None:
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the surfaces of a knee (default: where the tests look, else generated ones).",
+    help="Folder with the surfaces of a knee (default: that of the test data, else generated ones).",
 )
 def mesh(as_json: bool, data: Path | None) -> None:
     """Contact of meshes: spheres beside OpenSim if installed, a knee's cartilage, errors of the force."""
@@ -137,7 +137,7 @@ def jaw(as_json: bool, seconds: float) -> None:
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of gait2354's subject01: model, setup and walk (default: where the tests look).",
+    help="Folder of gait2354's subject01: model, setup and walk (default: the folder of the test data).",
 )
 def opensim(as_json: bool, data: Path | None) -> None:
     """Kinematics, dynamics, moment arms and recruitment of a whole body, beside OpenSim if installed."""
@@ -228,7 +228,7 @@ def foot(as_json: bool) -> None:
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with gait_bmc: fit its steps as well.",
+    help="Folder with the recording gait_bmc, whose steps are fitted as well.",
 )
 def foot_fit(as_json: bool, data: Path | None) -> None:
     """The contact of a foot found again from synthetic steps: seconds, errors, what the data determine."""

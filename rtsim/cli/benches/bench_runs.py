@@ -19,7 +19,7 @@ from rtsim.files.output import check_free, write_text
 @click.option(
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
-@click.option("--forces", is_flag=True, help="With force plates, rates and inverse dynamics.")
+@click.option("--forces", is_flag=True, help="Measure with force plates, rates and inverse dynamics as well.")
 @click.option("--config", default="", help="A run config, whose recording is played over and over instead.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
     """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
@@ -35,7 +35,9 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
 @AS_JSON
 @QUICK
 @click.option("--only", multiple=True, metavar="SYSTEM", help="Check this capture system alone (repeatable).")
-@click.option("--endurance", is_flag=True, help="Instead: ten minutes of each system, with five restarts.")
+@click.option(
+    "--endurance", is_flag=True, help="Instead, run each system for ten minutes with five restarts."
+)
 def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool) -> None:
     """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
 
@@ -66,7 +68,7 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
     help="Model: .toml or a shipped name.",
 )
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
-@click.option("--urgent", is_flag=True, help="Run before all other work, where the system grants it.")
+@click.option("--urgent", is_flag=True, help="Run at real-time priority, where the system permits it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
     """`rtsim simulate MODEL --live`: time of a tick, missed deadlines, compilations, collections."""
     from rtsim.bench import figures
@@ -77,12 +79,20 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 
 @command.command("monitor")
 @AS_JSON
-@click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Of each run.")
+@click.option(
+    "--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of each run."
+)
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
-              help="Instead: memory of a window that stands still, and of who sends to it.")  # fmt: skip
+              help="Instead, measure the memory of a window that does not read, and of the process that "
+                  "sends to it.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
-              help="Instead: memory of a window over so many hours of a walk, played fast.")  # fmt: skip
-@click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="How fast --replay is.")
+              help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
+@click.option(
+    "--speed",
+    type=NumberWithin(1.0, 1000.0),
+    default=40.0,
+    help="Playing speed of --replay, as a multiple of the recorded rate.",
+)
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
     """The window off screen: redraws, processor time, and the loop with and without it; memory."""
     from rtsim.bench import figures
@@ -98,7 +108,11 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
               help="Duration of the exchange with the model, and of the exchange without it.")  # fmt: skip
 @click.option(
-    "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or a shipped name."
+    "--config",
+    type=Config("hil"),
+    default="ankle",
+    show_default=True,
+    help="Run config: .toml or a shipped name.",
 )
 @click.option(
     "--rate",
@@ -107,9 +121,15 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
     show_default=True,
     help="Ticks per second [Hz].",
 )
-@click.option("--urgent", is_flag=True, help="Run both before all other work, where the system grants it.")
-@click.option("--hostile", is_flag=True, help="Instead: peers that lie, stall, flood and vanish.")
-@click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this in their name.")
+@click.option("--urgent", is_flag=True, help="Run both at real-time priority, where the system permits it.")
+@click.option(
+    "--hostile",
+    is_flag=True,
+    help="Instead, test faulty peers: wrong values, stalls, floods of messages and lost connections.",
+)
+@click.option(
+    "--only", default="", metavar="NAME", help="With --hostile: only cases with this text in their name."
+)
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
 ) -> None:
@@ -172,13 +192,15 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     show_default=True,
     help="Length of each attack.",
 )
-@click.option("--only", default="", help="Attacks whose name begins with this, as 3 or 1d; 0: none.")
+@click.option(
+    "--only", default="", help="Only attacks whose name begins with this text, such as 3 or 1d; 0: none."
+)
 @click.option(
     "--slow",
     type=click.IntRange(1, 8),
     default=1,
     show_default=True,
-    help="The estimator has this part of a processor; other processes burn the rest.",
+    help="Part of a processor that is left to the estimator; other processes use up the rest.",
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
     """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""
@@ -229,7 +251,7 @@ def stoop_lift(as_json: bool, folder: Path | None) -> None:
 @command.command("recordings")
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--live", is_flag=True, help="Through `rtsim live` over sockets, at the recorded pace.")
+@click.option("--live", is_flag=True, help="Run through `rtsim live` over sockets, at the recorded pace.")
 @click.option("--only", default="*", show_default=True, help="Pattern of the recordings' names.")
 @click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: both).")
 def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | None) -> None:
@@ -356,10 +378,18 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
 @command.command("damage")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--quick/--full", default=True, help="Some minutes by fixed seeds (default), or everything.")
+@click.option(
+    "--quick/--full",
+    default=True,
+    help="Test a sample of some minutes with fixed seeds (default), or all cases.",
+)
 @click.option("--only", default="", metavar="CLASS", help="Test this class of damage alone.")
 @click.option("--method", default="", help="Test this method alone (default: all methods of the model).")
-@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Side (default: each, and both).")
+@click.option(
+    "--side",
+    type=click.Choice(["right", "left", "both"]),
+    help="Side of the body (default: each side alone, then both).",
+)
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."
 )

@@ -10,7 +10,11 @@ import click
 from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
 from rtsim.errors import ConfigError
 
-SEED = click.option("--seed", type=click.IntRange(0), help="Repeats the kills of a run (default: a new one).")
+SEED = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Seed that repeats the kills of an earlier run (default: a new seed).",
+)
 
 
 @command.command("study")

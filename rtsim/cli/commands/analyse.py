@@ -58,7 +58,7 @@ N_TOLD = 10
 @CURVES_OPTION
 @ANYWAY_OPTION
 @ALL_NOTES_OPTION
-@click.option("--compare", is_flag=True, help="Set results of a config's choices beside each other.")
+@click.option("--compare", is_flag=True, help="Compare the results of the choices of a config.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
@@ -225,7 +225,7 @@ def gone_through(
     if loop.reason != INTERRUPTED and not anyway:
         check_named(ready.stages, run, run.source)
     if results is None:
-        raise ConfigError("no frame was solved", where=run.source, remedy="look at the sentences above")
+        raise ConfigError("no frame was solved", where=run.source, remedy="read the messages above")
     gauges = kept.telemetry.gauges if kept.telemetry else {}
     return AnalysedRecording(
         results=results,

@@ -23,8 +23,8 @@ def command() -> None:
 @command.command("lsl")
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
-@click.option("--field", "fields", multiple=True, help="A field to send, may be given again "
-              "(default: joint angles and moments, or coordinates).")  # fmt: skip
+@click.option("--field", "fields", multiple=True, help="A field to send (repeatable; "
+              "default: joint angles and moments, or coordinates).")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def lsl_command(
@@ -52,8 +52,8 @@ def lsl_command(
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
 @click.option("--to", "bound", type=Address(binding=True), default="tcp://127.0.0.1:5570", show_default=True,
-              help="Where PlotJuggler's ZeroMQ subscriber connects.")  # fmt: skip
-@click.option("--field", "fields", multiple=True, help="A field to send, may be given again (default: all).")
+              help="Address at which PlotJuggler's ZeroMQ subscriber connects.")  # fmt: skip
+@click.option("--field", "fields", multiple=True, help="A field to send (repeatable; default: all).")
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def plot_command(
@@ -78,11 +78,11 @@ def plot_command(
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
 @click.option("--port", type=click.IntRange(0, LAST_PORT), default=8765, show_default=True,
-              help="Where Foxglove connects, on this machine alone; 0 takes any.")  # fmt: skip
-@click.option("--field", "fields", multiple=True, help="A field whose numbers are sent, may be given again "
-              "(default: all but the places of the figure).")  # fmt: skip
-@click.option("--origin", "origins", multiple=True, help="A page in a browser that may look, beside "
-              "Foxglove's and this machine's own, as http://viewer:8080, may be given again.")  # fmt: skip
+              help="Port for Foxglove, on this machine alone; 0 takes any free port.")  # fmt: skip
+@click.option("--field", "fields", multiple=True, help="A field whose numbers are sent "
+              "(repeatable; default: all but the positions of the stick figure).")  # fmt: skip
+@click.option("--origin", "origins", multiple=True, help="Origin of a web page that may connect, "
+              "such as http://viewer:8080, beside Foxglove's and this machine's own (repeatable).")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def foxglove_command(

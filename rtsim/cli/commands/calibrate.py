@@ -217,7 +217,7 @@ def calibrate_mandible(
     kept = "" if len(moved) == len(spec.muscles) else "other muscles, " if moved else "muscles, "
     notes.append(f"{kept}ligaments, masses and slopes of the planes: those of the shipped mandible")
     notes += [f"{name}: {mm:.2f} mm RMS from its place in the scan" for name, mm in found.residual_mm.items()]
-    notes.append(f"markers placed in {found.n_frame} frames of {trial.name}, teeth together")
+    notes.append(f"markers were placed by {found.n_frame} frames of {trial.name}, with the teeth together")
     write_text(
         path, model_text(spec, "\n".join(["mandible of a scan", scan.source or str(scan_path.name), *notes]))
     )
@@ -245,11 +245,13 @@ def on_surfaces(
         # the other way forces leap from one triangle of a condyle to the next (docs/fdk.md)
         spec = pressing(spec, sides, scan.grown_mm)
         notes.append(
-            "contacts: right and left, of which the fossae's vertices press; name them in [fdk.joints.NAME] "
-            "of the run"
+            "contacts: right and left, with the pressure taken at the vertices of the fossae; name "
+            "them in [fdk.joints.NAME] of the run config"
         )
     else:
-        notes.append("no surfaces: the shipped ellipsoids and troughs, moved to the scan's condyles")
+        notes.append(
+            "the scan has no surfaces: the shipped ellipsoids and troughs are used, moved to its condyles"
+        )
     return spec, notes
 
 

@@ -30,7 +30,9 @@ RECORDINGS = (*suffixes(MARKERS), NATURAL)
 READ_BY = {
     **dict.fromkeys(suffixes(FORCES), "`rtsim analyse --forces` reads force plates"),
     **dict.fromkeys(RECORDINGS, "`rtsim analyse` reads recordings"),
-    **dict.fromkeys((".mot", ".sto"), "`rtsim analyse --forces` and `rtsim simulate --motion` read such"),
+    **dict.fromkeys(
+        (".mot", ".sto"), "`rtsim analyse --forces` and `rtsim simulate --motion` read such files"
+    ),
     ".csv": "it is for other programs: no command of rtsim reads it",
     ".xml": "setups of OpenSim's tools are read with a model: `--ik-setup`, `rtsim scale --setup`",
     **dict.fromkeys((".obj", ".stl", ".vtp"), "it is checked with the config that names it"),

@@ -81,7 +81,10 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
 
     def by_datagram() -> tuple[bool, str]:
         if request_stop(address):
-            return True, f"heard at {stop_address(address)}: no torque from the next tick on."
+            return (
+                True,
+                f"the emergency stop arrived at {stop_address(address)}: no torque from the next tick on.",
+            )
         return False, f"nobody answered at {stop_address(address)}."
 
     def by_command() -> tuple[bool, str]:

@@ -28,7 +28,7 @@ from streams.sockets import DEVICE_ADDRESS
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Run before all other work, where the system grants it.",
+    help="Run at real-time priority, where the system permits it.",
 )
 @click.option(
     "--tunnel", is_flag=True,

@@ -30,15 +30,15 @@ MOST_TOLD = 12
     type=NumberWithin(0.0, 1.0),
     default=0.0,
     show_default=True,
-    help="Part of each quantity's peak that values may differ by; 0 = every bit counts.",
+    help="Tolerance, as a part of each quantity's peak; 0 = bit for bit.",
 )
 @click.option(
     "--within",
     multiple=True,
     metavar="NAME=AMOUNT",
-    help="What a quantity may differ by, in its unit (repeatable), as joint_angles=1e-6.",
+    help="Tolerance of one quantity in its unit (repeatable), such as joint_angles=1e-6.",
 )
-@click.option("--json", "as_json", is_flag=True, help="The differences as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], as_json: bool) -> None:
     """Say where, and by how much, two recordings (.mcap) or tables (.mot, .sto, .csv) differ.
 
@@ -137,6 +137,10 @@ def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tup
     told += quantity_lines(found.quantities.values(), *names)
     differ = any(quantity.n_differ for quantity in found.quantities.values())
     told.append(
-        "Different." if not equal else "Equal within the tolerance." if differ else "Equal in every bit."
+        "Different."
+        if not equal
+        else "They are equal within the tolerance."
+        if differ
+        else "They are equal bit for bit."
     )
     return told

@@ -38,7 +38,7 @@ N_PICTURE = 6
     type=click.Choice(VIEWS),
     help="Figures: the plane of the person that is seen (default: sagittal).",
 )
-@click.option("--names", is_flag=True, help="Figures: the names of joints, too.")
+@click.option("--names", is_flag=True, help="Figures: write the names of the joints, too.")
 @CURVES_OPTION
 @click.option(
     "--into", type=click.Path(path_type=Path), metavar="C3D",
@@ -84,7 +84,7 @@ def command(
                 "" if recording.suffix.lower() == ".mcap" else ", and it is no recording (.mcap)"
             ), where="OUT",
             allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, C3D, FOXGLOVE, *PICTURES))}), or - with --format",
-            remedy="name it behind the recording",
+            remedy="name it after the recording",
         )  # fmt: skip
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
     check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)

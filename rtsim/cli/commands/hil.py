@@ -87,7 +87,7 @@ def _address(name: str, what: str) -> Any:
     "--urgent",
     "urgently",
     is_flag=True,
-    help="Run before all other work, where the system grants it.",
+    help="Run at real-time priority, where the system permits it.",
 )
 @click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
 @click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
@@ -352,7 +352,8 @@ def conclude(
     if loop.failure:
         raise ModelError(
             loop.failure, where=spec.model,
-            remedy="the device was told zero and disarmed; lower its torque, or shorten the model's step",
+            remedy="the device was commanded to zero torque and disarmed; lower its torque, or shorten the "
+                "model's step",
         )  # fmt: skip
     if loop.reason == NOBODY:
         raise ConfigError(

@@ -47,8 +47,8 @@ def command() -> None:
 @click.option(
     "--movement",
     type=click.Path(path_type=Path),
-    help="A movement with the same marker set: markers that it lacks are taken to be on in the static "
-    "trial alone.",
+    help="A movement with the same marker set: markers that it lacks are taken to be worn in the static "
+    "trial only.",
 )
 @click.option(
     "--plot",

@@ -130,8 +130,8 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
     if not rolls:
         return WAYS
     tell(
-        f"note: differences are left out: {rolls[0]} rolls without slipping, a constraint of velocity, "
-        f"which no position shows"
+        f"note: the check by differences of lengths is left out: {rolls[0]} rolls without slipping, "
+        "which constrains velocities, not positions"
     )
     return WAYS[:-1]
 

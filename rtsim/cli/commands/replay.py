@@ -57,7 +57,7 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
 @click.option(
     "--forces",
     type=MarkerSource(),
-    help="Force plates played beside: a file, or walker (default: those of a C3D).",
+    help="Force plates to play beside the markers: a file, or walker (default: those of a C3D file).",
 )
 @TARE_OPTION
 @click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")

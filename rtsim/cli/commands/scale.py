@@ -189,7 +189,7 @@ def as_lines(scaled: Scaled) -> str:
         rms = 1e3 * (sum(x * x for x in errors) / len(errors)) ** 0.5
         worst = max(scaled.errors, key=lambda name: scaled.errors[name])
         lines.append(
-            f"markers in the static pose before they were placed: RMS {rms:.1f} mm, "
-            f"most {1e3 * scaled.errors[worst]:.1f} mm ({worst})"
+            f"markers in the static pose before they were placed: RMS {rms:.1f} mm, largest "
+            f"{1e3 * scaled.errors[worst]:.1f} mm ({worst})"
         )
     return "\n".join(lines)

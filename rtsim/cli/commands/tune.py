@@ -34,7 +34,7 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
               help="Compare default, best of --file and zero torque in random mirrored order.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Search in simulations, not in the running `rtsim hil`.")
 @click.option("--cost", "costs", multiple=True, metavar="FIELD[.LABEL][:REDUCTION]",
-              help="What a cycle costs, in place of tuning.costs (repeatable: their sum).")  # fmt: skip
+              help="Cost of a cycle, instead of tuning.costs (repeatable: the costs are added).")  # fmt: skip
 @click.option(
     "--operator", is_flag=True, help="Have the operator type costs, or which of two settings is better."
 )
@@ -76,7 +76,7 @@ def command(
         if by_hand or (auto and validate):
             first = "validate" if auto and validate else by_hand
             other = "auto" if auto else "validate"
-            raise ConfigError(f"--{first} and --{other} are two ways", where="tune", remedy="give one")
+            raise ConfigError(f"--{first} and --{other} cannot be combined", where="tune", remedy="give one")
         if config is None:
             raise ConfigError("there is no config", where="tune", remedy="name one, as ankle")
         search(config, auto or "", over_s, (control, port_offset), (client_key, server_key), searching)
@@ -102,7 +102,9 @@ def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[
     """The command that the options stand for, and the arguments of that command."""
     given = [key for key, value in asked.items() if value] + (["set"] if settings else [])
     if len(given) > 1:
-        raise ConfigError(f"--{given[0]} and --{given[1]} are two changes", where="tune", remedy="give one")
+        raise ConfigError(
+            f"--{given[0]} and --{given[1]} cannot be combined", where="tune", remedy="give one"
+        )
     if not given:
         return "list", {}
     if given[0] == "set":

@@ -60,10 +60,18 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 @click.argument("trials", nargs=-1, required=True, type=FILE)
 @click.option("--forces", multiple=True, type=FILE, help="Force plates of each trial (default: beside it).")
 @click.option(
-    "--plate", "plates", multiple=True, help="Plate whose step is fitted; several: several together."
+    "--plate",
+    "plates",
+    multiple=True,
+    help="Plate whose step is fitted (repeatable: their steps are fitted together).",
 )
 @click.option("--pressure", type=FILE, help=f"Pressure under the one fitted step ({listed(IN_TIME)}).")
-@click.option("--pressure-delay", type=float, default=0.0, help="Delay of its clock behind the trial's [s].")
+@click.option(
+    "--pressure-delay",
+    type=float,
+    default=0.0,
+    help="Delay of the pressure's clock relative to that of the trial [s].",
+)
 @click.option("--pressure-as-scaled", is_flag=True, help="Do not scale the pressure to the plate's force.")
 @click.option(
     "--pressure-as-placed", is_flag=True, help="Do not place the pressure mat by the centre of pressure."
@@ -75,7 +83,7 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     "--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only report its error."
 )
 @click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,
-              help="Starts within 10 % of the initial guess.")  # fmt: skip
+              help="Number of searches from random starts within 10 % of the initial guess.")  # fmt: skip
 @click.option("--hops", type=click.IntRange(0, 1000), default=0, show_default=True,
               help="Steps of basin hopping (a global search) after the searches from the "
                    "starts.")  # fmt: skip
@@ -89,7 +97,7 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     help="Keep the contact of MODEL as it is, and fit only the motion of all steps.",
 )
 @click.option(
-    "--static", type=FILE, help="Trial of the person standing, for marks of the feet that TRIALS do not show."
+    "--static", type=FILE, help="Trial of the person standing, for foot markers that TRIALS do not contain."
 )
 @click.option("--lab", default="", help="Marker map (default: found by the names).")
 @click.option(
@@ -238,7 +246,7 @@ def check_together(context: click.Context) -> None:
     if "validate" in given:
         _refuse(given, OF_A_FIT, "it is for a fit", "leave it out with --validate")
     if "pressure" not in given:
-        _refuse(given, OF_PRESSURE, "there is no pressure that it could be for", "give --pressure")
+        _refuse(given, OF_PRESSURE, "there is no pressure to which it could apply", "give --pressure")
 
 
 def _refuse(given: Sequence[str], options: Mapping[str, str], said: str, remedy: str) -> None:

@@ -29,7 +29,7 @@ MOST_MM, MOST_DEG = 50.0, 45.0
     help="Model whose knee is replaced: .toml or shipped name.",
 )  # fmt: skip
 @click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True,
-              help="Leg, where MOTION has both.")  # fmt: skip
+              help="Leg to use, where MOTION has both.")  # fmt: skip
 @click.option("--bound-mm", type=float, default=5.0, show_default=True,
               help="How far points, radii and lengths may be adjusted.")  # fmt: skip
 @click.option("--bound-deg", type=float, default=5.0, show_default=True,

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     "within",
     type=float,
     metavar="PART",
-    help="Keep activations this near the EMG in every frame, instead of below its peaks; antagonists with "
-    "EMG bear their torque against each other.",
+    help="Keep activations within this distance of the EMG in every frame, instead of below its peaks; "
+    "antagonists with EMG may then co-contract.",
 )
 @click.option(
     "--t-pe-max",
@@ -73,13 +73,14 @@ if TYPE_CHECKING:
     "against",
     multiple=True,
     metavar="[COORDINATE=]PART",
-    help="Torque that both generators of a joint bear against each other, in parts of the joint's.",
+    help="Co-contraction: torque that the two generators of a joint exert against each other, as a part of "
+    "the joint's.",
 )
 @click.option(
     "--co-contraction-table",
     "against_table",
     type=click.Path(path_type=Path),
-    help="Torque of --co-contraction over time: a table (.sto, .mot) [N m], columns by coordinates.",
+    help="Torque of --co-contraction over time: a table (.sto, .mot) [N m], in columns named by coordinates.",
 )
 @click.option(
     "--strength",

@@ -217,7 +217,7 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
     if table.in_degrees or any(name + MOMENT in table.columns for name in motion.names):
         raise ConfigError(
             "it is a table of angles or of a motion", where=str(path),
-            allowed="torques that both bear against each other [N m], columns by coordinates",
+            allowed="co-contraction torques [N m], in columns named by coordinates",
         )  # fmt: skip
     found = at_frames(table, str(path), motion.names, motion.times)
     for name, torque in found.items():

@@ -77,11 +77,13 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
         )
     if recorded.cut:
         beyond = f", and {count_of(results.n_beyond, 'result')} after it are not" if results.n_beyond else ""
-        found.append(f"The recording is not whole: {recorded.cut}; what comes before is compared{beyond}.")
+        found.append(
+            f"The recording is not whole: {recorded.cut}; only what comes before is compared{beyond}."
+        )
     if results.n_unrecorded:
         found.append(f"{count_of(results.n_unrecorded, 'result')} of the run are not in the recording.")
     if results.n_missing:
-        found.append(f"{count_of(results.n_missing, 'result')} of the recording did not come again.")
+        found.append(f"{count_of(results.n_missing, 'result')} of the recording were not reproduced.")
     if results.altered:
         found.append(f"The descriptors differ: {_listed(results.altered)}.")
     found += status_line(results.status, "the recording", "the replay")
@@ -98,7 +100,7 @@ def verdict(outcome: ReplayOutcome) -> str:
         return f"The replay is exact{' as far as the recording goes' if outcome.recorded.cut else ''}."
     if outcome.code == 0:
         return "The replay is equal but for rounding."
-    return "The replay is another one."
+    return "The replay differs from the recording."
 
 
 def _listed(words: tuple[str, ...] | list[str]) -> str:

@@ -18,7 +18,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
             "ticks have no priority before other work: only root and users with an rtprio limit may have it"
         )
     if ways.cpu is not None and not is_pinned:
-        told.append(f"not kept on processor {ways.cpu}: this system does not permit it")
+        told.append(f"the loop is not bound to processor {ways.cpu}: this system does not permit it")
     if has_key:
         told.append("space or Esc here is the emergency stop")
     return [f"rtsim: {words}" for words in told]

@@ -73,7 +73,7 @@ LIVE_OPTIONS = (
     click.option(
         "--urgent",
         is_flag=True,
-        help="With --live: run before all other work, where the system grants it.",
+        help="With --live: run at real-time priority, where the system permits it.",
     ),
     click.option("--monitor", is_flag=True, help="With --live: open the monitor window too."),
 )
@@ -219,8 +219,8 @@ def motion_in_words(counted: dict[str, int]) -> str:
         return ""
     if not counted["motion_taken"]:
         return (
-            "\n--motion: no frame of results with these coordinates and their speeds came, so that they "
-            "rested; start what sends them, or correct the address"
+            "\n--motion: no frame of results with these coordinates and their speeds came, so that "
+            "they stayed at rest; start what sends them, or correct the address"
         )
     return (
         f"\nmotion: {counted['motion_taken']} frames taken, {counted['motion_unusable']} not usable, "

@@ -73,7 +73,7 @@ def standing_trial(request: StandingRequest, security: Security | None = None) -
             so_far = followed(standing, subscriber, connector, within_s, stop)
     if so_far.seconds >= seconds or (stop.is_set() and so_far.seconds >= LEAST_S):
         early = "" if so_far.seconds >= seconds else f", ended early (of {seconds:g} s)"
-        tell(f"{source}: good enough: {so_far.seconds:.1f} s counted{early}")
+        tell(f"{source}: the person stood still long enough: {so_far.seconds:.1f} s were used{early}")
         trial = standing.trial()
         return trial._replace(notes=(*standing.notes, *trial.notes))
     if stop.is_set():

@@ -105,7 +105,7 @@ def plan_in_words(
         lines.append(f"shard {shard[0]} of {shard[1]}: {cost.n_shard} cases")
     per = "" if workers <= 1 else f" on {workers} workers"
     lines.append(f"{cost.n_shard - cost.n_left} done, {cost.n_left} left; a case takes {cost.case_s:.3g} s")
-    lines.append(f"about {duration(cost.left_s)} left{per}, beside the start of the workers")
+    lines.append(f"about {duration(cost.left_s)} left{per}, plus the start of the workers")
     return "\n".join(lines)
 
 
@@ -134,5 +134,5 @@ def parsed_shard(text: str) -> tuple[int, int]:
     """Return the two numbers of a word such as 2/7, the part k of n; ConfigError for any other word."""
     k, slash, n = text.partition("/")
     if not (slash and k.isdecimal() and n.isdecimal() and 1 <= int(k) <= int(n) <= MANY):
-        raise ConfigError(f"{text!r} is no part of a study", where="--shard", allowed="1/N to N/N, as 2/7")
+        raise ConfigError(f"{text!r} is no shard of a study", where="--shard", allowed="1/N to N/N, as 2/7")
     return int(k), int(n)

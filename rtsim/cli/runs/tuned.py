@@ -134,8 +134,8 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
     """Raise ConfigError for options that do not go together, before anything slow."""
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
-                       "an operator judges runs with the device alone, no simulations and no numbers of "
-                       "--validate"),
+                       "an operator can judge runs with the device only, not simulations or the "
+                           "numbers of --validate"),
         "--auto dial": (asking.method == "dial" and asking.offline, "settings of a dial are tried in runs "
                                                                     "with the device alone"),
         "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
@@ -211,8 +211,8 @@ def searched(
     mean, deviation = method.landscape(parameters.point(kept.best)[None, :])
     tell(
         f"best of {kept.n_tried} settings: {parameters.words(kept.best)}; expected "
-        f"{'worth, its sign turned,' if asking.method == 'preference' else 'cost'} "
-        f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
+            f"{'utility, with its sign changed,' if asking.method == 'preference' else 'cost'} "
+            f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
         + ("; `rtsim tune --switch best` goes there" if live is not None else ""), err=False,
     )  # fmt: skip
     if paper is not None:
@@ -303,7 +303,8 @@ def validated(spec: HilSpec, parameters: Parameters, measure: Measured, asking: 
     kept = read_kept(asking.file)
     if set(kept.best) != set(parameters.names):
         raise ConfigError(
-            f"its best setting is of {', '.join(kept.best) or 'nothing'}", where=str(asking.file),
+            f"its best setting is of the parameters {', '.join(kept.best) or 'nothing'}",
+            where=str(asking.file),
             allowed=", ".join(parameters.names), remedy="give the config that it was tuned with",
         )  # fmt: skip
     default = {name: spec.controller.values[name] for name in parameters.names}

@@ -69,7 +69,7 @@ class Beside:
         while not publisher.wait_for_subscriber(LOOK_S):
             failure = recorder.failure()
             if not failure and time.monotonic() > due:
-                failure = f"the {RECORDER} does not listen within {RECORDER_S:g} s"
+                failure = f"the {RECORDER} did not begin to listen within {RECORDER_S:g} s"
             if failure:
                 raise ChildFailedError(failure)
         self._told.discard(RECORDER)

@@ -15,7 +15,8 @@ UNNAMED_OPTION = click.option(
     "--label-unnamed",
     is_flag=True,
     default=None,
-    help="Find the person's or the model's markers among those without names, flagged until certain.",
+    help="Label markers without names by the person or the model; frames are flagged until the labels are "
+    "certain.",
 )
 
 SPEED_OPTION = click.option(

@@ -79,7 +79,8 @@ SOURCE_OPTION = click.option(
 TARE_OPTION = click.option(
     "--tare",
     type=Span(),
-    help="Seconds of the recording in which nobody is on the plates: their mean is taken off the forces.",
+    help="Seconds of the recording in which nobody is on the plates: their mean is subtracted from the "
+    "forces.",
 )
 USUAL_FRAMES = "marked"
 COLUMNS = ("all", "motion", "kinetics", "kinetics-right", "kinetics-left")
@@ -123,7 +124,8 @@ RUN_OPTIONS = (
     click.option(
         "--feet",
         metavar="BODIES",
-        help="Bodies that plates press, of a model with its own markers (default: by its neutral pose).",
+        help="Bodies on which force plates act, of a model with its own markers (default: by its neutral "
+        "pose).",
     ),
     TARE_OPTION,
     *MEASURE_OPTIONS,
@@ -367,7 +369,7 @@ def tell_notes(run: RunConfig) -> None:
     notes: list[str] = []
     spec = load_model(run.model, notes.append)
     if notes:
-        tell(f"{run.model}: {count_of(len(notes), 'note')}; `rtsim check {run.model}` tells")
+        tell(f"{run.model}: {count_of(len(notes), 'note')}; `rtsim check {run.model}` prints them")
     for note in notes:
         if isinstance(note, Aloud):
             tell(f"{run.model}: {note}")

@@ -38,6 +38,8 @@ def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
         require_function(given, where)
         points = given.spline or given.lines
         if points is not None and max(map(abs, points.value)) > MOST:
-            raise ValueError(f"{where}: values beyond {MOST:g}; allowed: parts of full {key}, no percents")
+            raise ValueError(
+                f"{where}: values beyond {MOST:g}; allowed: fractions of full {key}, not percent"
+            )
     elif not 0.0 <= given <= 1.0:
         raise ValueError(f"{where}: {given:g}; allowed: 0 to 1, or a function")

@@ -94,7 +94,9 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if any(station.within or station.moving for station in self.through):
             raise ValueError(f"{key}: its points are fixed; remove within and moving")
         if self.reference_strain is not None and self.reference_length_mm is None:
-            raise ValueError(f"{key}: the strain is at the length of a path; add reference_length_mm")
+            raise ValueError(
+                f"{key}: reference_strain refers to a length of the path; add reference_length_mm"
+            )
 
     @property
     def path(self) -> Muscle:

@@ -123,11 +123,12 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         for plate, parts in self.borne_by.items():
             if abs(sum(parts.values()) - 1.0) > LEAST_PART:
                 raise ValueError(
-                    f"plates.borne_by.{plate}: its parts are {sum(parts.values()):g} together; allowed: 1"
+                    f"plates.borne_by.{plate}: its parts sum to {sum(parts.values()):g}; allowed: 1"
                 )
         if self.feet and self.borne_by:
             raise ValueError(
-                "plates.feet: pressure tells which of them bear what, plates.borne_by states it; give one"
+                "plates.feet: pressure determines the load of each foot, and plates.borne_by "
+                "prescribes it; give one"
             )
 
 

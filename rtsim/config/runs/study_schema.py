@@ -183,9 +183,13 @@ class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         given = [key for key in ("analyse", "simulate", "fit") if getattr(self, key) is not None]
         if len(given) != 1:
             what = " and ".join(given) or "nothing"
-            raise ValueError(f"a study solves one thing, and here is {what}; allowed: analyse, simulate, fit")
+            raise ValueError(
+                f"a study runs one thing, and this one has {what}; allowed: analyse, simulate, fit"
+            )
         if self.input != StudyInput() and self.analyse is None:
-            raise ValueError("input: it is of recordings, and nothing is analysed; leave it out")
+            raise ValueError(
+                "input: it chooses part of a recording, and this study analyses none; leave it out"
+            )
         names = [*(one.name for one in self.parameters), *(one.name for one in self.results)]
         odd = next((name for name in (self.name, *names) if not NAME.fullmatch(name)), None)
         if odd is not None:
@@ -205,4 +209,4 @@ class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 )
         lengths = {len(one.values) for one in self.parameters}
         if self.design.kind == "list" and len(lengths) > 1:
-            raise ValueError("parameters: those of a list have as many values as each other")
+            raise ValueError("parameters: all parameters of a list need the same number of values")

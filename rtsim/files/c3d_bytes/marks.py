@@ -47,7 +47,8 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     notes = []
     if len(events) > room:
         notes.append(
-            f"{count_of(len(events) - room, 'gait event')} found no room: a C3D file lists {MOST_ENTRIES}"
+            f"{count_of(len(events) - room, 'gait event')} could not be added: the most that a C3D file "
+            f"holds is {MOST_ENTRIES}"
         )
     new = list(events)[:room]
     words = section.words

@@ -91,13 +91,15 @@ def open_source(
     rows = rows_of(data, BLOCK * (head.data_start - 1), n_frame, layout, str(path))
     if head.n_point != n_point or not _are_found(content.points, points_of(rows, layout, section.words)):
         raise ConfigError(
-            "its frames do not stand as its header says, so that nothing can be added between them",
+            "its frames are not where its header says, so that nothing can be added between them",
             where=str(path), remedy="export the trial again, or write the results as .mot, .csv or .mcap",
         )  # fmt: skip
     notes: tuple[str, ...] = ()
     if announced != n_frame and announced % MOST != n_frame % MOST and n_frame < MOST:
         data = _count_frames(data, section, n_frame, content.first)
-        notes = (f"the header announced {announced} frames, and says {n_frame} now, which are there",)
+        notes = (
+            f"the header announced {announced} frames and now says {n_frame}, as many as the file holds",
+        )
     labels = list_of(section, "POINT", "LABELS")[:n_point]
     return C3dSource(
         path=path, data=data, section=section, layout=layout, n_frame=n_frame, first=content.first,

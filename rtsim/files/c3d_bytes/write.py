@@ -29,8 +29,7 @@ def check_source(source: str | Path, out: Path, option: str) -> None:
     path = Path(source)
     if path.suffix.lower() != SUFFIX:
         raise ConfigError(
-            f"results are written into a C3D file behind all that the recording has, and {source} is "
-            f"not a C3D file",
+            f"results are appended to a copy of the C3D recording, and {source} is not a C3D file",
             where=f"{option} {out}", allowed=".mot, .sto, .csv or .mcap for it",
         )  # fmt: skip
     if not path.is_file():

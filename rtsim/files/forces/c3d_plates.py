@@ -266,7 +266,7 @@ def _without_zero(
     if not (np.ptp(empty) <= THRESHOLD and abs(float(empty.mean())) <= MOST_DRIFT):
         notes.append(f"{name} is loaded in {where}: it was not tared")
         return force, moment
-    notes.append(f"{name}: zero taken off from {where}: {empty.mean():.3g} N")
+    notes.append(f"{name}: zero subtracted, measured in {where}: {empty.mean():.3g} N")
     return force - force[start:stop].mean(axis=0), moment - moment[start:stop].mean(axis=0)
 
 

@@ -55,7 +55,7 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
         )
     take_off(zero, values)
     done, left = name_tared(trial.names, found, normal_of(trial.plates, zero.baseline))
-    notes = [f"zero taken off from {start:g} to {stop:g} s: {done}"]
+    notes = [f"zero subtracted, measured from {start:g} to {stop:g} s: {done}"]
     if left:
         notes.append(f"loaded or not measured from {start:g} to {stop:g} s, and not tared: {left}")
     wrench = values.reshape(-1, n_plate, 6)

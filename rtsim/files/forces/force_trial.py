@@ -200,8 +200,8 @@ def are_corners(corners: FloatArray) -> bool:
 def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDArray[np.bool_]) -> list[str]:
     """Sentences on plates with a load whose moment is not known; halves, loaded : (n, n_plate)."""
     return [
-        f"{name} has no moment, or no point where its force acts, in {n} of {n_loaded} samples with a load: "
-        "taken as missing, and what the foot on it bears is not known there"
+        f"{name} has no moment, or no point where its force acts, in {n} of {n_loaded} samples with a "
+        "load: taken as missing, so that the load of the foot on it is unknown there"
         for name, n, n_loaded in zip(
             names, halves.sum(axis=0).tolist(), loaded.sum(axis=0).tolist(), strict=True
         )

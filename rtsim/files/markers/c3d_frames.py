@@ -64,7 +64,10 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
     if doubtful:
         n_frame, notes = _n_frame(content, rows, size)
         if n_frame > n_read and not _is_found_again(content, rows, is_integer):
-            n_frame, notes = n_read, [f"the file holds more than its first {n_read} frames: those were read"]
+            n_frame, notes = (
+                n_read,
+                [f"the file holds frames after its first {n_read} frames: only those were read"],
+            )
         content = content._replace(notes=(*content.notes, *notes))
     if n_frame != n_read:
         points = _points(rows[n_read:n_frame], content, is_integer)

@@ -52,7 +52,9 @@ def strip_subjects(
     stripped = {name: [member.removeprefix(cut) for member in members] for name, members in groups.items()}
     notes = [f"the subject prefix {cut!r} was stripped from the marker names"]
     if bare and named:
-        notes.append(f"{name_some(sorted(bare))}, without that prefix, were taken as of {subjects[0]}, too")
+        notes.append(
+            f"{name_some(sorted(bare))}, without that prefix, were taken as markers of {subjects[0]}, too"
+        )
     return [label.removeprefix(cut) for label in labels], stripped, subjects[0], notes
 
 

@@ -104,7 +104,7 @@ def shared_in(nameless: Sequence[str], person: str) -> str:
     n = len(nameless)
     return (
         f"{n} {'marker' if n == 1 else 'markers'} without a name before {'it' if n == 1 else 'them'} "
-        f"({name_some(list(nameless))}) {'was' if n == 1 else 'were'} taken as of {person}; "
+        f"({name_some(list(nameless))}) {'was' if n == 1 else 'were'} taken as markers of {person}; "
         f"--person {person} leaves {'it' if n == 1 else 'them'} out"
     )
 

@@ -30,7 +30,7 @@ def told(trial: PressureTrial) -> list[str]:
     grid = f"{n_row} x {n_column} cells of {long:.4g} x {wide:.4g} mm"
     if trial.peak:
         most = 1e-3 * float(np.nanmax(trial.pressure))
-        return [f"pressure: a picture of peaks, {grid}, up to {most:.4g} kPa", *_notes(trial)]
+        return [f"pressure: an image of peak values, {grid}, up to {most:.4g} kPa", *_notes(trial)]
     frames = f"{count_of(n, 'frame')} at {trial.rate:.4g} Hz"
     return [f"pressure: {frames}, {grid}, force up to {trial.force.max():.4g} N", *_notes(trial)]
 

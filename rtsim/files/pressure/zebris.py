@@ -47,7 +47,7 @@ def read_zebris(path: str | Path) -> PressureTrial:
     data, _ = parse_rows(rows, n_column, str(path), lambda column: f"{column + 1}")
     pressure = scale * np.where(data == -1.0, np.nan, data)[None]
     origin = [edge * (number - 1.0) for edge, number in zip(cell, first, strict=True)]
-    notes = ["a picture of peaks: each cell at its own instant, so that their sum is no force"]
+    notes = ["an image of peak pressures, each at its own instant, so that their sum is no force"]
     return pressure_trial(str(path), 0.0, cell, pressure, origin, notes)
 
 

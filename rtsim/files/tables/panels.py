@@ -231,8 +231,8 @@ def rest_of(
     said = [f"{title}: of {', '.join(unknown)} no value is known"] if unknown else []
     if smaller:
         said.append(
-            f"{title}: the {len(drawn)} that become largest are drawn, all with --curves {spec.name}; "
-            f"not {', '.join(smaller)}"
+            f"{title}: the {len(drawn)} with the largest values are drawn, all of them by --curves "
+            f"{spec.name}; not drawn: {', '.join(smaller)}"
         )
     return said
 

@@ -127,7 +127,7 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
     out[0] = False  # the time
     if out.any():
         names = [name for name, gone in zip(table.columns, out, strict=True) if gone]
-        told.append(f"columns left out, which OpenSim cannot read for their gaps: {name_some(names)}")
+        told.append(f"columns left out, which OpenSim cannot read because of their gaps: {name_some(names)}")
     columns = tuple(name for name, gone in zip(table.columns, out, strict=True) if not gone)
     few, said = known_rows(table._replace(columns=columns, data=table.data[:, ~out]))
     return few, [*told, *said]
@@ -162,7 +162,7 @@ def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[
     kept = np.sort(kept)
     names = [name for k, name in enumerate(table.columns) if k not in kept]
     columns = tuple(table.columns[k] for k in kept)
-    told = f"columns left out, so that rows which the others fill remain: {name_some(names)}"
+    told = f"columns left out, as they have gaps in rows that all others fill: {name_some(names)}"
     return table._replace(columns=columns, data=table.data[:, kept]), [told]
 
 

@@ -66,9 +66,9 @@ ON_DEMAND = {
     "torque-generators": KernelGroup("torque generators of live frames", call_torque_generators),
     "torque-generator-fit": KernelGroup("fits of torque generators", call_generator_fit),
     "held-simulation": KernelGroup("forward simulation under constraints", call_held),
-    "turned-simulation": KernelGroup("forward simulation of models that torque generators turn", call_turned),
-    "energy": KernelGroup("the account of energy of a limb with a device", call_energy),
-    "sensors": KernelGroup("the watch over a device's sensors", call_sensors),
+    "turned-simulation": KernelGroup("forward simulation of models with torque generators", call_turned),
+    "energy": KernelGroup("the energy monitor of a limb with a device", call_energy),
+    "sensors": KernelGroup("checks of a device's sensors", call_sensors),
     "foot": KernelGroup("contact of the feet", call_foot),
     "foot-fit": KernelGroup("identification of a foot's contact", call_foot_fit),
 }

@@ -150,7 +150,7 @@ def read_run(path: Path) -> RecordedRun:
         build = msgspec.convert(first.values["build"], dict[str, str])
     except (KeyError, ConfigError, msgspec.ValidationError) as fault:
         raise ConfigError(
-            f"this version does not know what the run was asked for ({fault})", where=str(path),
+            f"this version does not understand the options of the run ({fault})", where=str(path),
             remedy="replay it by the version of rtsim that recorded it",
         ) from None  # fmt: skip
     cut = reading.cut

@@ -34,7 +34,7 @@ def restored_run(recorded: RecordedRun, folder: Path) -> RunConfig:
                 raise ConfigError(
                     f"the run was made with {path}, which no longer exists or was changed, and was too "
                     "large to be kept in the recording",
-                    where=str(recorded.path), remedy="put the file of then back there",
+                    where=str(recorded.path), remedy="restore the file as it was then",
                 )  # fmt: skip
     then = os.fsdecode(recorded.files[0].folder) if recorded.files else os.getcwd()
     plain = msgspec.to_builtins(recorded.request.run)
@@ -64,7 +64,7 @@ def _write(path: str, parts: list[FilePart], folder: Path, recorded: RecordedRun
         raise ConfigError(
             f"the recording does not hold all of {path}, with which the run was made",
             where=str(recorded.path),
-            remedy="take another copy of the recording, or put the file of then back there",
+            remedy="take another copy of the recording, or restore the file as it was then",
         )  # fmt: skip
     names = [name for name in PurePath(path).parts[1:] if name not in ("..", ".", os.sep)]
     out = folder.joinpath(*names)

@@ -59,7 +59,7 @@ class MotionStream:
                 self.feed.admit(message)
             else:
                 self._n_beside += 1
-                self._said.say("A second session runs on the stream beside the first; it moves nothing.")
+                self._said.say("A second session runs on the stream beside the first; it is not followed.")
         if self.feed.counters["motion_taken"] != before:
             self.heard_ns = now_ns()
 

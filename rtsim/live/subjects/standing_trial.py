@@ -247,6 +247,7 @@ def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = Fal
         what = "the person did not stand still, with all markers seen, for long enough"
         remedy = "have the person stand still for longer, or give fewer --seconds"
     return ConfigError(
-        f"no static trial of {wanted_s:g} s came: {what}; {so_far.seconds:.1f} s were good", where=where,
+        f"no static trial of {wanted_s:g} s could be recorded: {what}; {so_far.seconds:.1f} s were "
+            "usable", where=where,
         allowed=f"movement of {STILL_MM:.0f} mm, all markers seen", remedy=remedy,
     )  # fmt: skip

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rtsim.files.markers.trial import MarkerTrial
     from rtsim.subjects.subject import Subject
 
-MASS_ALONE = "{}: beside the subject {} it gives the body mass alone, where it shows force plates"
+MASS_ALONE = "{}: as the subject {} is given, it is used for the body mass only, where it has force plates"
 ALL_THE_SAME = "solved all the same (--anyway)"
 
 

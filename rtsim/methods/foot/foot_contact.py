@@ -167,7 +167,7 @@ def toes_of(model: Model) -> Toes:
         )  # fmt: skip
     if not np.allclose(tree.rotation_in_parent[1], np.eye(3)):
         raise ConfigError(
-            "the toes' joint is turned against the foot", where=f"model {model.name}",
+            "the frame of the toes' joint is rotated relative to the foot", where=f"model {model.name}",
             remedy="give the axis of the toes in the axes of the foot, and no turned_deg",
         )  # fmt: skip
     return Toes(tree.position_in_parent[1].copy(), tree.parameter[1].copy())

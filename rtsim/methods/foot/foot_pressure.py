@@ -68,7 +68,8 @@ def lay_pressure(
     ConfigError for a picture of peaks, and for frames that do not cover the step.
     """
     if trial.peak:
-        raise ConfigError("a picture of peaks has no frames to be compared with a step", where=trial.source,
+        raise ConfigError("an image of peak pressures has no frames to compare with a step",
+                          where=trial.source,
                           remedy="give a movie, or leave the pressure out")  # fmt: skip
     at = trial.times + delay
     frames = chosen_frames(len(times))
@@ -89,7 +90,7 @@ def lay_pressure(
     notes = []
     total = pressure.sum(axis=1) * area
     if not (total > 0.0).all():
-        raise ConfigError("frames of the step in which nothing is pressed", where=trial.source,
+        raise ConfigError("frames of the step in which no cell has a pressure", where=trial.source,
                           remedy="give the delay of the pressure's clock")  # fmt: skip
     if scaled:
         factor = normal[frames] / total
@@ -101,12 +102,13 @@ def lay_pressure(
         turn, shift, off = lay(path[heavy], centre[frames][heavy], normal[frames][heavy])
         cells = cells @ turn.T + shift
         notes.append(
-            f"the mat was laid by its centre of pressure, which is then {1e3 * off:.1f} mm off (RMS)"
+            "the pressure mat was aligned by the centre of pressure, whose remaining difference is "
+            f"{1e3 * off:.1f} mm (RMS)"
         )
         if off > APART:
             notes.append(
-                f"check the pressure: more than {1e3 * APART:.0f} mm off, it is hardly that of this step: "
-                "the delay of its clock, the foot or the step may be another"
+                f"check the pressure: with a difference of more than {1e3 * APART:.0f} mm it is hardly "
+                "that of this step; the delay of its clock, the foot or the step may be wrong"
             )
     return StepPressure(frames, cells, area, pressure, tuple(notes))
 

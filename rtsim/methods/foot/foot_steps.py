@@ -79,10 +79,10 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
     if two > most:
         faults.append(f"two feet are on {name} in {two} of {len(run)} frames")
     elif unseen > most:
-        faults.append(f"a foot is not seen in {unseen} of {len(run)} frames in which {name} is pressed")
+        faults.append(f"a foot is not seen in {unseen} of {len(run)} frames in which {name} is loaded")
     elif not len(unknown) and (foot < 0 or len(run) - borne[foot] > most):
         other = int(len(run) - borne.max(initial=0))
-        faults.append(f"{name} is pressed where the foot is not in {other} of {len(run)} frames")
+        faults.append(f"{name} is loaded away from the foot in {other} of {len(run)} frames")
     return FootStep(p, foot, int(run[0]), int(run[-1]), "; ".join(faults))
 
 
@@ -132,7 +132,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
         lacking = (
             f"none of {len(spans)} strides has its forces known throughout"
             if spans
-            else f"{len(onsets)} contacts begin on plates, and a stride with the foot before it takes four"
+            else f"{len(onsets)} contacts begin on plates, and a stride needs four of them"
         )
         raise ConfigError(f"the weight is not known: {lacking}", where=source, remedy="give --mass")
     total = np.nansum(loads.force[:, used, 1], axis=1)

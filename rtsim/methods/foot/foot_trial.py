@@ -191,7 +191,7 @@ def level_height(plates: Plates, p: int, where: str) -> float:
     lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
     if lean > LEAN:
         raise ConfigError(
-            f"the plate leans by {lean:.1f} degrees", where=where, allowed=f"up to {LEAN:g} degrees",
+            f"the plate is inclined by {lean:.1f} degrees", where=where, allowed=f"up to {LEAN:g} degrees",
             remedy="take a step on a level plate",
         )  # fmt: skip
     return float(plates.centre[p, 1])
@@ -214,7 +214,7 @@ def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -
         (
             most,
             (0.0, STRETCH),
-            f"{names[int(off.argmax())]} leaves its place on the foot by {most:.0f} mm (RMS)",
+            f"{names[int(off.argmax())]} moves relative to the foot by {most:.0f} mm (RMS)",
         ),
     ):
         if not least <= found <= greatest:

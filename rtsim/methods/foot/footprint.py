@@ -45,7 +45,7 @@ def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
 def _laid(cells: Array, pressure: Array, raster: Array, source: str) -> Array:
     """Pressure at the places of a raster (n, 2) about its centre and along its principal axes."""
     if not pressure.max(initial=0.0) > 0.0:
-        raise ConfigError("nothing is pressed", where=source)
+        raise ConfigError("no cell has a pressure", where=source)
     share = pressure / pressure.sum()
     centre = share @ cells
     _, axes = np.linalg.eigh((cells - centre).T @ (share[:, None] * (cells - centre)))

@@ -116,8 +116,8 @@ def left_at_root(force: Array) -> str:
     if left <= MOST_LEFT:
         return ""
     return (
-        f"{left:.2g} of the body weight is left at the root: forces in other units, of another trial, or not "
-        "all of them; moments computed from them are not reliable"
+        f"{left:.2g} of the body weight remains as a residual at the root: the forces may be in other "
+        "units, of another trial or incomplete; moments computed from them are not reliable"
     )
 
 
@@ -180,7 +180,7 @@ def gathered(
         raise ConfigError(
             f"it has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
             allowed="an angle and a moment of " + ", ".join(names),
-            remedy="name with --model the body that the file is of",
+            remedy="name the model of the file with --model",
         )  # fmt: skip
     angle, speed, moment = (np.column_stack([row[k] for row in rows]) for k in range(len(FIELDS)))
     told += judged(path, found, times, angle, speed, moment)

@@ -121,12 +121,11 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
     """A sentence on why no start led to a minimum; least : the least final violation [tau_o]."""
     if not impossible and least <= options.fulfilled:
         return (
-            f"no fit was finished: points that fulfil all rows were found, but the nearest of them not "
-            f"within "
-            f"{options.n_iteration} steps, as where hardly any activation is allowed"
+            "no fit was finished: points that fulfil all constraints were found, but the nearest of "
+            f"them not within {options.n_iteration} steps, as where hardly any activation is allowed"
         )
     why = "no generator within the bounds can do this motion" if impossible else "no fit was finished"
-    return f"{why}: a row stays violated by {least:.2g} of the isometric torque"
+    return f"{why}: a constraint stays violated by {least:.2g} of the isometric torque"
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:

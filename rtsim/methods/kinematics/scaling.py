@@ -106,7 +106,10 @@ def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str
         if np.isfinite(old) and np.isfinite(new) and old > 0.0:
             ratios[name] = float(new / old)
         else:
-            note(f"muscle {name}: its path fails where the model starts; its fibres keep their length")
+            note(
+                f"muscle {name}: its path cannot be computed in the starting pose; its fibres keep their "
+                "length"
+            )
     return ratios
 
 
@@ -124,7 +127,10 @@ def place(
     if placer.most_movement > 0.0:
         far = [name for name, by in moved.items() if 1e3 * by > placer.most_movement]
         if far:
-            note(f"markers that move more than {placer.most_movement:g} mm meanwhile: {', '.join(far)}")
+            note(
+                f"markers that move more than {placer.most_movement:g} mm within these times: "
+                f"{', '.join(far)}"
+            )
     known = {marker.name for marker in spec.markers}
     for name in placer.tasks.markers:
         if name not in known:

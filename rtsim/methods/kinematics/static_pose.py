@@ -99,7 +99,7 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
     """
     absent = [marker.name for marker in spec.markers if marker.name not in measured]
     if absent:
-        note(f"markers of the model that the static trial has not, left out of it: {', '.join(absent)}")
+        note(f"markers of the model that are not in the static trial, left out: {', '.join(absent)}")
     placed: list[Marker] = []
     for marker in spec.markers:
         if marker.name in absent:

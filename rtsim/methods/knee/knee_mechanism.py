@@ -54,7 +54,7 @@ def moved_along(geometry: KneeGeometry, flexion: Array) -> KneePoses:
     """Poses of the mechanism at flexions (n,) [rad], each found from the one before, the first from full
     extension.
 
-    ModelError where the mechanism cannot be put together at a flexion.
+    ModelError where the mechanism cannot be assembled at a flexion.
     """
     place = KneePoses(np.zeros((1, 3)), np.zeros((1, 3)))
     found = []
@@ -79,7 +79,7 @@ def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> 
         angles = angles - np.hstack([np.zeros((1, 1)), step[:, :2]])
         places = places - step[:, 2:]
     raise ModelError(
-        f"the knee cannot be put together at {-np.degrees(extension):.1f} degrees of flexion",
+        f"the knee cannot be assembled at {-np.degrees(extension):.1f} degrees of flexion",
         where="knee mechanism",
         remedy="take flexions nearer to extension, or another geometry",
     )

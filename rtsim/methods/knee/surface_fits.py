@@ -77,7 +77,9 @@ def fit_plane(points: Array, towards: Array, where: str) -> FittedPlane:
 def check_points(points: Array, fewest: int, rank: int, kind: str, where: str) -> Array:
     """The middle of points (n, 3); ConfigError where they cannot tell a surface of this kind."""
     if len(points) < fewest:
-        raise ConfigError(f"{len(points)} points tell no {kind}", where=where, allowed=f"{fewest} or more")
+        raise ConfigError(
+            f"{len(points)} points do not determine a {kind}", where=where, allowed=f"{fewest} or more"
+        )
     middle = np.asarray(points.mean(axis=0))
     sizes = np.linalg.svd(points - middle, compute_uv=False)
     if sizes[min(rank, len(sizes) - 1)] <= FLAT * sizes[0]:

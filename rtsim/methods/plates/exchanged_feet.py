@@ -42,8 +42,8 @@ def judge_feet(results: Results, mass: float) -> str:
     if any(len(rows) * step < LEAST_S or rows.mean() < MOSTLY for rows in told):
         return ""
     return (
-        f"each foot has the force of the other one: in {100 * swings.mean():.0f} % of the frames in which "
-        "one foot bears the person and one swings, both are the same foot: check which columns, plates or "
+        f"the forces of the two feet seem exchanged: in {100 * swings.mean():.0f} % of the frames of "
+        "single support the force is that of the foot in swing: check which columns, plates or "
         "external loads belong to which foot"
     )
 

@@ -233,7 +233,7 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
     for name, peak in figures.get("peaks", {}).items():
         verdict = ""
         if "within" in peak:
-            inside = "published" if peak["within"] else "not within what is published"
+            inside = "published" if peak["within"] else "outside the published range"
             verdict = f" ({inside}: {peak['low']:g} to {peak['high']:g}{AT[figures['gait']]})"
         told.append(f"{name.replace('_', ' ')}: at most {peak['value']:.2f} N m/kg{verdict}")
     if figures.get("weight"):

@@ -231,7 +231,10 @@ def of_units(
     away_m, shift = float(np.median(np.linalg.norm(away, axis=1))), np.cross(force, to_middle)
     for factor, (bound, unit) in MOMENTS.items():
         if away_m > bound if factor < 1.0 else away_m < bound or contact.keeps(p):
-            said = f"The moments of {name}, or the centres of pressure of which they are, look like {unit}."
+            said = (
+                f"The moments of {name}, or the centres of pressure about which they are taken, look like "
+                f"{unit}."
+            )
             corrected = factor * (moment - shift) + shift
             yield contact.under(p, *contact.placed(p, (force, corrected))), "moment_unit", said
 

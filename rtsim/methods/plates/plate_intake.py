@@ -145,7 +145,7 @@ class PlateIntake:
             self._behind = math.inf
             self.counters["samples_restarted"] += 1
             self._tell(
-                "samples_restarted", "The time of the force plates leapt: what came before is forgotten."
+                "samples_restarted", "The time of the force plates jumped: earlier samples are discarded."
             )
         else:
             self._behind = float(times[-1])

@@ -172,7 +172,7 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
     total = up.sum(axis=0)
     gain = float(total @ asked / (total @ total))
     if abs(gain - 1.0) > GAIN_OFF:
-        said = f"the plates bear {100.0 / gain:.0f} % of what {mass:.1f} kg ask for: "
+        said = f"the plates bear {100.0 / gain:.0f} % of what {mass:.1f} kg require: "
         unit = next((u for factor, u in UNITS.items() if abs(gain / factor - 1.0) < NEAR), "")
         alike = f"the mass is {mass / gain:.1f} kg, or all plates have a gain of {1.0 / gain:.2f}"
         said += f"the mass looks like {unit}" if unit else alike
@@ -254,5 +254,5 @@ def of_time(found: Momentum) -> Iterator[Mistake]:
     shift = at / found.rate
     if abs(shift) >= LEAST_LATE_S:
         when = "late" if shift > 0.0 else "early"
-        said = f"the plates come {1e3 * abs(shift):.0f} ms {when} against the markers"
+        said = f"the forces are {1e3 * abs(shift):.0f} ms {when} relative to the markers"
         yield Mistake(best, "late", said)

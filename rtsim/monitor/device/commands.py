@@ -83,7 +83,7 @@ class Commander(QObject):
     def _send_datagrams(self) -> None:
         with suppress(StreamError, RuntimeError):  # a host that is not there, or a window that was closed
             if request_stop(self.address, TIMEOUT):
-                self.answered.emit(True, f"Emergency stop: heard at {stop_address(self.address)}.")
+                self.answered.emit(True, f"Emergency stop: received at {stop_address(self.address)}.")
 
     def _rest(self, insisted: bool) -> None:
         if insisted:

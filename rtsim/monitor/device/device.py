@@ -39,9 +39,9 @@ N_ROW_LEAST, ROW_HEIGHT = 3, 23  # sliders that are always in view, and the heig
 MOODS = {"disarmed": "text", "ramping": "warning", "armed": "good", "fault": "bad"}
 TIMES = {
     "round_trip_us": ("Round trip", "From a command to the device's answer to it."),
-    "compute_us": ("Compute", "From the device's message to the next command, sockets left out."),
+    "compute_us": ("Compute", "From the device's message to the next command, without the time in sockets."),
     "turn_us": ("Tick", "Computing time of a whole tick."),
-    "slack_us": ("Slack", "What was left of the tick when all was done: the more the better."),
+    "slack_us": ("Slack", "Time of the tick that was left after all work: more is better."),
 }
 COLUMNS = {"p50": "p50", "p99": "p99", "p99_9": "p99.9", "max": "max"}
 SNAPSHOTS = ("A", "B")

@@ -57,7 +57,7 @@ def save_sticks(
     faced = [across(layout.labels["segment_rotations"], data["segment_rotations"]) for data in shown
              if "segment_rotations" in data]  # fmt: skip
     if not np.isfinite(faced or [math.nan]).all() and VIEWS[view].elevation in (0.0, 90.0):
-        title, faced = f"{title} of the room, as no segment tells how the person faces", []
+        title, faced = f"{title} relative to the room, as no segment shows which way the person faces", []
     clouds = [
         np.concatenate([points_of(data), loads.points(k)]) for k, data in zip(frames, shown, strict=True)
     ]
@@ -105,7 +105,7 @@ def whole_width(paper: Paper, n_picture: int, width: float) -> float:
     whole = paper.size[0] or max(WHOLE, least)
     if whole < least:
         raise ConfigError(
-            f"{n_picture} pictures do not stand side by side", where="--at", remedy="give fewer instants"
+            f"{n_picture} pictures do not fit side by side", where="--at", remedy="give fewer instants"
         )
     return whole
 

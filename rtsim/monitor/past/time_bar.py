@@ -25,7 +25,7 @@ class TimeBar(QWidget):
         self._reach = (math.nan, math.nan)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setToolTip(
-            "Look back while more is coming (left and right arrow, page keys, End for now)"
+            "Look back in time while the stream goes on (left and right arrow, page keys, End for now)"
         )
         self.slider.setPageStep(round(PAGE_S / STEP_S))
         self.slider.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -34,7 +34,7 @@ class TimeBar(QWidget):
         self.text = QLabel("now")
         self.text.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.live = QPushButton("Now")
-        self.live.setToolTip("Follow what comes (End)")
+        self.live.setToolTip("Return to the newest frame (End)")
         self.live.clicked.connect(self.follow)
         row = QHBoxLayout(self)
         row.setContentsMargins(2, 0, 0, 0)

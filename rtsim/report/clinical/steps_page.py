@@ -164,7 +164,7 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
         {v.title for v in VARIABLES for s in report.sides if v.name not in scores.profile.get(s, {})}
     )
     if lacking:
-        words += f"No score, for want of a stride without gaps or of norms: {', '.join(lacking)}. "
+        words += f"No score, as a stride without gaps or the norms are missing: {', '.join(lacking)}. "
     if old is not None:
         words += f"Black marks and brackets: {report.before.label if report.before else ''}. "
     flow.words(f"{words}Baker et al. (2009), Gait Posture 30:265-269.", 26.0, SOFT)

@@ -245,7 +245,7 @@ class DeviceTorque(Stage):
 
         def answer(args: Args) -> tuple[bool, str]:
             refused = self.exchange.tuning.refusal(name, args)
-            return self._left(name, args, refused, "Done with the next tick.")
+            return self._left(name, args, refused, "It takes effect with the next tick.")
 
         return StageCommand(answer, lambda args: False, told=True, takes=takes)
 

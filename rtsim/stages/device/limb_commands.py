@@ -21,7 +21,7 @@ MOVING = {
 def refusal(x: DeviceExchange, name: str, args: Args) -> str:
     """Return why the limb cannot be moved by this command, in words; empty where it can."""
     if x.spec.markers is not None:
-        return "A person wears the device, whom no command stops: disarm it."
+        return "A person wears the device and cannot be paused by a command: disarm the device instead."
     if name in ("pause", "step") and not x.lockstep:
         return "In a free run each side goes by its own clock: the limb cannot be paused; disarm it."
     if name == "step":

@@ -13,8 +13,9 @@ from rtsim.subjects.markers.distances import error_of_centre
 
 MISPLACED = "marker_misplaced"
 SAID = (
-    "By the other markers of the segment and the joints beside it, not where the calibration has it: {}. A "
-    "marker that was put on anew, or stood elsewhere in the static trial? Suspect."
+    "These markers are not at their calibrated places, judged by the other markers of the segment and "
+    "the adjacent joints: {}. Was a marker put on anew, or was it elsewhere in the static trial? "
+    "Suspect."
 )
 """What such frames are counted as, and told."""
 LIMIT = 4.2

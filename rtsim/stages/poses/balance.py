@@ -80,7 +80,7 @@ class Balance(Stage):
             unplaced += f" Or the path of {held} is not found: a point of it is inside its surface."
         why = {NOT_BALANCED: TORN, NOT_BORNE: part, NOT_PLACED: unplaced}
         apart = self.joints.apart() if status in (NOT_BALANCED, NOT_BORNE) else ()
-        told = f" Nothing presses in {', '.join(apart)}." if apart else ""
+        told = f" There is no contact in {', '.join(apart)}." if apart else ""
         return why.get(status, NO_MUSCLES) + told
 
     def come_to(self, status: int) -> StageOutcome:
@@ -99,7 +99,9 @@ class Balance(Stage):
         self._pull[:] = own.at.tension
         told = Status.OK
         if self._stiffness[0] <= 0.0:
-            self.count("unstable_joint", "The joint balances where a small deviation would grow: not stable.")
+            self.count(
+                "unstable_joint", "The equilibrium of the joint is unstable: a small deviation would grow."
+            )
             told |= Status.SUSPECT
         if status == NOT_BORNE:
             self.count("load_not_borne", self._why(status))

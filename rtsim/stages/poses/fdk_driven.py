@@ -37,7 +37,10 @@ class DrivenJoint(Balance):
     where the motion starts.
     """
 
-    unplaced = "No pose or no speeds: drivers and what the method holds do not fit together there."
+    unplaced = (
+        "No pose or no speeds: the driven coordinates and the constraints of the method contradict each "
+        "other there."
+    )
 
     def __init__(
         self, model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, drivers: Drivers,

@@ -184,15 +184,15 @@ class KinematicResults:
         return [
             Quantity(
                 "markers_measured", self._measured, "m", names, frame=GROUND,
-                meaning="the input, converted; NaN = occluded",
+                meaning="measured positions, converted to metres and Y up; NaN = occluded",
             ),
             Quantity(
                 "markers_model", out.markers, "m", names, frame=GROUND,
-                meaning="where the model has them",
+                meaning="positions of the markers on the fitted model",
             ),
             Quantity(
                 "marker_residuals", out.residuals, "m", names,
-                meaning="distance of the two; NaN when occluded",
+                meaning="distance between measured marker and model; NaN when occluded",
             ),
             Quantity(
                 "marker_weights", health.weight, "1", names,

@@ -32,9 +32,9 @@ FOREFOOT = ("toe", "metatarsal_1", "metatarsal_5")
 UP = np.array([0.0, 1.0, 0.0])
 """Of the ground frame."""
 WITHOUT_TOE = (
-    "no marker on the toe or the metatarsals: the foot was taken to stand level and to point from the heel "
-    "past the ankle, sure to some 5 degrees; in movement the heel alone tells of it, so that "
-    "angles of ankle and foot are uncertain"
+    "no marker on the toe or the metatarsals: the foot was taken to stand level and to point from the "
+    "heel past the ankle, sure to some 5 degrees; in movement only the heel shows its direction, so "
+    "that angles of ankle and foot are uncertain"
 )
 REMEDY = "use a static trial with the marker on, or one in which the person stands upright"
 

@@ -81,8 +81,8 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
         told += absent
     else:
         told.append(
-            "no --movement was given: every marker on pelvis and legs is followed, also what is on in "
-            "the static trial alone"
+            "no --movement was given: every marker on pelvis and legs is followed, also those worn in "
+            "the static trial only"
         )
     unsure = [f.marker for f in followed if not f.is_certain]
     if unsure:

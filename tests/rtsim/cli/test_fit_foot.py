@@ -80,7 +80,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         (("walk1.trc", "--forces", "a.mot", "--forces", "b.mot"), "2 files of forces for 1 trials"),
         (("walk1.trc", "--validate", "foot", "--out", "a.toml"), "--out: it is for a fit"),
         (("walk1.trc", "--validate", "knee"), "this is no model of a foot"),
-        (("walk1.trc", "--pressure", "MDwalk2.apd"), "a picture of peaks has no frames"),
+        (("walk1.trc", "--pressure", "MDwalk2.apd"), "an image of peak pressures has no frames"),
         (("walk1.trc", "--lab", "mcgill"), "no frame shows heel and forefoot by the marker map mcgill"),
         (("walk1.trc", "walk1.trc"), "TRIALS: a trial is given twice"),
         (("walk1.trc", "--plate", "plate_6", "--plate", "plate_6"), "--plate: a plate is given twice"),
@@ -89,7 +89,7 @@ def test_the_report_stands_beside_the_thesis(gait, capsys):
         (("walk1.trc", "--validate", "foot", "--hops", "2"), "--hops: it is for a fit"),
         (
             ("walk1.trc", "--pressure-as-placed"),
-            "there is no pressure that it could be for",
+            "there is no pressure to which it could apply",
         ),
         (("walk1.trc", "--pressure", "MDwalk2.apd", "--pressure-delay", "nan"), "nan s is out of range"),
         (("walk1.trc", "--footprint", "none.apd"), "none.apd: no such file"),

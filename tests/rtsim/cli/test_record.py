@@ -183,14 +183,14 @@ def test_a_disk_that_fills_up_is_told_at_once(recorder, sender, tmp_path):
     """Protects measurements: it is told while the stream goes on, and what was written can be read."""
     process = recorder(python=("-c", SMALL_DISK.format(n_byte=20_000, most=20_000)))
     sender.frames(*range(1000))
-    told = process.said("cannot be written on after")
+    told = process.said("cannot be written any more after")
     sender.end(1000)
     done = process.wait()
     n_message = len(topics(tmp_path / "walk.mcap"))
     assert done.code == 1
     assert n_message > 50
-    assert f"walk.mcap cannot be written on after {n_message} messages (File too large)" in told
-    assert f"walk.mcap cannot be written on after {n_message} messages" in done.sentence
+    assert f"walk.mcap cannot be written any more after {n_message} messages (File too large)" in told
+    assert f"walk.mcap cannot be written any more after {n_message} messages" in done.sentence
     assert f"{1002 - n_message} were lost" in done.sentence
     assert "Traceback" not in done.err
 
@@ -201,7 +201,7 @@ def test_a_disk_that_comes_back_has_all(recorder, sender, tmp_path):
     """Protects measurements: once there is room again, what waited goes into the same file."""
     process = recorder(python=("-c", SMALL_DISK.format(n_byte=20_000, most=10_000_000)))
     sender.frames(*range(500))
-    process.said("cannot be written on after")
+    process.said("cannot be written any more after")
     resource.prlimit(process.popen.pid, resource.RLIMIT_FSIZE, (10_000_000, 10_000_000))
     assert "0 were lost meanwhile" in process.said("takes messages again")
     sender.frames(*range(500, 600))

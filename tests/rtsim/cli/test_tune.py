@@ -62,7 +62,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
         (("ankle", "--auto", "cma", "--validate"), "two ways"),
         (
             ("ankle", "--auto", "bayesian", "--offline", "--operator"),
-            "an operator judges runs with the device alone",
+            "an operator can judge runs with the device only",
         ),
         (
             ("ankle", "--auto", "dial", "--offline"),

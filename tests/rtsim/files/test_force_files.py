@@ -384,7 +384,7 @@ def test_a_few_samples_are_no_empty_plate(write):
     for start, stop, lasting in ((0.0, 0.001, "0.01"), (0.1, 0.185, "0.09"), (0.35, 9.0, "0.05")):
         with pytest.raises(ConfigError, match=rf"last {lasting} s; allowed: 0\.1 s or more"):
             tare(trial, start, stop)
-    assert tare(trial, 0.3, 0.39).notes[-1].startswith("zero taken off")
+    assert tare(trial, 0.3, 0.39).notes[-1].startswith("zero subtracted")
 
 
 def test_a_moment_in_part_and_two_moments_are_refused(write):

@@ -205,7 +205,7 @@ def test_seconds_of_a_recording_are_not_for_streams_nor_without_plates():
     use = PlateUse(tare=(0.0, 1.0))
     for source, forces in (("tcp://127.0.0.1:1", "tcp://127.0.0.1:1"), ("walker", "tcp://127.0.0.1:1")):
         run = msgspec.structs.replace(RUN, source=source, forces=forces, plates=use)
-        with pytest.raises(ConfigError, match=r"not for forces of a stream.*rtsim command tare"):
+        with pytest.raises(ConfigError, match=r"these forces come from a stream.*rtsim command tare"):
             check_tare(run)
     check_tare(msgspec.structs.replace(RUN, source="walker", forces="walker", plates=use))
     with pytest.raises(ConfigError, match="no force plates to tare"):

@@ -148,7 +148,7 @@ def test_numbers_of_other_units_are_refused(key, value):
     ("function", "words"),
     [
         ({"lines": {"at": [0.0, 0.0], "value": [0.1, 0.2]}}, "its numbers must rise"),
-        ({"lines": {"at": [0.0, 1.0], "value": [10.0, 60.0]}}, "no percents"),
+        ({"lines": {"at": [0.0, 1.0], "value": [10.0, 60.0]}}, "not percent"),
         ({}, "has no function"),
     ],
 )

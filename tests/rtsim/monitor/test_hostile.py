@@ -209,7 +209,7 @@ def test_absurd_rates_are_not_believed(stage: Any, sender: Any, session_of: Sess
     time_shown = stage.window.curves.panels[0].curves[0].getData()[0]
     assert len(time_shown) == 30
     assert -1.0 < time_shown[0] < time_shown[-1] == 0.0
-    assert ("is not believed" in notes(stage)) == (rate > 0.0)
+    assert ("is implausible" in notes(stage)) == (rate > 0.0)
     assert "irregular" in stage.window.status.chips["rate"].value.text()
 
 

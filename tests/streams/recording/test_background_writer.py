@@ -128,7 +128,7 @@ def test_a_full_disk_with_room_again_goes_on_in_the_same_file(
     assert writer.finish() == ""
     assert seen(tmp_path / "walk.mcap") == list(range(N))
     assert os.listdir(tmp_path) == ["walk.mcap"]
-    assert "cannot be written on after 10 messages" in told[0]
+    assert "cannot be written any more after 10 messages" in told[0]
     assert "takes messages again after" in told[-1]
     assert "0 were lost meanwhile" in told[-1]
 

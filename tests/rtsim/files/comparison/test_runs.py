@@ -57,7 +57,7 @@ def test_equal_runs_are_equal(tmp_path, angles):
     """Protects from false alarm: flags and repetitions that are of the clock make no difference."""
     a, b = written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", angles)
     code, text = told(a, b)
-    assert (code, text.splitlines()[-1]) == (0, "Equal in every bit.")
+    assert (code, text.splitlines()[-1]) == (0, "They are equal bit for bit.")
     assert told(a, b, "--json")[0] == 0
 
 

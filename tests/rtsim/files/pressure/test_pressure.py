@@ -128,7 +128,7 @@ def test_zebris_is_a_picture_of_peaks(put):
     assert trial.cell.tolist() == pytest.approx([0.008, 0.010])
     assert trial.origin.tolist() == pytest.approx([0.08, 0.02])
     assert np.array_equal(trial.pressure, [[[np.nan, 5e3, 1e4], [25e3, np.nan, np.nan]]], equal_nan=True)
-    assert "picture of peaks" in told(trial)[0]
+    assert "image of peak" in told(trial)[0]
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_a_gap_and_a_cut_end_the_comparison_there(run, tmp_path):
         (lambda m: None if isinstance(m, Journal) and m.seq == 0 else m, "the beginning of its journal"),
         (
             lambda m: replace(m, data={"request": b"{"}) if isinstance(m, Journal) and m.seq == 0 else m,
-            "does not know what the run was asked for",
+            "does not understand the options of the run",
         ),
         (
             lambda m: (

@@ -167,7 +167,7 @@ def test_what_does_not_fit_is_told(tmp_path, walker):
         followed(replace(spec, coordinate="elbow"))
     with pytest.raises(ConfigError, match=r"come at 100 Hz; remedy|come at 100 Hz.*give --rate 100"):
         followed(replace(spec, exchange=replace(spec.exchange, rate_hz=500.0)))
-    with pytest.raises(ConfigError, match="the loop may give energy"):
+    with pytest.raises(ConfigError, match="the loop may generate energy"):
         run_of(replace(spec, device="ankle_orthosis", markers=replace(spec.markers, damping_N_m_s_rad=0.01)))
     path = Path(spec.markers.run)
     path.write_text(RUN.replace("SOURCE", "walker").replace(', "gait_phase"', ""), encoding="utf-8")

@@ -51,7 +51,7 @@ def test_pressure_that_does_not_cover_the_step_is_refused():
     trial, times, normal, centre = pressure()
     with pytest.raises(ConfigError, match="the pressure lasts from 5"):
         lay_pressure(trial, times, normal, centre, delay=5.0)
-    with pytest.raises(ConfigError, match="picture of peaks"):
+    with pytest.raises(ConfigError, match="image of peak"):
         lay_pressure(trial._replace(peak=True), times, normal, centre)
 
 

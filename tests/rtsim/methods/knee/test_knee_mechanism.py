@@ -87,5 +87,5 @@ def test_the_nearest_pose_is_on_the_motion(geometry: KneeGeometry, motion: KneeP
 
 def test_a_flexion_out_of_reach_is_told(geometry: KneeGeometry) -> None:
     """Protects users from endless or wrong answers beyond what the mechanism can do."""
-    with pytest.raises(ModelError, match=r"cannot be put together at .* degrees of flexion"):
+    with pytest.raises(ModelError, match=r"cannot be assembled at .* degrees of flexion"):
         moved_along(geometry, np.radians(np.arange(0.0, 150.0, 2.0)))

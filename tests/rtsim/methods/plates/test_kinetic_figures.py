@@ -149,7 +149,7 @@ def test_peaks_of_who_walks_are_held_against_the_published_ones():
     assert found["weight"] is None
     assert peaks["knee extensors_r"]["value"] == pytest.approx(0.6)
     assert [peak["within"] for peak in peaks.values()] == [True, False, False, False]
-    assert sum("not within what is published" in said for said in in_sentences(found)) == 3
+    assert sum("outside the published range" in said for said in in_sentences(found)) == 3
     small = figures_of(foot_loads=loads, joint_moments=moments, meta={"stature_m": 1.4})
     assert small["peaks"]["ankle plantarflexors_r"]["within"]
 
