@@ -1,7 +1,7 @@
-"""What a program says about itself and its peers, so bounded that it can always be sent and shown.
+"""Telemetry of a program about itself and its peers, bounded so that it can always be sent and shown.
 
-A sentence may quote what a stranger sent: a label, a key, a megabyte of text. So every sentence is cut, is
-free of control characters, and only so many stand in one telemetry.
+A sentence may quote text from an unknown sender: a label, a key, a megabyte of text. So every sentence is
+shortened and freed of control characters, and their number in one message is limited.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def add(counters: dict[str, int], kind: str, n: int) -> None:
 
 
 class Sentences:
-    """The sentences of the time since they were last taken: each once, the first `most` of them."""
+    """Collects sentences between two calls of `take`: each once, at most `most` of them."""
 
     def __init__(self, most: int = MOST_SENTENCES) -> None:
         self._most = most
@@ -72,8 +72,7 @@ class Sentences:
                 self._n_more += 1
 
     def take(self) -> list[str]:
-        """Return all sentences that are kept and the number of those that were not; both are then
-        forgotten."""
+        """Return all kept sentences and the number of the others; both are then reset."""
         taken = list(self._kept)
         if self._n_more:
             taken.append(f"There was more to say: {self._n_more} sentences were left out.")
@@ -89,7 +88,7 @@ def account(
     t_ns: int | None = None,
 ) -> Telemetry:
     """A telemetry message, stamped now or at `t_ns`, that can always be encoded: counters stop at LARGEST,
-    and names and sentences, which are taken, are cut in length and number.
+    and names and sentences are limited in length and number.
     """
     return Telemetry(
         session=session,
@@ -101,7 +100,7 @@ def account(
 
 
 def received(message: Telemetry) -> Telemetry:
-    """A telemetry message from an unknown sender, cut to what can be kept and shown."""
+    """A telemetry message from an unknown sender, limited to what can be kept and shown."""
     sentences = Sentences(2 * MOST_SENTENCES)  # not to cut again what was cut at the sender
     sentences.say(*message.text)
     return account(message.session, message.counters, message.gauges, sentences, message.t)

@@ -1,7 +1,6 @@
-"""Addresses as the protocol has them: tcp://HOST:PORT, ipc://PATH or inproc://NAME.
+"""Addresses of the protocol: tcp://HOST:PORT, ipc://PATH or inproc://NAME.
 
-libzmq reads the digits that it finds and keeps 16 bits of them, so that port 80000 would be 14464, and
-"5560x" 5560: both are refused here.
+libzmq would read port 80000 as 14464 (16 bits) and "5560x" as 5560; both are refused here.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ EXAMPLE = "tcp://127.0.0.1:5560"
 
 
 def is_stream(source: str) -> bool:
-    """Whether a source is meant as an address, rather than as a file."""
+    """Whether a source is an address rather than a file."""
     return "://" in source
 
 
 def check_address(address: str, binding: bool = False) -> None:
-    """Raise StreamError, with what is wrong, for what is no address.
+    """Raise StreamError with the reason for an invalid address.
 
-    binding : for the side that opens it, where port 0 or * takes a free one
+    binding : for the side that opens it; port 0 or * then takes a free one
     """
     scheme, separator, rest = address.partition("://")
     if not separator or scheme not in ("tcp", "ipc", "inproc") or not rest:
@@ -49,9 +48,10 @@ def is_here(address: str) -> bool:
 
 
 def shifted(address: str, offset: int) -> str:
-    """The address with `offset` added to its port; port 0, which takes any, and other kinds stay as they are.
+    """The address with `offset` added to its port; port 0, which takes any, and other kinds stay as they
+    are.
 
-    StreamError where the port would be none.
+    StreamError if the port would be invalid.
     """
     check_address(address, binding=True)
     host, _, port = address.rpartition(":")

@@ -16,8 +16,8 @@ for all processes of a machine. Python's monotonic clock ticks at 15.6 ms on Win
 
 
 def is_over(since_ns: int, span_ns: int, at_ns: int) -> bool:
-    """Whether at a moment a span of time is over [ns]; also where the clock has been set back behind its
-    beginning, as whatever is bounded in time would else last for as long as the clock was set back.
+    """Whether a time span is over at a moment [ns]; also if the clock was set back before its beginning, as
+    the span would otherwise be prolonged by that.
     """
     return not 0 <= at_ns - since_ns < span_ns
 

@@ -94,7 +94,7 @@ KEYS_ONCE = frozenset({b"output", b"device", b"command"})
 def encode(message: AnyMessage) -> list[bytes]:
     """The two parts of a message: [topic, payload].
 
-    Raises StreamError when a value cannot travel, a descriptor is inconsistent, or the payload would be
+    Raises StreamError when a value cannot be encoded, a descriptor is inconsistent, or the payload would be
     larger than MAX_PAYLOAD.
     """
     if isinstance(message, (Output, Device)):  # first, as they alone come a thousand times a second
@@ -251,7 +251,7 @@ def _check_plain(value: dict[str, Any], where: str) -> None:
 
 
 class FieldLayout:
-    """Where each field of a session's frames lies, and how it is converted to bytes.
+    """Position of each field in a session's frames, and its conversion to bytes.
 
     Raises StreamError when the descriptor contradicts itself.
     """
@@ -263,7 +263,7 @@ class FieldLayout:
         self.n_value = sum(n_byte for _, n_byte in self._sizes) // 8
 
     def views(self, flat: FloatArray) -> dict[str, FloatArray]:
-        """The fields as views, one after the other, of one array of `n_value` numbers."""
+        """The fields as successive views of one array of `n_value` numbers."""
         views = {}
         start = 0
         for name, spec in self.specs.items():
@@ -292,7 +292,7 @@ class FieldLayout:
         return packed
 
     def misfit(self, data: Mapping[str, bytes]) -> str | None:
-        """Whether a frame fits the descriptor: None, "missing_field" or "wrong_shape".
+        """Check whether a frame fits the descriptor: None, "missing_field" or "wrong_shape".
 
         Fields that the descriptor does not name are ignored.
         """

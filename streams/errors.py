@@ -1,4 +1,4 @@
-"""What goes wrong in streams: bad settings raise StreamError, bad bytes raise DecodeError."""
+"""Errors of streams: bad settings raise StreamError, bad bytes raise DecodeError."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ class DecodeError(StreamError):
 
 
 class AddressInUseError(StreamError):
-    """An address that another program holds."""
+    """Raised for an address that another program uses."""

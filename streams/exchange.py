@@ -1,8 +1,9 @@
-"""The exchange with a device over one connection: outputs (torque commands) to it, and its measurements back.
+"""The exchange with a device over one connection: outputs (torque commands) to it, and its measurements
+back.
 
-The model binds a ROUTER socket, the device connects a DEALER socket. What cannot be delivered is dropped, not
-kept: a command that waited would be an old one. Receiving never waits and takes the newest; what is not used
-is counted and named, never raised.
+The model binds a ROUTER socket, the device connects a DEALER socket. Messages that cannot be delivered are
+dropped, as a command that waited would be outdated. Receiving never waits and returns the newest message;
+unused messages are counted and reported, never raised.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class ExchangeIntake(Generic[Kind]):
 
     Attributes
     ----------
-    counters : received, and what was not used, by the names of the protocol
+    counters : numbers of received and of unused messages, by the names of the protocol
     """
 
     def __init__(self, kind: type[Kind]) -> None:
@@ -67,7 +68,7 @@ class ExchangeIntake(Generic[Kind]):
         self._session = ""
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> Kind | None:
-        """Return the message, or None where it is not to be used."""
+        """Return the message, or None if it must not be used."""
         try:
             message = decode(parts)
         except DecodeError as fault:
@@ -106,7 +107,8 @@ class ExchangeIntake(Generic[Kind]):
 class OutputIntake(ExchangeIntake[Output]):
     """Checks outputs, for a device.
 
-    n_joint : of the device; one_clock : model and device are one machine, whose stamps are of one clock
+    n_joint : number of joints of the device
+    one_clock : whether model and device are on one machine, with stamps of one clock
     """
 
     def __init__(self, n_joint: int = 1, one_clock: bool = True) -> None:
@@ -131,16 +133,19 @@ class DevicePort(Closing):
     ----------
     address : where to bind; port 0 takes a free one
     security : keys and allow-list; needed for any address that the network can reach
-    urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
+    urgent : handle its messages at real-time priority, where the system permits it (`sockets.hasten`)
 
     Attributes
     ----------
     taken : the messages of the last `receive`, oldest first, with their payloads
-    n_other, n_skipped : messages of others while a device was there; of the device that newer ones overtook
-    n_other_user : messages of devices of other users of this machine, who are refused where no keys say who
-        may connect and the system tells
-    keeps : nobody takes the place of the device, however long it is silent: torque is commanded
-    decode_ns : how long reading the last message took; encoded_ns : when the last output was encoded
+    n_other, n_skipped : number of messages of others while a device was connected, and of the device's
+        messages that were superseded by newer ones
+    n_other_user : number of messages of devices of other users of this machine, which are refused if there
+        are no keys and the system reports users
+    keeps : whether torque is commanded, so that no other device may replace this one, however long it is
+        silent
+    decode_ns : duration of reading the last message [ns]
+    encoded_ns : when the last output was encoded [ns]
 
     Raises StreamError when the address is not allowed, malformed or in use, or a key cannot be read.
     """
@@ -184,8 +189,8 @@ class DevicePort(Closing):
     def receive(self) -> bool:
         """Take all messages that have come, into `taken`; returns whether any of them was usable.
 
-        Everything of the device is taken from the socket, and the newest of it read: what stayed there would
-        be old when the next look finds it.
+        All messages of the device are removed from the socket, and the newest is read: the others would be
+        outdated at the next call.
         """
         self.taken.clear()
         came: deque[tuple[list[bytes], int]] = deque(maxlen=MOST_AT_ONCE)
@@ -217,7 +222,7 @@ class DevicePort(Closing):
         return bool(self._socket.poll(timeout_ms))
 
     def send(self, output: Output) -> None:
-        """Send an output now; nobody hears it where no device is connected."""
+        """Send an output now; it is lost if no device is connected."""
         topic, payload = encode(output)
         self.encoded_ns = now_ns()
         try:
@@ -226,7 +231,7 @@ class DevicePort(Closing):
             return  # its queue is full: the device does not read, and what it has grows old
 
     def close(self) -> None:
-        """Close, giving the last output up to a second to leave."""
+        """Close, after waiting up to a second for the last output to be sent."""
         if not self._closed:
             self._closed = True
             self._bound.close()
@@ -266,8 +271,8 @@ class ModelLink(Closing):
 
     Parameters
     ----------
-    urgent : its messages before all other work, where the system grants that (`sockets.hasten`)
-    tunnel : the address is of this machine, but leads to a model on another one, which has another clock
+    urgent : handle its messages at real-time priority, where the system permits it (`sockets.hasten`)
+    tunnel : whether the address is of this machine but leads to a model on another one, with another clock
 
     Attributes
     ----------

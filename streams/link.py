@@ -1,4 +1,4 @@
-"""The state of a connection, in plain sentences, and a new attempt where the library makes none."""
+"""The state of a connection, in plain sentences, and reconnection where the library does not reconnect."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _UNUSED = ("connecting", "refused", "mismatch")
 class ClientLink:
     """Connects a client socket and watches its connection, for the thread that receives from it.
 
-    libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize
-    part) or a refused key. Then this reconnects. Nor does it end a message without end, which would fill
-    memory. Then this cuts the connection. Raises StreamError when the address is malformed.
+    libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize part)
+    or a refused key. This class does. Nor does libzmq stop an endless message, which would fill memory; this
+    class then closes the connection. Raises StreamError when the address is malformed.
 
     Attributes
     ----------
-    n_ended : connections that are over, as of the last `check`
+    n_ended : number of closed connections, as of the last `check`
     """
 
     def __init__(self, socket: ZmqSocket, address: str) -> None:
@@ -72,11 +72,11 @@ class ClientLink:
         self._unfinished.heard()
 
     def check(self, over: bool = False) -> str | None:
-        """A sentence when something changed since the last call. Call it, several times a
-        second, when there was nothing to read.
+        """A sentence when something changed since the last call. Call it, several times a second, when there
+        was nothing to read.
 
-        over : whether the other side has said that its session is over; that it then closes the connection
-            is worth no sentence
+        over : whether the other side has ended its session; that it then closes the connection is not
+            reported
         """
         while self._monitor.poll(0):
             self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))
@@ -100,7 +100,7 @@ class ClientLink:
         return None if uneventful else _SENTENCES[self._state].format(self._address)
 
     def trouble(self) -> str:
-        """A sentence on why nothing can come over this connection; "" where something could."""
+        """A sentence on why nothing can arrive over this connection; "" if something could."""
         self.check()
         return _SENTENCES[self._state].format(self._address) if self._state in _UNUSED else ""
 

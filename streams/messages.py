@@ -1,4 +1,4 @@
-"""The message types of the wire, as typed records; docs/protocol.md specifies each key."""
+"""The message types of the protocol, as typed records; docs/protocol.md specifies each key."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ else:
 
 
 class Status(IntFlag):
-    """What the estimator says about a result; several bits may be set."""
+    """Status bits of a result; several may be set."""
 
     OK = 0
     LATE = 1
@@ -68,8 +68,10 @@ class Curves(Struct, frozen=True):
     """How a field of one axis is drawn over time.
 
     panel : title of its panel; empty = one panel for each joint that the labels name
-    axis : what stands on the axis; column : 0, 1, ... from the left
-    least : shortest axis worth showing, in the field's unit; from_zero : the axis begins at zero
+    axis : title of the axis
+    column : 0, 1, ... from the left
+    least : smallest useful range of the axis, in the field's unit
+    from_zero : whether the axis begins at zero
     """
 
     panel: Annotated[str, Meta(max_length=64)] = ""
@@ -95,10 +97,13 @@ class FieldSpec(Struct, frozen=True):
 
     name, shape, unit : of the array; labels : of the entries of its first axis, parts : of its second
     frame : axes in which vectors are given, "ground" or in words
-    of : the field whose standard deviation or mask this is; role : which of them
-    curves : how it is drawn over time; image : how it is drawn as an image; meaning : what it is, in a line
-    as_is : labels of entries that files keep in the unit of the field, whatever they do with the others
-    joints : for each entry of the first axis the joints that it follows from, as `joint_status` names them
+    of : the field of which this is the standard deviation or mask
+    role : which of them it is
+    curves : how it is drawn over time
+    image : how it is drawn as an image
+    meaning : a one-line description
+    as_is : labels of entries that files keep in the unit of the field, even if they convert the others
+    joints : for each entry of the first axis the joints that it depends on, as named by `joint_status`
     """
 
     name: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -186,7 +191,7 @@ class Result(_Frame, frozen=True, kw_only=True):
 
 
 class Telemetry(Message, frozen=True, kw_only=True):
-    """What the estimator says about itself once per second; also the reply to a command."""
+    """State of the estimator, sent once per second; also the reply to a command."""
 
     type: Literal["telemetry"] = "telemetry"
     t: Count
@@ -198,7 +203,7 @@ class Telemetry(Message, frozen=True, kw_only=True):
 class Command(Message, frozen=True, kw_only=True):
     """A request to the estimator; `session` may be empty.
 
-    ticket : that the other side gave out for this command, by which it is obeyed once
+    ticket : ticket that the other side issued for this command, valid once
     """
 
     type: Literal["command"] = "command"
@@ -222,12 +227,16 @@ DeviceState = Literal["disarmed", "armed", "falling", "stopped"]
 
 
 class Output(Message, frozen=True, kw_only=True):
-    """A command to a device: model -> device, each with its own time to live.
+    """A command to a device: model -> device, with its own time to live.
 
-    t_sent, valid_for_ms : model's clock [ns], and how long after it the torque may act [ms]
-    torque, torque_max : of each joint [N m]; armed : False = no torque, whatever `torque` says
-    time, tick_ms : of the model [s], length of one of its ticks [ms]; answer : whether it waits for an answer
-    angle, speed : of the model's joints [rad, rad/s], which a simulated device or a bench follows
+    t_sent : time of sending on the model's clock [ns]
+    valid_for_ms : how long after it the torque may act [ms]
+    torque, torque_max : torque of each joint, and its limit [N m]
+    armed : False = no torque, whatever `torque` says
+    time, tick_ms : time of the model [s], length of one of its ticks [ms]
+    answer : whether it waits for an answer
+    angle, speed : angles and speeds of the model's joints [rad, rad/s], which a simulated device or a test
+        bench follows
     """
 
     type: Literal["output"] = "output"
@@ -248,11 +257,13 @@ class Output(Message, frozen=True, kw_only=True):
 class Device(Message, frozen=True, kw_only=True):
     """A measurement of a device: device -> model.
 
-    t : device's clock [ns]; command : seq of the newest output that it took, -1 = none yet
-    angle, speed, torque : of its joints [rad, rad/s, N m]; torque : all that it applies
-    actuator : part of it that follows commands [N m]; may be left out
-    torque_max : what the actuator applies at most [N m]; may be left out
-    state : disarmed, armed, falling (its safe state acts) or stopped; fault : why, in words
+    t : device's clock [ns]
+    command : seq of the newest output that it took, -1 = none yet
+    angle, speed, torque : values of its joints [rad, rad/s, N m]; torque is the whole torque that it applies
+    actuator : part of the torque that follows commands [N m]; may be left out
+    torque_max : largest torque of the actuator [N m]; may be left out
+    state : disarmed, armed, falling (its safe state acts) or stopped
+    fault : reason, in words
     """
 
     type: Literal["device"] = "device"
@@ -269,10 +280,13 @@ class Device(Message, frozen=True, kw_only=True):
 
 
 class Journal(Message, frozen=True, kw_only=True):
-    """An entry of a run's journal: something that the loop took in, in the order in which it did.
+    """An entry of a run's journal: something that the loop received, in the order in which it did.
 
-    session : of the journal; seq : from 0, without gaps; t : the estimator's clock [ns]
-    entry : what it is; values, data : what belongs to it, by names
+    session : id of the journal
+    seq : number of the entry, from 0 without gaps
+    t : the estimator's clock [ns]
+    entry : kind of the entry
+    values, data : its contents, by name
     """
 
     type: Literal["journal"] = "journal"
@@ -337,9 +351,10 @@ def force_session(
 ) -> Session:
     """The descriptor of a forces stream of plates with these names, under a new session id.
 
-    n_sample : room for samples in a message
-    rate : messages per second [Hz]; sample_rate : samples of a plate per second [Hz]
-    corners : of each plate the four corners of its surface [m], none where they are not known
+    n_sample : largest number of samples in a message
+    rate : messages per second [Hz]
+    sample_rate : samples of a plate per second [Hz]
+    corners : for each plate the four corners of its surface [m], empty if they are not known
     """
     n_plate = len(names)
     fields = (

@@ -1,4 +1,4 @@
-"""Sending a stream: a bound socket that tells every new subscriber what the stream is."""
+"""Sending a stream: a bound socket that sends every new subscriber the stream's descriptor."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class _Open:
 
 
 class Publisher(Closing):
-    """Frames to any number of subscribers; for use by one thread. Streams may go side by side, each with a
-    session of its own.
+    """Frames to any number of subscribers; for use by one thread. Several streams may be sent at the same
+    time, each with its own session.
 
     Sending never waits. For each subscriber up to 1000 messages are queued; if one is slower than that, it
     alone misses frames (which it sees as gaps in seq).
@@ -73,12 +73,12 @@ class Publisher(Closing):
 
     @property
     def n_subscriber(self) -> int:
-        """How many subscribers get the descriptors and frames of some stream, as of the last `service`."""
+        """Number of subscribers to the descriptors and frames of some stream, as of the last `service`."""
         n_listening = [self._n_listening(stream.encode()) for stream in self._open]
         return min(self._n_listening(b"session"), max(n_listening, default=self._n_listening(b"session")))
 
     def is_heard(self, topic: str) -> bool:
-        """Whether somebody gets the messages of a topic, as of the last `service`."""
+        """Whether a subscriber receives the messages of a topic, as of the last `service`."""
         return self._n_listening(topic.encode()) > 0
 
     @property
@@ -87,7 +87,9 @@ class Publisher(Closing):
         return self._bound.events
 
     def announce(self, session: Session) -> None:
-        """Begin a session of its stream: send its descriptor now, every second, and to whoever joins."""
+        """Begin a session of its stream: send its descriptor now, every second, and to each new
+        subscriber.
+        """
         self._open[session.stream] = _Open(session)
         self._send_sessions()
 
@@ -132,13 +134,13 @@ class Publisher(Closing):
         return True
 
     def end(self, reason: str) -> None:
-        """End every session: say how many frames were sent and why it is over. Does nothing without one."""
+        """End every session: send the number of frames and the reason. Does nothing without a session."""
         for current in self._open.values():
             self.send(End(session=current.session.session, seq=current.n_sent, reason=reason))
         self._open.clear()
 
     def close(self) -> None:
-        """Close the socket, giving what was sent up to a second to leave."""
+        """Close the socket, after waiting up to a second for queued messages."""
         if not self._closed:
             self._closed = True
             self._bound.close()

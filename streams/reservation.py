@@ -1,9 +1,9 @@
-"""Ports that a program will bind in a moment, kept from others that look for free ones meanwhile.
+"""Reserves ports that a program will bind shortly, so that other runs do not choose them.
 
-Between a look and a bind lie seconds, in which another run may have looked as well. A datagram socket on the
-same port number stands for the claim: the system gives it to one program alone, takes it back at its end, and
-what is bound later, a stream socket, does not meet it. A datagram socket that is bound there later does: its
-claim is released just before.
+Seconds pass between finding a free port and binding it, in which another run may find it, too. The
+reservation is a datagram socket on the same port number: the system grants it to one program only and
+releases it at its end; a stream socket that is bound later does not conflict with it. A datagram socket that
+is bound there later does, so its reservation is released just before.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ _claims: dict[int, socket.socket] = {}
 
 
 def is_claimed(port: int) -> bool:
-    """Whether this program has a claim on a port."""
+    """Whether this program has reserved a port."""
     return port in _claims
 
 
 def release(port: int) -> None:
-    """Release one claim; nothing happens where there is none."""
+    """Release one reservation; does nothing if there is none."""
     claim = _claims.pop(port, None)
     if claim is not None:
         claim.close()
 
 
 class Reservation:
-    """Claims on the ports of tcp addresses until `close`; AddressInUseError where another program has one."""
+    """Reservations of the ports of tcp addresses until `close`; AddressInUseError if another program has
+    one.
+    """
 
     def __init__(self, addresses: list[str]) -> None:
         self._ports: list[int] = []
@@ -47,7 +49,7 @@ class Reservation:
             self._ports.append(int(port))
 
     def close(self) -> None:
-        """Release all claims."""
+        """Release all reservations."""
         for port in self._ports:
             release(port)
         self._ports.clear()

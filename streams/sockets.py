@@ -1,4 +1,4 @@
-"""Sockets with the options of the protocol, and addresses turned into clear errors."""
+"""Sockets with the options of the protocol; faulty addresses raise clear errors."""
 
 from __future__ import annotations
 
@@ -133,15 +133,15 @@ def _closed_to_others(address: str) -> Iterator[None]:
 
 
 def hasten(context: ZmqContext) -> None:
-    """Let libzmq's own thread, which moves the bytes, run before all ordinary work. Call it before there
-    is a socket, and only where the system grants that to this process: libzmq aborts where it does not.
+    """Run libzmq's own thread, which transfers the bytes, at real-time priority. Call it before there is a
+    socket, and only if the system permits that to this process: libzmq aborts otherwise.
     """
     context.set(zmq.THREAD_SCHED_POLICY, os.SCHED_FIFO)
     context.set(zmq.THREAD_PRIORITY, URGENCY)
 
 
 def check_free(address: str, security: Security | None = None) -> None:
-    """Raise StreamError where the address could not be bound at the moment, for a look before slow work."""
+    """Raise StreamError if the address cannot be bound at the moment, as a check before slow work."""
     if not address.startswith("ipc://"):  # binding one takes it away from whoever holds it
         BoundSocket(zmq.PAIR, address, security, SendingLimit(part=1, burst=0, rate=0, buffer=1)).close(0)
 

@@ -1,5 +1,6 @@
-"""Files that take their name when they are whole: whatever ends their writer, the name has the old one or the
-new one. What a killed writer leaves has a name of its own, and goes when somebody writes there later.
+"""Files that get their name when they are complete: if the writer is killed, the name still refers to the
+old file or already to the new one. Temporary files of a killed writer have other names, and are removed by a
+later writer.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
     """A temporary file beside `path` to be written, which replaces the existing file once it is complete and
     on the disk. OSError where that fails; then nothing is left behind, and what was there before stays.
 
-    mode : of a new file, less what the umask takes; who may read one that was there stays as it was set
+    mode : mode of a new file, reduced by the umask; an existing file keeps its mode
     """
     part = part_of(path, mode)
     try:
@@ -50,7 +51,7 @@ def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
 
 
 def part_of(path: Path, mode: int = MODE) -> Path:
-    """A new empty file beside `path`, of a short name that no other has; it is written until it is whole."""
+    """A new empty temporary file beside `path`, with a short unique name."""
     part = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
     if str(part.parent) not in _looked:
         _looked.add(str(part.parent))
@@ -60,7 +61,7 @@ def part_of(path: Path, mode: int = MODE) -> Path:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what killed writers of this user have left in a folder."""
+    """Remove temporary files that killed writers of this user have left in a folder."""
     old = time.time() - LEFT_S
     with suppress(OSError), os.scandir(folder) as found:
         for entry in found:

@@ -1,4 +1,6 @@
-"""Whether the model commands torque: disarmed, ramped, armed, and a fault that latches."""
+"""The arming state of the model: it commands no torque, ramps torque up, commands all of it, or has latched
+a fault.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,17 @@ class Arming:
 
     Parameters
     ----------
-    ramp_s : from zero to all of the torque [s]
+    ramp_s : duration of the rise from zero to the whole torque [s]
 
     Attributes
     ----------
-    state : as it is; on : whether torque is commanded in it
-    reason : of the newest transition; share : part of the torque that is commanded, 0 to 1
-    armed_s : since `arm` [s]; n_fault : faults so far; told : transitions not told yet, oldest first
+    state : the present state
+    on : whether torque is commanded
+    reason : why the newest transition happened
+    share : part of the torque that is commanded, 0 to 1
+    armed_s : time since `arm` [s]
+    n_fault : number of faults so far
+    told : transitions that were not reported yet, oldest first
     """
 
     def __init__(self, ramp_s: float) -> None:
@@ -39,7 +45,7 @@ class Arming:
         self.told: deque[str] = deque(maxlen=MOST_TOLD)
 
     def arm(self, reason: str) -> None:
-        """Begin the ramp from zero; nothing where it is armed already."""
+        """Begin the ramp from zero torque; does nothing if it is armed already."""
         if not self.on:
             self.armed_s = 0.0
             self._go("ramping", reason)
@@ -50,7 +56,7 @@ class Arming:
             self._go("disarmed", reason)
 
     def fault(self, reason: str) -> None:
-        """Latch: no torque until armed again. While disarmed nothing is lost, and nothing latches."""
+        """Latch a fault: no torque is commanded until somebody arms again. While disarmed nothing happens."""
         if self.on:
             self.n_fault += 1
             self._go("fault", reason)

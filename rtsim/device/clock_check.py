@@ -1,13 +1,15 @@
 """The device's clock compared with this computer's.
 
-A message measured at t on the device's clock comes at T on ours. T - t is the difference of two clocks that
-have no common origin, and the way, which is never less than some least. The least T - t of a second, against
-that of the second before, is what the device's clock lost meanwhile, whatever single messages waited for;
-a part of more than `clock_percent` is a fault. So is T - t more than `delay_ms` beyond the least of the last
-two seconds, for `agreement_ms`: what it measured is old, by its own word.
+A message that was measured at time t of the device's clock arrives at time T of ours. T - t is the offset of
+the two clocks plus the transit time, which has a lower bound. The smallest T - t of a second, compared with
+that of the second before, is the time that the device's clock lost meanwhile, however long single messages
+waited; a relative loss of more than `clock_percent` is a fault. So is a T - t that exceeds the smallest one
+of the last two seconds by more than `delay_ms` for `agreement_ms`: then the measurement is too old by the
+device's own clock.
 
-A clock that runs on ahead of ours has T - t below the least there was. By that much, less JITTER_MS, the time
-between two of its measurements counts for less, at once: it cannot give an angle time to turn in.
+With a clock that runs ahead of ours, T - t falls below the smallest value so far. The time between two
+measurements is shortened by this difference, less JITTER_MS, at once: so a fast clock cannot make a jump of
+the angle look slow.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ JITTER_MS = 0.2
 
 
 class DeviceClockCheck:
-    """Judges the time stamps of the device's messages; each comes with its arrival, and no clock is
-    read here.
+    """Judges the time stamps of the device's messages; each comes with its arrival, and no clock is read
+    here.
 
     Attributes
     ----------
-    wrong : what speaks against the device's clock, or the age of what it measures, in words; empty where
-        nothing does
+    wrong : a sentence on what is wrong with the device's clock or with the age of its measurements; empty if
+        nothing is
     """
 
     def __init__(self, limits: DeviceLimits) -> None:

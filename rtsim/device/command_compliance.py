@@ -1,4 +1,4 @@
-"""Whether a device does what it is commanded, and whether its measurements continue."""
+"""Checks whether a device obeys its commands and whether its measurements continue."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ROUNDED_S = 1e-9
 
 
 class CommandCompliance:
-    """Evidence against a device whose messages are plausible one by one. Its duration counts in time, by the
-    length of the ticks: not in ticks, frames or messages, of which there may be any number.
+    """Finds faults of a device whose messages are plausible one by one. How long a fault lasts is measured
+    in seconds, not in ticks, frames or messages.
 
     Attributes
     ----------
-    disobeys : whether it applies torque, or says that it may, where it is told to be disarmed: `wrong` of the
-        newest tick
+    disobeys : whether it applies torque, or reports that it may, although it is commanded to be disarmed;
+        set by `wrong` in the newest tick
     """
 
     def __init__(self, spec: HilSpec, period_s: float) -> None:
@@ -42,7 +42,7 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._off_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Allow a leap of the next angles, as the limb returns to its start."""
+        """Allow the next angles to jump, as the limb returns to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
@@ -51,7 +51,7 @@ class CommandCompliance:
         self._jumping_s = max(0.0, self._jumping_s - tick_s)
 
     def measured(self, before: Device, newest: Device, passed_s: float) -> None:
-        """Look at two messages in a row; passed_s : between their measurements [s]."""
+        """Check two successive messages; passed_s : time between their measurements [s]."""
         self._stands = newest.t <= before.t
         if self._jumping_s > 0.0:
             return
@@ -64,8 +64,8 @@ class CommandCompliance:
             )
 
     def lifeless(self) -> str:
-        """A sentence on why its measurements are implausible; empty where they are sound. A leap is
-        reported once.
+        """A sentence on why its measurements are implausible; empty where they are sound. A jump is reported
+        once.
         """
         leap, self._leap = self._leap, ""
         if self._still_s > self._patience_s:
@@ -76,8 +76,8 @@ class CommandCompliance:
         """A sentence on how the device deviates from its commands, once a tick; empty where it does not.
 
         commanded : torque of the command before the newest [N m]
-        late_s : how long before the newest message the command was sent that the device had taken then [s]
-        tick_s : since the tick before [s]
+        late_s : age of the command that the device had taken when it sent its newest message [s]
+        tick_s : time since the previous tick [s]
         """
         if arming.on != self._was_on:  # who is told otherwise has the whole time again
             self._was_on, self._off_s = arming.on, 0.0

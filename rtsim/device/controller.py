@@ -1,4 +1,6 @@
-"""The law of a controller: what torque it wants at what is seen; modules of rtsim/device/controllers."""
+"""The control law of a device: the torque that it wants for the measured motion; the laws are modules of
+rtsim/device/controllers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from rtsim.config.controller import ControllerSpec
 
 
 class Gait(NamedTuple):
-    """Phase of the stride (0 to 1, NaN = nobody walks), its certainty (0 to 1), and duration of the
+    """Phase of the stride (0 to 1, NaN when nobody walks), its certainty (0 to 1), and duration of the
     stride [s].
     """
 
@@ -26,10 +28,13 @@ NOBODY_WALKS = Gait()
 class Seen(NamedTuple):
     """What a controller sees in a tick: time, angle, speed and phase of the gait.
 
-    tick : of the run, -1 = asked before the start; time : of the model [s]
-    angle, speed : that the device measures [rad, rad/s]; model_angle, model_speed : of the model
-    moment : of the joint by inverse dynamics [N m], NaN = not known
-    gait : where in its stride the leg is; armed : whether torque is commanded
+    tick : number of the tick in the run; -1 = called before the start
+    time : time of the model [s]
+    angle, speed : joint angle and speed that the device measures [rad, rad/s]
+    model_angle, model_speed : angle and speed of the model [rad, rad/s]
+    moment : joint moment by inverse dynamics [N m], NaN = not known
+    gait : phase of the stride of this leg
+    armed : whether torque is commanded
     """
 
     tick: int
@@ -47,7 +52,7 @@ AT_REST = Seen(tick=-1, time=0.0, angle=0.0, speed=0.0, model_angle=0.0, model_s
 
 
 class ControllerError(Exception):
-    """Raised where a controller has no torque, with the reason."""
+    """Raised with the reason when a controller cannot compute a torque."""
 
 
 class Law(Protocol):

@@ -1,4 +1,4 @@
-"""Whether a model's energy is what forces made of it."""
+"""Compares the change of a model's energy with the work of the forces on it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import math
 class EnergyMonitor:
     """Compares the energy of a model with the work of all its forces and sources.
 
-    It is of a simulated limb alone, and by its model's time, not by a clock. Over a tick, in which the model
-    goes on by T, its energy E of motion and of gravity changes by the work of what acts on it:
-    m (theta - theta_before) of the device, whose torque m is held, and T/2 (P + P_before) of all else.
-    What it changes by beyond that was made by the steps themselves: drift, that of long ago forgotten over
-    about a second, D' = E' - P - D / 1 s.
+    It applies to a simulated limb only and uses the model's time. Over a tick of length T the energy E
+    (kinetic, and potential in gravity) changes by the work of the loads: m (theta - theta_before) of the
+    device, whose torque m is constant within a tick, and T/2 (P + P_before) of all others, with their power
+    P. Any further change is an error of the integration: the drift D, which is forgotten with a time
+    constant of about a second, D' = E' - P - D / 1 s.
 
     Attributes
     ----------
-    energy : of motion and of gravity [J]; drift : as it is [J]; largest : of its sizes so far [J]
-    work : of each source since the start [J]
+    energy : kinetic and potential energy [J]
+    drift : present drift [J]
+    largest : largest absolute drift so far [J]
+    work : work of each source since the start [J]
     """
 
     def __init__(self, period_s: float, n_source: int) -> None:

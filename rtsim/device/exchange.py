@@ -1,6 +1,7 @@
 """The exchange as the model sees it: the newest message of the device, its age, and what is wrong with it.
 
-Ticks are those of the model. No socket here: a port hands over messages, over the wire or from a recording.
+Ticks are those of the model. This module opens no socket: a port delivers the messages, from the network or
+from a recording.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ LOOK_MS = 5
 
 
 class Port(Protocol):
-    """The connection to a device: sends outputs and receives messages; keeps : whether no other device may
-    replace it"""
+    """The connection to a device: sends outputs and receives messages; keeps : whether another device is
+    prevented from replacing it
+    """
 
     keeps: bool
 
@@ -55,7 +57,7 @@ class Port(Protocol):
 
 
 class DeafPort:
-    """A port with no device behind it, for practice."""
+    """A port without a device, for warming up."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[Device, int]] = []
@@ -85,7 +87,7 @@ def never() -> bool:
 
 
 def first_of(watches: Sequence[Callable[[], str]]) -> str:
-    """The first text that is not empty, as some watches give them; empty where all are."""
+    """Return the first text that is not empty; "" if all are."""
     for look in watches:
         if told := look():
             return told
@@ -97,31 +99,28 @@ class DeviceExchange:
 
     Attributes
     ----------
-    session : id of the outputs; seq : of the next output, which is the number of ticks
-    newest : the device's newest message in this session, None before there is one; t_arrived : its stamp [ns]
-    answered : whether it is of this tick; n_missed : ticks in a row without an answer
-    passed : those of the messages of this tick, for the record; is_there : whether any device has spoken
-    law : the controller's; gait, moment : what it sees of the limb beside its angle
-    controller_fault : why the controller has no torque to tell, empty where it has
-    tuning : of the controller; arming, limit, energy : what keeps it safe; hold : whether the limb goes on
-    obedience : whether the device does what it is told
-    sensors, passive, clock : whether its angle and speed, its torque and its clock can be what it says
-    angle_known : whether the model knows the joint's angle now, as not while markers are lost
-    in_time : share of the newest commands that were taken in time, 1 before there are any
-    refusal : why arming is refused now, empty where it is not
-    angle_before : of the model before the step of this tick [rad]
-    angle, speed : measured, the speed from two angles [rad, rad/s]
-    round_trip_ns : from the newest answered output to its answer
-    t_applied, step_ns : when the torque of this tick was applied, and how long the forward step then took
-    receive_ns, send_ns : how long it took to read what the device said last, and to write and send the output
-    joint : the device's joint, where it is not the limb's
-    watches : each says in words what speaks against torque beside the device, as markers that are silent
-    clocked : those of them that look at the clock where a run is otherwise repeatable: a record has them
-    by_clock : whether ticks count by this computer's clock: in a free run, and where frames come live
-    tick_s : what the tick counts for in ramps, rates, energies and patience [s]: in lockstep the period, by
-        the clock the time since the tick before, MOST_PERIODS periods at most; so neither frames that
-        come densely nor those that come late have torque change faster than stated
-    passed_s : sum of these since the first tick [s]
+    session, seq : id of the session of outputs; number of the next output, from 0
+    newest, t_arrived : the device's newest message in this session (None = none yet), and its arrival [ns]
+    answered, n_missed : whether it answers the output of this tick; successive ticks without an answer
+    passed, is_there : messages that arrived in this tick; whether any device has sent a message
+    law, gait, moment : control law, and the phase of the gait and the joint moment that it sees
+    tuning, arming, limit : parameters of the controller, arming state, torque limiter
+    energy, hold, obedience : energy monitor, pause control, check of whether the device obeys commands
+    sensors, passive, clock : checks of the angle and speed, of the torque and of the clock of the device
+    angle_known : whether the model knows the present joint angle; false while markers are lost
+    in_time : share of the newest commands that were taken in time; 1 before there are any
+    refusal, controller_fault : why arming is refused, why the controller has no torque; empty if they are not
+    angle_before, angle, speed : model's angle before this step; measured angle and speed [rad, rad/s]
+    round_trip_ns : time from the newest answered output to its answer [ns]
+    t_applied, step_ns : when the torque was applied, and duration of the forward step after it [ns]
+    receive_ns, send_ns : duration of reading the device's message, and of encoding and sending output [ns]
+    joint : offset of the device's joint from the limb's joint, if there is one
+    watches : further checks; each returns a sentence on why torque must end, for example silent markers
+    clocked : those of them that read a clock, so that their results are recorded for a replay
+    by_clock : whether ticks are timed by this computer's clock: in a free run, and with live markers
+    tick_s : duration of the tick for ramps, rates, energies and timeouts [s]: in lockstep the period, else
+        the time since the previous tick, at most MOST_PERIODS periods: late frames speed no torque up
+    passed_s : sum of tick_s since the first tick [s]
     """
 
     def __init__(
@@ -198,7 +197,7 @@ class DeviceExchange:
         return self.seq - 1
 
     def collect(self) -> None:
-        """Take all messages that the port has."""
+        """Read all messages that are waiting at the port."""
         t_begun = now_ns()
         if not self.port.receive():
             return
@@ -216,8 +215,9 @@ class DeviceExchange:
             self.newest, self.t_arrived = message, t_arrived
 
     def await_answer(self, due_ns: int, ends: Callable[[], bool] = never) -> None:
-        """Wait for the answer to the newest output until a time [ns]; ends : whether torque must end if none
-        comes"""
+        """Wait for the answer to the newest output until a time [ns]; ends : returns whether torque must
+        end, which stops the wait
+        """
         while True:
             self.collect()
             left_ns = due_ns - now_ns()
@@ -228,8 +228,8 @@ class DeviceExchange:
                 return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Length, age and misses at the beginning of a tick [ns], by this computer's clock where it counts;
-        without a command on its way nothing is missed.
+        """Compute the length of the tick, the age of the newest message and the missed answers at the
+        beginning of a tick [ns]. No answer counts as missed before a command was sent.
         """
         before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:
@@ -288,7 +288,9 @@ class DeviceExchange:
         return wrong
 
     def torque(self) -> float:
-        """Torque on the limb by the device in this tick [N m], after `fault`; zero where it is unknown."""
+        """Torque on the limb by the device in this tick [N m], once `fault` has been evaluated; zero where
+        it is unknown.
+        """
         believed = self._believed and not self._untrue
         return self.newest.torque[0] if self.newest is not None and believed else 0.0
 
@@ -318,7 +320,7 @@ class DeviceExchange:
     def wanted(self, time: float, angle: float, speed: float) -> float:
         """The controller's torque for the measurements and for the model's time, angle and speed [N m].
 
-        Zero where it has none to tell, which is a fault.
+        Zero if the controller cannot compute one, which is a fault.
         """
         seen = Seen(
             tick=self.seq,

@@ -1,16 +1,24 @@
-"""How a measured angle follows a known one: gain and delay, by least squares over about a second.
+"""Fits how a measured angle follows a known one: gain and delay, by least squares over about a second.
 
-A device that measures the joint's angle r with a gain a and a delay d says m(t) = b + a r(t - d), which is
-b + g r - q r' with g = a cos(w d) and q = a sin(w d) / w of a motion of one frequency w, whatever the delay;
-of others to first order in w d. b, g, q are those of the least sum of squares of m - (b + g r - q r'), each
-sample weighted by its time and forgotten as exp(-age / 1 s). From the second moments about the means, C:
+A device that measures the joint's angle r with a gain a and a delay d reports m(t) = b + a r(t - d). For a
+motion of one frequency w this is b + g r - q r' with g = a cos(w d) and q = a sin(w d)
 
-    [C_rr  C_rs] [ g]   [C_rm]         s = r',  w^2 = C_ss / C_rr
-    [C_rs  C_ss] [-q] = [C_sm]         a = sqrt(g^2 + w^2 q^2),  d = atan2(w q, g) / w
+w, for any delay; for other motions it holds to first order in w d. b, g and q minimise the sum of squares of
+m - (b + g r - q r'), each sample weighted by its duration and forgotten as exp(-age
 
-With m = r both are exact: gain 1, delay 0, of any motion. Errors e of the angle leave the covariance
-e^2 / N C^-1 of (g, -q), N the independent ones: errors alike for 0.1 s count once. e is what the fit leaves,
-at least LEAST_DEG and at most MOST_DEG, as an angle that is further off is found by its difference.
+1 s). With the second moments C about the means and s = r':
+
+[C_rr g - C_rs q, C_rs g - C_ss q] = [C_rm, C_sm], w^2 = C_ss
+
+C_rr, a = sqrt(g^2 + w^2 q^2), d = atan2(w q, g)
+
+w.
+
+For m = r the fit is exact for any motion: gain 1, delay 0. Errors e of the angle lead to the covariance e^2
+
+N C^-1 of (g, -q), where N is the number of independent errors: errors within 0.1 s count as one. e is the
+residual of the fit, limited to LEAST_DEG to MOST_DEG; an angle that is further off is found by its
+difference from the joint's angle.
 """
 
 from __future__ import annotations
@@ -40,13 +48,14 @@ class LagFit:
 
     Parameters
     ----------
-    sums : (N_SUM,) - of the samples, as kernels/sensors/lag_sums adds them; None = of its own
+    sums : (N_SUM,) sums over the samples, as kernels/sensors/lag_sums adds them; None = it allocates its own
 
     Attributes
     ----------
-    gain, delay_s : of the newest `solve`, 1 and 0 where the motion does not tell them
-    gain_error, delay_error_s : their standard deviations; infinite where it does not
-    offset : mean of measured less reference, less what the delay makes of it [rad]; NaN before LEAST_S
+    gain, delay_s : result of the newest `solve`; 1 and 0 if the motion does not determine them
+    gain_error, delay_error_s : their standard deviations; infinite if the motion does not determine them
+    offset : mean of measured minus reference angle, without the part that is due to the delay [rad]; NaN
+        before LEAST_S
     phase : of the delay, atan2(w q, g) [rad]; about pi where the angle is mirrored
     """
 
@@ -60,7 +69,7 @@ class LagFit:
         add_sample(self._sums, measured, angle, speed, passed_s)
 
     def solve(self) -> None:
-        """Find gain, delay and offset of the samples."""
+        """Compute gain, delay and offset from the samples."""
         self._unknown()
         w, *sums = self._sums.tolist()
         if w < LEAST_S:

@@ -1,4 +1,4 @@
-"""Limits of what is commanded, and what a message of the device must be to be believed."""
+"""Limits of the commanded torque, and plausibility of the messages of a device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TorqueLimit:
 
     Attributes
     ----------
-    torque : commanded last [N m]
+    torque : torque that was commanded last [N m]
     """
 
     def __init__(self, limits: DeviceLimits) -> None:
@@ -32,9 +32,10 @@ class TorqueLimit:
     def limited(self, wanted: float, speed: float, tick_s: float) -> float:
         """The torque to command [N m] for a wanted one at a speed [rad/s]; zero where that is not a number.
 
-        tick_s : since the command before [s], by which the torque may change
+        tick_s : time since the previous command [s], which bounds the change of torque
 
-        Power comes last: it is kept even where the rate would have it otherwise.
+        The power limit is applied last, so that it holds even where it makes the torque change faster than
+        the rate limit.
         """
         if not math.isfinite(wanted) or not math.isfinite(speed):
             wanted = speed = 0.0
@@ -48,9 +49,12 @@ class TorqueLimit:
 
 
 class EnergyWatch:
-    """Work of the device on the limb; earlier work is forgotten with a time constant of about a second.
+    """Net work of the device on the limb; earlier work is forgotten with a time constant of about a second.
 
-    E' = tau w - E / 1 s: a device that gives back what it took stays near zero, one that drives does not.
+    E' = tau w - E
+
+    1 s: a passive device, which only returns the energy it took, stays near zero; a device that drives the
+    limb does not.
     """
 
     def __init__(self) -> None:
@@ -84,7 +88,7 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
 
 
 def of_itself(newest: Device) -> str:
-    """A sentence on the state that a device reports, and the reason that it gives."""
+    """Return a sentence on the state that a device reports, with the device's own reason."""
     return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
 
 

@@ -1,4 +1,5 @@
-"""A device whose joint centre is not at the limb's: what it measures, and what it does to the limb.
+"""A device whose joint centre is not aligned with the limb's: the angle that it measures, and the forces
+that it exerts.
 
 In the plane across a hinge, the limb's joint at the origin, e(theta) is the direction to the cuff by which
 the device holds the moving segment, r its distance, n across e, and d the place of the device's joint, fixed
@@ -9,8 +10,8 @@ in the other segment. The device's bar goes from d to the cuff, which slides alo
 with d(rho)/d(theta) = -r (n . d) / rho and the ratio J = d(phi)/d(theta) = r (r - e . d) / rho^2. A torque
 tau of the device is a force tau/rho across the bar at the cuff; its virtual work tau d(phi) makes it J tau
 about the limb's joint, and nothing is gained or lost on the way: tau phi' = J tau theta'. Straps that hold
-the cuff are a spring along the bar, k (rho - rho at theta = 0): a force on the limb that no torque of the
-device shows, and a potential, so that it gives no energy either. Device and limb are zero in one pose.
+the cuff are a spring along the bar, k (rho - rho at theta = 0): a force on the limb that the torque of the
+device does not show; it has a potential, so it generates no energy. Both angles are zero in the same pose.
 """
 
 from __future__ import annotations
@@ -43,12 +44,14 @@ class Misalignment:
 
     Parameters
     ----------
-    spec : places in the axes of the body that the hinge carries; where : of what a ConfigError tells
-    axis : (3,) - of the hinge
+    spec : positions of the cuff and of the device's joint, in the axes of the body that the hinge carries
+    where : name of the config table, for a ConfigError
+    axis : (3,) axis of the hinge
 
     Attributes
     ----------
-    rest : of the bar at angle zero [m]; stiffness : of the straps [N/m]
+    rest : length of the bar at angle zero [m]
+    stiffness : stiffness of the straps along the bar [N/m]
     """
 
     def __init__(self, spec: MisalignmentSpec, axis: Sequence[float], where: str) -> None:

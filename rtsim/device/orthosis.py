@@ -23,14 +23,16 @@ class SensorValues(NamedTuple):
 
 
 class Orthosis:
-    """Torque on a joint from its motion and from commands that a watchdog lets through.
+    """Torque on a joint from its motion and from commands that a watchdog lets through. tau is the sum of a
+    spring, a damper, friction and the actuator.
 
-    tau = -k (theta - theta_n) - c w - z + a; z: an elastic element that slips at the friction (Jenkin's);
-    a: first-order lag behind the command, delayed, limited in size and rate.
+    tau = -k (theta - theta_n) - c w - z + a; z: an elastic element that slips at the friction (Jenkin's); a:
+    first-order lag behind the command, delayed, limited in size and rate.
 
     Attributes
     ----------
-    actuator : torque that follows commands, as it acts [N m]; angle, speed : of the joint [rad, rad/s]
+    actuator : torque of the actuator [N m]
+    angle, speed : joint angle and speed [rad, rad/s]
     """
 
     def __init__(self, spec: DeviceSpec) -> None:
@@ -39,7 +41,9 @@ class Orthosis:
         self.begin()
 
     def begin(self) -> None:
-        """Return to the initial state: nothing wound up, no command on its way, the same noise sequence."""
+        """Return to the initial state: the elastic element relaxed, no command pending, the same noise
+        sequence.
+        """
         sensors, actuator = self.spec.sensors, self.spec.actuator
         self._noise = np.random.default_rng(sensors.seed)
         n_delay = round(1e-3 * actuator.delay_ms / self.period_s)
@@ -54,7 +58,7 @@ class Orthosis:
         self.speed = speed
 
     def rest(self) -> None:
-        """Mark the joint as no longer moved."""
+        """Note that the joint is at rest."""
         self.speed = 0.0
 
     def step(
@@ -62,8 +66,8 @@ class Orthosis:
     ) -> SensorValues:
         """Advance by one tick of this length [s]; returns its sensor values.
 
-        t_ns, asked : as of `Watchdog.tick`; torque that is not commanded any more falls by the clock, while
-            none rises by more than a tick
+        t_ns, asked : as in `Watchdog.tick`; torque that is no longer commanded falls by the clock, whereas
+            torque rises by at most one tick per call
         """
         torque = self._actuate(watchdog, period_s, watchdog.tick(period_s, t_ns, asked)) + self._passive()
         sensors = self.spec.sensors
@@ -80,7 +84,7 @@ class Orthosis:
         )
 
     def drops(self) -> bool:
-        """Whether the message of this tick gets lost."""
+        """Decide at random whether the message of this tick is lost."""
         dropout = self.spec.sensors.dropout
         return dropout > 0.0 and float(self._noise.random()) < dropout
 

@@ -1,13 +1,13 @@
 """Whether the total torque that a device reports is the sum of its actuator's and its passive mechanics'.
 
-Of the mechanics of its config, at the angle m and the speed w that it measures:
+With the mechanics of its config, at the measured angle m and speed w, the device must satisfy
 
     |tau - a + k (m - m0) + c w| <= F + T
 
 with tau all of the torque, a the actuator's, k and c stiffness and damping, m0 the neutral angle, F the
-friction, which may act either way, and T = `tracking_Nm`; for longer than `tracking_ms` beyond it is a fault.
-Where the device does not tell a, the torque that is commanded stands for it. `passive_max_Nm`, where the
-config has it, stands for mechanics that nobody knows: |tau - a| <= passive_max_Nm.
+friction, which may act either way, and T = `tracking_Nm`; a violation for longer than `tracking_ms` is a
+fault. If the device does not report a, the commanded torque is used. If the config has `passive_max_Nm`, the
+mechanics are unknown, and the condition is |tau - a| <= passive_max_Nm.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class PassiveTorque:
 
     Attributes
     ----------
-    watched : whether there is anything to hold it against
+    watched : whether there is a condition to check
     """
 
     def __init__(self, limits: DeviceLimits, mechanics: Mechanics | None) -> None:

@@ -11,14 +11,17 @@ class PauseControl:
     """Decides whether the limb moves in a tick. The exchange with the device continues in a pause, and the
     device stays disarmed.
 
-    Before the limb stands, or goes back to its start, the device has time to be off: a limb that stops at
-    once would jerk whoever follows its angle.
+    Before the limb is stopped, or returns to its start, the device is given time to end its torque: a sudden
+    stop would jerk a device that follows its angle.
 
     Attributes
     ----------
-    wanted : a pause was asked for; paused : it has begun, steps or not; stands : the limb stands in this tick
-    n_moved : ticks in which it has moved; n_left : ticks that a paused limb may move yet
-    back : it goes back to its start at the beginning of this tick
+    wanted : a pause was requested
+    paused : the pause has begun
+    stands : the limb is at rest in this tick
+    n_moved : number of ticks in which the limb has moved
+    n_left : number of ticks by which a paused limb may still move
+    back : the limb returns to its start at the beginning of this tick
     """
 
     def __init__(self) -> None:
@@ -42,7 +45,7 @@ class PauseControl:
         self._resets, self._waited_s = True, 0.0
 
     def tick(self, off: bool, tick_s: float) -> None:
-        """Decide on a tick of this length [s]. off : whether the device states that it applies nothing"""
+        """Decide for a tick of this length [s]; off : whether the device reports that it applies no torque"""
         if not (self.wanted or self._resets or self.paused or self.n_left):  # as in nearly every tick
             self.back = self.stands = False
             self.n_moved += 1

@@ -1,4 +1,4 @@
-"""Commands since the last tick, from whoever gives them, in any thread."""
+"""Commands that were received since the last tick, from any thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CommandQueue:
 
     Attributes
     ----------
-    ends : whether one of them ends torque
+    ends : whether one of them ends the torque
     """
 
     def __init__(self) -> None:

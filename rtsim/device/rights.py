@@ -1,9 +1,9 @@
 """Who may give which command to a run, and who alone may arm a device.
 
-The emergency stop is open to all. `watch` asks how it stands; `set` changes parameters and methods, tares,
-moves the limb, and disarms, which leads towards no torque; `arm` arms and ends the run as well. Whoever armed
-owns arming until somebody disarms by command: a fault, an emergency stop or a pause leaves it theirs, so that
-nobody else has torque begin again under the hands of who sees to the device.
+The emergency stop is open to all. The role `watch` may ask for the status; `set` may also change parameters
+and methods, tare, move the limb, and disarm; `arm` may also arm and end the run. A user who has armed keeps
+the sole right to arm until somebody disarms by command. A fault, an emergency stop or a pause does not end
+this right, so that nobody else can start torque again while somebody attends to the device.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class RunRights:
 
     Parameters
     ----------
-    owner : who arms it from the command line, in words; empty where nobody does
+    owner : who arms from the command line, in words; empty if nobody does
+    replay : whether a recording is being replayed
     replay : a recording is run again
     """
 
@@ -45,7 +46,7 @@ class RunRights:
         return () if self._replay else (EMERGENCY,)
 
     def refusal(self, command: str, asker: Asker) -> str:
-        """Why somebody may not give a command, in words; empty where they may."""
+        """A sentence on why a user may not give a command; empty if the user may."""
         if self._replay and command not in OF_REPLAY:
             return (
                 f"A replayed run takes its commands, {command} among them, from the recording; it accepts "

@@ -1,9 +1,9 @@
-"""Whether the angle and the speed that a device measures are those of the joint, as the model knows it.
+"""Whether the angle and the speed that a device measures are those of the joint, as known from the model.
 
-The reference r is the angle that the model told in the output that the device's message answers: of a
-simulated limb its angle at the device's joint, of a person the estimate from markers, only where a frame is
-usable. What the device is known to add, as `mechanics.misalignment_deg` of its config, is taken off what it
-measures, m. Angle and speed w are compared once a tick:
+The reference r is the angle that the model sent in the output to which the device's message is the answer:
+for a simulated limb its angle at the device's joint, for a person the estimate from markers in usable
+frames. Known offsets of the device, such as `mechanics.misalignment_deg` of its config, are subtracted from
+its measurement m. Angle and speed w are compared once a tick:
 
 difference
     m is off where it is further than `agreement_deg` from every r of the last `delay_ms`; a device may be
@@ -25,8 +25,8 @@ speed
     `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5 where h is more than 1 degree,
     for `agreement_ms`.
 
-What was found to follow wrongly stays so until the motion tells otherwise, or the angle has agreed for ten
-seconds without a motion that tells anything.
+A fault of gain or delay remains until the motion shows the opposite, or until the angle has agreed for ten
+seconds without such a motion.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class SensorCheck:
 
     Parameters
     ----------
-    adds_deg : what its angle is known to be beside the joint's
-    period_s : of the ticks [s]
+    adds_deg : known difference of the device's angle from the joint's [deg]
+    period_s : period of the ticks [s]
 
     Attributes
     ----------
-    told : the angles of the outputs
+    told : joint angles in the outputs
     """
 
     def __init__(self, limits: DeviceLimits, period_s: float, adds_deg: float = 0.0) -> None:
@@ -101,9 +101,9 @@ class SensorCheck:
     def look(self, newest: Device, awaited: int, passed_s: float, by_device_s: float = math.nan) -> None:
         """Compare a new measurement.
 
-        awaited : seq of the newest output
-        passed_s : since the last one that was compared, by ticks [s]
-        by_device_s : since that one by the device's clock [s]; NaN where that means nothing
+        awaited : number of the newest output
+        passed_s : time since the previous measurement, by the ticks [s]
+        by_device_s : the same by the device's clock [s]; NaN if that is meaningless
         """
         if not self.limits.watch_sensors:
             return
@@ -120,8 +120,9 @@ class SensorCheck:
             self._since_s = 0.0
 
     def wrong(self, on: bool) -> str:
-        """A sentence on what speaks against the sensors; empty where nothing does. on : whether torque is
-        commanded
+        """A sentence on what is wrong with the sensors; empty if nothing is.
+
+        on : whether torque is commanded
         """
         limits, why, found = self.limits, self._follows or self._offset, self._found
         if found & ANGLE_OVER or (found & ANGLE_OFF and not on):
@@ -132,7 +133,7 @@ class SensorCheck:
         return why or (self._speed if found & SPEED_OVER else "")
 
     def hint(self, newest: Device) -> str:
-        """Words for an angle that is right if it is read in degrees; empty where it is not."""
+        """A hint if the angle would be right when read in degrees; empty otherwise."""
         if len(newest.angle) != 1:  # of a device of other joints something else is wrong
             return ""
         reference, said = self.told.angle(newest.command), newest.angle[0]
@@ -193,6 +194,6 @@ class SensorCheck:
 
 
 def hint_of_turns(off_deg: float) -> str:
-    """Words for an angle that is off by whole turns; empty for others."""
+    """A hint if the angle differs by whole turns; empty otherwise."""
     turns = round(off_deg / 360.0)
     return f", {turns:+d} turns" if turns and abs(off_deg - 360.0 * turns) < 5.0 else ""

@@ -1,4 +1,4 @@
-"""How stiff a loop through a device may be: delay turns stiffness into negative damping.
+"""How stiff a control loop through a device may be: delay turns stiffness into negative damping.
 
 A spring that acts from a sample of the angle n ticks ago, held over a tick of length T, is passive on a limb
 with damping b where b >= k T (n + 1/2) + k D + c, D seconds of further delay or lag, c a damper of device or
@@ -23,7 +23,9 @@ FREE_TICKS = 2
 
 
 class Path(NamedTuple):
-    """A spring in the loop: stiffness [N m/rad], damping [N m s/rad], delay beside half a tick [s]."""
+    """A spring in the loop: stiffness [N m/rad], damping [N m s/rad], and delay in addition to half a tick
+    [s].
+    """
 
     name: str
     stiffness: float
@@ -31,8 +33,8 @@ class Path(NamedTuple):
     delay_s: float
 
     def through(self, worst: Worst, torque_max: float) -> Path:
-        """Return the spring as the limb feels it through the joint of a misaligned device that applies a
-        torque of at most this size [N m].
+        """Return the spring as it acts on the limb through a misaligned device whose torque is at most this
+        size [N m].
         """
         return self._replace(
             stiffness=worst.ratio**2 * self.stiffness + worst.slope * torque_max,
@@ -62,7 +64,8 @@ def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
 def check_stable(
     spec: HilSpec, device: DeviceSpec, damping: float, joint: Misalignment | None = None
 ) -> float:
-    """The share of the limb's damping [N m s/rad] that the loop may use up; ConfigError where it is more.
+    """Return how much damping of the limb the loop uses up [N m s/rad]; ConfigError if that is more than the
+    limb has.
 
     The error states the stability limit: the largest stiffness of the controller at these delays.
     """

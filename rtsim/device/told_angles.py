@@ -1,4 +1,4 @@
-"""The joint's angles that the model sent to the device, output by output."""
+"""The joint angles that the model sent to the device with each output."""
 
 from __future__ import annotations
 
@@ -16,15 +16,10 @@ ROW = Struct(f"={N_TOLD}d")
 
 
 class ToldAngles:
-    """The angles of the newest outputs, by their number.
+    """The joint angles of the newest outputs, by the number of the output.
 
-    Parameters
-    ----------
-    rate_hz : of the outputs
-
-    Attributes
-    ----------
-    rows : (n, 4) - of kernels/sensors/told
+    rate_hz : rate of the outputs [Hz]
+    rows : (n, 4) rows as in kernels/sensors/told
     """
 
     def __init__(self, rate_hz: float) -> None:
@@ -35,7 +30,7 @@ class ToldAngles:
     def note(self, seq: int, time: float, angle: float, speed: float, known: bool) -> None:
         """Store an output by its number, with the model's time [s], angle and speed [rad, rad/s].
 
-        known : false where the angle is an older one, as while markers are lost
+        known : false if the angle is an old one, for example while markers are lost
         """
         at = seq % self._n * ROW.size
         ROW.pack_into(self._bytes, at, seq, time, angle if known else math.nan, speed)

@@ -1,9 +1,9 @@
 """Torque over a stride by four numbers, as Zhang et al. (2017, Science 356, 1280-1284) optimised it.
 
-The four are theirs: how large the peak is, when it comes, how long torque rises to it and how long it falls.
-OpenExo, which is open, names the same ("Zhang Collins controller"). That the pieces are cubics whose slope is
-zero at the ends and at the peak is our choice, made from memory of the paper's figures: with it torque has no
-kink, and neither exceeds its peak nor changes its sign.
+The four parameters are theirs: size and time of the peak, rise time and fall time; OpenExo calls this the
+"Zhang Collins controller". The pieces are cubics whose slope is zero at the ends and at the peak. This is
+our choice, after the figures of the paper: torque then has no kink, does not exceed its peak and does not
+change its sign.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def torque(phase: float, peak_Nm: float, peak_time: float, rise_time: float, fal
     """Torque at a phase of the stride [N m]; continuous with its slope, zero outside rise and fall.
 
     On each piece it is peak (3 s^2 - 2 s^3), with s from 0 at the end of the piece to 1 at the peak. A piece
-    may reach over the heel strike, as the phase is that of a circle.
+    may extend across the heel strike, as the phase is cyclic.
 
     Parameters
     ----------

@@ -20,17 +20,20 @@ Values = dict[str, float]
 class Tuning:
     """Parameters during a run, each on a ramp to its target value.
 
-    A command begins a ramp, from where it is now, of each parameter whose target it changes; all others go on
-    as they did.
+    A command starts a ramp, from the present value, for each parameter whose target it changes; all others
+    are unaffected.
 
     Parameters
     ----------
-    values : at the start; ranges : of those that may be set, ends included
-    over_s : how long a change takes where the command does not say [s]
+    values : values at the start
+    ranges : allowed ranges of the parameters that may be set, ends included
+    over_s : duration of a change unless the command states one [s]
 
     Attributes
     ----------
-    values : as they act in this tick; targets : where they go; snapshots : by name
+    values : values in this tick
+    targets : values at the ends of the ramps
+    snapshots : stored sets of values by name
     """
 
     def __init__(self, values: Values, ranges: Mapping[str, tuple[float, ...]], over_s: float) -> None:
@@ -49,7 +52,7 @@ class Tuning:
         return f"{', '.join(told)}; snapshots: {', '.join(self.snapshots)}."
 
     def refusal(self, name: str, args: Mapping[str, Any]) -> str:
-        """Why a command cannot be done, in words; empty where it can."""
+        """A sentence on why a command cannot be carried out; empty if it can."""
         if not 0.0 <= number_of(args.get(OVER_S, self.over_s)) <= LONGEST_RAMP_S:
             return (
                 f"{OVER_S} = {args[OVER_S]!s:.32} is not the duration of a change; allowed: 0 to "
@@ -71,9 +74,10 @@ class Tuning:
         return ""
 
     def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
-        """Do a command that is not refused; returns what was done, in words.
+        """Carry out a command that is not refused; returns a sentence on what was done.
 
-        least_s : of a change [s]; less than LEAST_RAMP_S only while no torque is commanded
+        least_s : shortest duration of the change [s]; less than LEAST_RAMP_S only while no torque is
+            commanded
         """
         if name == "save":
             self.snapshots[args["name"]] = dict(self.targets)
@@ -98,7 +102,7 @@ class Tuning:
         return f"Parameters: {told}, over {over_s:g} s{least}."
 
     def tick(self, tick_s: float) -> None:
-        """Continue the ramps by this time [s]."""
+        """Advance the ramps by this time [s]."""
         for name, left_s in list(self._left_s.items()):
             target = self.targets[name]
             if left_s - tick_s > ROUNDED_S:

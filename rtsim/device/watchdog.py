@@ -1,6 +1,7 @@
-"""The device's own guard: how old a command is, whether torque may act, and what follows where it may not.
+"""The watchdog of a device: it checks the age of commands, decides whether torque may act, and enters a safe
+state if not.
 
-No clock and no socket here: times are handed in [ns], so that every course of events can be tested.
+It reads no clock and no socket: times are arguments [ns], so that every sequence of events can be tested.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ NOTHING = 1e-9
 class Delays:
     """Ages of the commands that a device has received.
 
-    one_clock : its sender stamps with this side's clock; otherwise age is counted from the swiftest of late,
-        whatever the sender's clock shows
+    one_clock : the sender's time stamps are of the same clock as ours; otherwise ages are relative to the
+        smallest recent difference of the clocks
     """
 
     def __init__(self, one_clock: bool = False) -> None:
@@ -45,12 +46,12 @@ class Delays:
 
 
 class Passed:
-    """How much time a tick stands for, by its own length and by the clock.
+    """The time that a tick stands for, by its nominal length and by the clock.
 
-    A tick counts its length. Where the clock is ahead of the ticks by more than an allowance, it counts what
-    the clock shows. So ticks that a model asks for count alike however long it takes to ask, which is what
-    makes a run repeatable, and a process that was stopped, or a model that asks slowly, makes no time longer
-    than that. A clock that stands or goes back counts for nothing.
+    A tick counts with its nominal length, unless the clock is ahead of the ticks by more than an allowance;
+    then it counts with the time that the clock shows. So a model that requests ticks gets repeatable ones
+    however long it computes, while a process that was suspended, or a model that requests slowly, cannot
+    stretch time further than the allowance. A clock that stands still or goes back is ignored.
     """
 
     def __init__(self) -> None:
@@ -74,13 +75,16 @@ class Watchdog:
 
     Parameters
     ----------
-    safe : what to do where torque may not act any more; period_s : of the device's clock [s]
-    one_clock : the model stamps with this side's clock, as on one machine
+    safe : what to do if torque may no longer act
+    period_s : period of the device's clock [s]
+    one_clock : the model's time stamps are of the same clock, as on one machine
 
     Attributes
     ----------
-    state : disarmed, armed, falling or stopped; fault : why it fell, empty where it did not
-    output : the newest command, None before there is one
+    state : disarmed, armed, falling or stopped
+    fault : why the safe state was entered; empty if it was not
+    output : the newest command; None before there is one
+    most : largest torque of the safe state, by the command at its beginning [N m]
     most : torque of the safe state at most, by the command at the fall [N m]
     """
 
@@ -105,11 +109,12 @@ class Watchdog:
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
-        """Enter the safe state where the command is too old by now; called before new ones are looked at, so
-        that a device that was stopped finds its last command expired. Then the safe state began when it
-        expired.
+        """Enter the safe state if the command is too old by now. It is called before new commands are read,
+        so that a device that was suspended finds its last command expired; the safe state then began at the
+        time of expiry.
 
-        torque : that acts [N m]; angle : of the joint [rad]
+        torque : present torque [N m]
+        angle : joint angle [rad]
         """
         output = self.output
         if self.state != "armed" or output is None:
@@ -122,8 +127,8 @@ class Watchdog:
             self.fall("the clock went back", torque, angle)
 
     def take(self, output: Output, t_arrived: int, torque: float, angle: float) -> bool:
-        """Take the newest command with its arrival [ns], and torque and angle at that time; returns
-        whether its session is new.
+        """Take the newest command; returns whether its session is new. The arrival time [ns], and torque and
+        angle at that time, are given.
         """
         new = self.output is None or output.session != self.output.session
         if new:
@@ -161,9 +166,9 @@ class Watchdog:
     def tick(self, period_s: float, t_ns: int | None, asked: bool) -> float:
         """Begin a tick of a length [s] at a time [ns]; returns the time that it stands for [s].
 
-        t_ns : None where no time passes but that of ticks, as in one process with the model
-        asked : the model asks for it: then the clock may be ahead by as much as its command is valid; of one
-            by which the device fell, where it fell
+        t_ns : None if only ticks measure time, as in one process with the model
+        asked : the model requests the tick, so that the clock may be ahead by the validity of the command
+            (of the command at the beginning of the safe state, once in it)
         """
         falls, passed_s, valid_s = self.state == "falling", period_s, 0.0
         if asked and self.output is not None:
@@ -179,7 +184,7 @@ class Watchdog:
         """Torque of the safe state at the end of the tick [N m].
 
         ramp: tau0 (1 - t / t_ramp). damp, hold: -c w and -k (theta - theta0) - c w, from `lasts_ms` on faded
-        out by the same ramp. last: tau0 for some ticks of the device's own.
+        out by the same ramp. last: tau0 for some ticks.
         """
         safe, (torque, held) = self.safe, self._from
         passed_ms = 1e3 * self._fallen_s

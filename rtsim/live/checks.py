@@ -1,4 +1,4 @@
-"""Checks of a run before anything slow begins: compilation, calibration, other processes."""
+"""Checks of a run before anything slow begins, such as compilation, calibration or other processes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 
 def check_run(run: RunConfig) -> None:
-    """Raise ConfigError for a model, method, source, subject, static trial or lab that the run
-    cannot have."""
+    """Raise ConfigError for a model, method, source, subject, static trial or marker map that does not fit
+    the run.
+    """
     from rtsim.files.markers.markers import check_kind
     from rtsim.live.subjects.feet import placed_feet
     from rtsim.methods.kinematics.choice import followed_by, methods_of
@@ -67,8 +68,9 @@ def check_run(run: RunConfig) -> None:
 
 
 def check_person(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for what a run over a person's markers cannot have, and for a person who is not
-    given."""
+    """Raise ConfigError for settings that do not fit a run with a person's markers, and if the person is not
+    given.
+    """
     from rtsim.live.subjects.feet import placed_feet
 
     if run.ik_setup:
@@ -88,7 +90,7 @@ def check_person(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_measured(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for a person beside a model that brings its own markers."""
+    """Raise ConfigError if a person is given together with a model that brings its own markers."""
     if spec.markers and not spec.of_subject and (run.subject or run.static):
         raise ConfigError(
             f"the model {spec.name} brings its own markers, so that no person is measured",
@@ -98,7 +100,7 @@ def check_measured(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_side(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError where one leg is requested and the model has both, or both are and it has one."""
+    """Raise ConfigError if one leg is requested of a model with both, or both of a model with one."""
     from rtsim.models.load import ONE_LEG
 
     one_leg = spec.of_subject and not spec.has_both_sides and run.model != ONE_LEG  # which becomes two

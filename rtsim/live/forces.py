@@ -105,7 +105,7 @@ def check_tare(run: RunConfig) -> None:
 
 
 def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceTrial | None:
-    """The plates of a recording, without their mean over a span of time [s], where one is given."""
+    """The plates of a recording with their mean over a span of time [s] subtracted, if one is given."""
     from rtsim.files.forces.force_tare import tare
 
     if span is None:
@@ -137,7 +137,7 @@ def has_forces(run: RunConfig) -> bool:
 
 
 def weighs(run: RunConfig) -> bool:
-    """Whether a requested stage needs the mass of the person, with force plates or without."""
+    """Whether a requested stage needs the mass of the person."""
     from rtsim.stages.building.find import find_stages
 
     return any(stage.weighs for stage in find_stages(run.stages).values())
@@ -172,7 +172,7 @@ def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
 
 
 def weigh(forces: ForceTrial) -> float:
-    """Mass [kg] of who stands still on the plates; 0 where nobody does."""
+    """The mass [kg] of a person who stands still on the plates; 0 if nobody does."""
     from rtsim.methods.plates.plate_check import GRAVITY
 
     weight = forces.force[:, :, 1].sum(axis=1)
@@ -202,17 +202,16 @@ def mass_of_person(run: RunConfig, subject: Subject) -> float:
 
 
 class KnownMass(NamedTuple):
-    """Mass [kg] of who is followed, 0 = not known, and the sentence on it, "" = none."""
+    """The mass [kg] of the tracked person or model, 0 = not known, and a sentence on it, "" = none."""
 
     mass_kg: float = 0.0
     told: str = ""
 
 
 def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
-    """The mass of who is followed: of the model, or of the person, where nothing else is known as the files
-    store it.
+    """The mass of the tracked model or person; if nothing else states it, the mass stored in the files.
 
-    plates : whether there are force plates, so that it is told where the mass is not known
+    plates : whether there are force plates, so that a missing mass is reported
     """
     if subject is None:
         mass, missing = mass_of_model(spec), WEIGHTLESS
@@ -251,13 +250,14 @@ def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
 
 
 def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """Sentences on what is wrong with the plates of a recording, before the run."""
+    """Sentences on faults of the plates of a recording, before the run."""
     return checked_before(run, trial, forces)[0]
 
 
 def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
-    """Sentences on what is wrong with the plates of a recording, and the one fault that makes all of
-    them unusable; "" without one."""
+    """Sentences on faults of the plates of a recording, and the one fault that makes all of them unusable;
+    "" without one.
+    """
     from rtsim.live.subjects.feet import beginning, lines_of_model, placed_feet
     from rtsim.methods.plates.plate_check import UNUSABLE, check_plates
     from rtsim.methods.plates.plate_loads import at_times
@@ -299,8 +299,9 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """Sentences on the bodies of external loads that are no feet; empty where all are feet, or the model
-    has its own markers."""
+    """Sentences on bodies of external loads that are not feet; empty if all are feet, or the model has its
+    own markers.
+    """
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads
     from rtsim.live.inputs.sources import brings_markers
@@ -318,7 +319,7 @@ def told_bodies(run: RunConfig) -> list[str]:
 
 
 def check_borne(run: RunConfig, forces: ForceTrial) -> None:
-    """Raise ConfigError where a run states which body bears a plate that the recording does not have."""
+    """Raise ConfigError if a run assigns a body to a plate that the recording does not have."""
     from rtsim.files.markers.trial import name_some
 
     if absent := [plate for plate in run.plates.borne_by if plate not in forces.names]:
@@ -329,7 +330,7 @@ def check_borne(run: RunConfig, forces: ForceTrial) -> None:
 
 
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """A sentence where the forces of a recording begin after its markers or end before them, else None."""
+    """A sentence if the forces of a recording begin after its markers or end before them, else None."""
     from rtsim.files.markers.trial import count_of
     from rtsim.methods.plates.plate_intake import SLACK_S
 

@@ -23,8 +23,8 @@ MOST_NEW = 4096
 class LatencyHistogram:
     """Counts durations [ns]; its percentiles are exact to 1 %.
 
-    What is added is put down in a ring, and sorted into bins when somebody asks, from any thread: a telemetry
-    that sorts a second of each must fit into what a tick at 1 kHz has left.
+    New durations are stored in a ring, and sorted into bins on request, from any thread: sorting those of a
+    second must fit into the idle time of a tick at 1 kHz.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class LatencyHistogram:
         return self._largest_ns
 
     def percentile_us(self, percent: float) -> float:
-        """The duration [us] that `percent` of all stay below; NaN without any."""
+        """The duration [us] below which `percent` of all lie; NaN without samples."""
         return self._percentiles_us(np.array([percent]))[0]
 
     def gauges(self, name: str) -> dict[str, float]:

@@ -45,7 +45,7 @@ INTERRUPTED = "the run was interrupted"
 
 
 class ResultSink(Protocol):
-    """Where the results of a run go: a publisher, or a file."""
+    """Interface of the outputs for the results of a run: a publisher, or a file."""
 
     @property
     def events(self) -> deque[str]: ...
@@ -60,17 +60,17 @@ class Loop:
 
     Parameters
     ----------
-    source, stages, output : where frames come from, what is done with each, where results go
-    meta : what the descriptors say of the run
-    urgently : before all other work of the processor, where the system grants that
-    takes_marks : whether moments can be marked by command
+    source, stages, output : input of frames, computation on each frame, destination of the results
+    meta : metadata of the run for the descriptors
+    urgently : run at real-time priority, where the system permits it
+    takes_marks : whether events can be marked by command
 
     Attributes
     ----------
-    failure : why the run could not go on, in words; empty where nothing failed
-    granted : whether the run came before all other work of the processor
-    orders : the commands that it takes
-    journal : where it notes what it takes in, where somebody keeps that
+    failure : a sentence on why the run could not go on; empty if nothing failed
+    granted : whether real-time priority was granted
+    orders : commands that it accepts
+    journal : records what it receives, if a journal is kept
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Loop:
     def begin(self, session: Session, anew: bool = True) -> None:
         """Turn to an input session and announce the result session that belongs to it.
 
-        anew = False: the same one goes on after a command that changes what is published
+        anew = False: the same session continues after a command that changes the published fields
         """
         self.course = ResultSession(self.stages, session, self.meta, now_ns(), anew)
         self._period_ns = self.source.period_ns(session)
@@ -294,7 +294,7 @@ def not_taken(command: Command, takes: Sequence[str]) -> str:
 
 @contextmanager
 def counting_collections(counters: Counter[str]) -> Iterator[None]:
-    """Count every garbage collection during the `with` block in `counters`, as `collected`."""
+    """Within the `with` block, count every garbage collection in `counters`, as `collected`."""
 
     def count(phase: str, _: dict) -> None:
         counters["collected"] += phase == "start"

@@ -1,4 +1,4 @@
-"""Moments that somebody marks by command while a run goes on, for the stream and so for recordings."""
+"""Events that a user marks by command during a run, for the stream and thus for recordings."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ UNNAMED = "event"
 
 
 class Marks:
-    """The command `mark`: what it answers, and the message that it becomes.
+    """The command `mark`: its answer, and the message that it publishes.
 
-    Parameters
-    ----------
     newest : the result that was published last, None before the first
     send : publishes a message
     """
@@ -31,7 +29,7 @@ class Marks:
         self.order = StageCommand(self._answer, self._obey, takes=("time", "label"))
 
     def kind(self) -> str:
-        """A kind for the next mark: none undoes another one."""
+        """Return a distinct kind for the next mark, so that none replaces another one in the mailbox."""
         return f"{MARK} {next(self._count) % MOST_WAITING}"
 
     def _answer(self, args: Mapping[str, Any]) -> tuple[bool, str]:

@@ -1,4 +1,4 @@
-"""A simulation in step with the clock: the loop over its ticks, and its summary."""
+"""A simulation in real time: the loop over its ticks, and its summary."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ def paced_loop(
     motion: tuple[str, Sequence[str]] | None = None,
     security: Security | None = None,
 ) -> Loop:
-    """The loop of a simulation, its kernels warm and its session announced.
+    """The loop of a simulation, its kernels compiled and its session announced.
 
     Parameters
     ----------
     rate, frame_rate : ticks, and published frames, per second [Hz]
-    lap_s : simulated time after which the model goes back to its start [s]; 0 = never
+    lap_s : simulated time after which the model returns to its start [s]; 0 = never
     duration_s : length of the run on the clock [s]; 0 = until it is stopped
-    urgently : before all other work of the processor, where the system grants that
-    motion : address of a result stream, and the coordinates that it moves; security : keys of its client
+    urgently : run at real-time priority, where the system permits it
+    motion : address of a result stream, and the coordinates that it moves
+    security : keys of its client
     """
     feed: MotionFeed | None = None
     if motion is None:
@@ -54,7 +55,7 @@ def paced_loop(
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """A run of a simulation in numbers."""
+    """The figures of a simulation run."""
     (stage,) = loop.stages
     assert isinstance(stage, ForwardStep)
     assert isinstance(loop.source, ClockInput)

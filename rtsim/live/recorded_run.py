@@ -1,4 +1,4 @@
-"""A run over a recording, from its config to its results, as fast as it goes."""
+"""A run over a recording, from its config to its results, as fast as possible."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ OF_PLATES = ("joint_moments", "coordinate_moments", "coordinate_forces", "foot_c
 class Ready(NamedTuple):
     """A run over a recording with its stages, ready to start.
 
-    n_frame : of the source; open_source : the input that tells how many frames are done
-    stages : warm; notes : that go with the results
-    wrong : with which nothing of the force plates can be used, a sentence; "" = nothing
-    person : who is solved of several, where the run does not say
+    n_frame : number of frames of the source
+    open_source : opens the input, which reports how many frames are done
+    stages : compiled stages
+    notes : sentences that are stored with the results
+    wrong : a sentence on why no plate can be used; "" = nothing is wrong
+    person : which of several persons is solved, if the run does not say
+    plates : sentences on the plates
     plates : sentences on the plates
     """
 
@@ -60,7 +63,7 @@ def trial_of(run: RunConfig) -> MarkerTrial:
 
 
 def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Ready:
-    """The stages of a checked run over a trial, warm; its kernels are compiled where they are not."""
+    """Build the stages of a checked run over a trial; kernels are compiled if necessary."""
     forces = forces_of(run, trial)
     feed = ForceFeed() if forces is not None else None
     stages = prepare(run, feed)
@@ -79,8 +82,9 @@ def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Read
 def name_ahead(
     ready: Ready, trial: MarkerTrial, progress: Callable[[int], None] = lambda n_done: None
 ) -> None:
-    """Where markers without names are to be named, seek them in the whole trial, forwards and backwards, as
-    nothing waits for its frames; progress : told how many of twice the frames are done.
+    """Label markers without names in the whole trial, forwards and backwards, before the run.
+
+    progress : called with the number of finished frames, of twice their number
     """
     kinematics = kinematics_if_any(ready.stages)
     if kinematics is None or kinematics.unnamed is None:
@@ -94,7 +98,9 @@ def name_ahead(
 
 
 def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None) -> tuple[str, list[str]]:
-    """The fault for which none of the plates can be used, "" without one, and sentences on the plates."""
+    """Return the fault for which none of the plates can be used, "" without one, and sentences on the
+    plates.
+    """
     if forces is None:
         return "", []
     said, wrong = checked_before(run, trial, forces)
@@ -102,9 +108,12 @@ def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None)
 
 
 def check_results(results: Results, source: str, wrong: str = "", plates: bool = False) -> None:
-    """Raise ConfigError where no frame has a solution that could be used, or shows a marker, or where
-    force plates are required (plates : by the command; or by results) and none can be used (wrong :
-    why). Plates that merely are in a C3D leave angles as they are."""
+    """Raise ConfigError if no frame has a usable solution or shows a marker, or if force plates are required
+    and none can be used. Plates that merely are in a C3D file do not invalidate angles.
+
+    plates : whether the command requires them
+    wrong : why they cannot be used
+    """
     good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
     rms = results.fields.get("marker_rms")
     if rms is not None:

@@ -1,4 +1,4 @@
-"""A result session: the stages of a run over the frames of one input session, and the results they make."""
+"""A result session: the stages of a run applied to the frames of one input session, and their results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from streams.receiving.ring import ReceivedFrame
 class FrameResult(NamedTuple):
     """The results of all stages for one frame, as published.
 
-    told : whether it is to be published; t_solved : when the last stage was done [ns]
-    failure : why the run cannot go on; empty where it can
+    told : whether it is to be published
+    t_solved : when the last stage was done [ns]
+    failure : a sentence on why the run cannot go on; empty if it can
     """
 
     status: Status
@@ -30,12 +31,12 @@ class FrameResult(NamedTuple):
 
 
 class ResultSession:
-    """The stages over one session; it begins anew when a command changes what they publish.
+    """The stages of a run in one session; a new session begins when a command changes the published fields.
 
     Attributes
     ----------
-    session : descriptor of the input; its id alone would not do, as a sender may use one twice
-    fields : of the results
+    session : descriptor of the input; its id alone is not sufficient, as a sender may use one twice
+    fields : fields of the results
     """
 
     def __init__(
@@ -58,9 +59,7 @@ class ResultSession:
         self.fields = Fields(quantities, session.rate, t_start, described)
 
     def run(self, frame: ReceivedFrame) -> FrameResult:
-        """Pass one frame through all stages; never raises for bad data, as the status states what is
-        wrong.
-        """
+        """Pass one frame through all stages; never raises for bad data, which the status reports."""
         status, iterations, residual, told, failure = Status.OK, 0, math.nan, True, ""
         for stage in self.stages:
             outcome = stage.run(frame)

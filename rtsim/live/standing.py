@@ -23,10 +23,11 @@ DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 def judge_standing(
     description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
 ) -> Labelled | None:
-    """The description completed by unit and axis, and sentences on them; None while more frames are
+    """Return the description completed by unit and axis, and sentences on them; None while more frames are
     needed.
 
-    frames : those since the description; usual_up : the axis of the system where nothing tells another
+    frames : frames since the description
+    usual_up : the usual axis of the system, used if nothing shows another
     """
     waited_ns = frames[-1].arrived_ns - frames[0].arrived_ns
     telling = not description.up and can_tell_up(description.names)
@@ -56,7 +57,7 @@ def judge_standing(
 
 
 def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
-    """The unit in which markers (n, 3) have the extent of a person; metres where there are none."""
+    """The unit in which markers (n, 3) have the extent of a person; metres without markers."""
     if not len(samples):
         return "m"
     low, high = np.percentile(samples, [2.0, 98.0], axis=0)
@@ -65,8 +66,10 @@ def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
 
 
 def told_up(up: str, height: float) -> str:
-    """A sentence on an up axis that nobody stated; height : of the pelvis above the feet [m], 0 = not
-    visible"""
+    """A sentence on an up axis that the system did not state.
+
+    height : height of the pelvis above the feet [m], 0 = not visible
+    """
     remedy = "add for example ?up=Z to its address to correct it"
     if height:
         return (

@@ -10,8 +10,8 @@ class Ticks:
 
     Attributes
     ----------
-    n_due : deadlines that have passed or are waited for; n_missed : those of them that nobody waited for, as
-        the work of an earlier tick, or a stall of the machine, lasted beyond them
+    n_due : number of deadlines that have passed or are waited for
+    n_missed : number of those that passed while an earlier tick, or a stall of the machine, lasted
     """
 
     def __init__(self, rate: float) -> None:

@@ -197,7 +197,7 @@ def foot_of(
     if reach.max() < SHORTEST:
         raise ConfigError(
             f"{model.names.bodies[bodies[0]]} has no two points, markers or joints, that show where "
-                "heel and toes are",
+            "heel and toes are",
             where=f"model {model.name}", remedy=f"give it markers, or {REMEDY}",
         )  # fmt: skip
     fore = reach >= FOREFOOT * reach.max()

@@ -1,4 +1,4 @@
-"""Opens the monitor window on a result stream: `rtsim monitor ADDRESS`."""
+"""The monitor window on a result stream: `rtsim monitor ADDRESS`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(
     screenshot : PNG to save when the duration is over
     duration_s : close after this time [s]; with a screenshot, 5 s unless given
     control : control endpoint of the estimator; gives buttons to switch the method
-    as_json : print what was drawn and what it took at the end, as one JSON object
+    as_json : at the end print as one JSON object what was drawn and how long it took
 
     Raises
     ------

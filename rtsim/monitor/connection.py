@@ -1,4 +1,4 @@
-"""Whether data is arriving, in words."""
+"""Whether data is arriving, as text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ SILENCE = 1.0  # s without a frame after which the sender counts as gone
 
 
 class ConnectionState(NamedTuple):
-    """State of the stream in words, and the name of the Theme colour it is written in.
+    """State of the stream as text, and the name of the Theme colour for it.
 
-    flows : frames come and go on; heard : frames come at all, as of a sender that holds
+    flows : frames arrive and continue
+    heard : frames arrive at all, also from a sender that is paused
     """
 
     words: str
@@ -25,7 +26,7 @@ class FrameWatch:
 
     Parameters
     ----------
-    address : endpoint that is listened to, as the user gave it
+    address : endpoint of the stream, as the user gave it
     """
 
     def __init__(self, address: str) -> None:

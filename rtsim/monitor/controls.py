@@ -25,9 +25,9 @@ DURATION_FIRST = 5  # s
 
 
 class ToolBar(QWidget):
-    """Buttons of the window, in groups that go on in another line where the window is narrow.
+    """Buttons of the window, in groups that continue on another line if the window is narrow.
 
-    What they do is connected by the window.
+    The window connects them with their actions.
     """
 
     duration_chosen = Signal(float)
@@ -81,12 +81,12 @@ class ToolBar(QWidget):
             flow.addWidget(group)
 
     def show_title(self, title: str) -> None:
-        """Show person, side and trial, as far as there is room."""
+        """Show person, side and trial, as far as there is space."""
         self.name.setText(printable(title, TITLE_MOST) if title else NAME)
         self.name.setToolTip(tip([title] if title else []))
 
     def offer(self, commands: Collection[str]) -> None:
-        """Show the buttons of the commands that the other side takes."""
+        """Show the buttons of the commands that the sender accepts."""
         self.method_group.setVisible("set_method" in commands and len(self.methods) > 1)
         self.simulation_group.setVisible("pause" in commands)
         for name in ("step", "restart", "reset"):
@@ -118,7 +118,7 @@ class ToolBar(QWidget):
             button.setEnabled(not busy)
 
     def show_holding(self, holds: bool, busy: bool) -> None:
-        """Show the buttons that fit a simulation which is paused, or which runs."""
+        """Show the buttons that fit a paused or a running simulation."""
         self._holds = holds
         self.hold.setText("Resume" if holds else "Pause")
         for button in (self.hold, self.step, self.restart, self.reset):

@@ -1,4 +1,4 @@
-"""A label of plain text that ends in an ellipsis where there is no room for all of it."""
+"""A label of plain text that ends in an ellipsis if there is no space for all of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """A label that takes the width that it is given; its full text is `text()`."""
+    """A label that uses the width that it is given; its full text is `text()`."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)

@@ -122,7 +122,7 @@ class Feed:
         self._n_beyond = 0
 
     def take(self) -> tuple[Change, int]:
-        """Take what is waiting: what changed, and how many frames were kept for drawing."""
+        """Take waiting messages; returns what changed, and how many frames were kept for drawing."""
         change, n_kept = Change.NOTHING, 0
         self._listen()
         n_byte = 0
@@ -155,11 +155,11 @@ class Feed:
         return event
 
     def events_since(self, time: float) -> list[GaitEvent]:
-        """Gait events and those that were marked, from a time on the axis of the curves on [s]."""
+        """Gait events and marked events after a time of the curves [s]."""
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
     def clear(self) -> None:
-        """Forget the curves and the counts, not the session."""
+        """Clear the curves and the counts; the session remains."""
         self.history.clear()
         self.archive.clear(self.history)
         self.poses.clear()
@@ -197,12 +197,12 @@ class Feed:
 
     @property
     def told_of_this_session(self) -> bool:
-        """Whether the newest telemetry is of the session at hand."""
+        """Whether the newest telemetry belongs to the present session."""
         said, session = self.telemetry, self._session
         return said is not None and session is not None and said.session == session.session
 
     def notes(self) -> list[str]:
-        """Sentences about what is not shown, empty where everything is."""
+        """Sentences about data that are not shown; empty if everything is."""
         notes = list(self.layout.notes) if self.layout else []
         if self._n_beyond:
             notes.append(f"values beyond {LARGEST:.0e} are drawn as gaps")

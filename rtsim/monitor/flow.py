@@ -1,4 +1,4 @@
-"""A layout that places widgets side by side and continues on the next line where the width is used up."""
+"""A layout that places widgets side by side and continues on the next line if necessary."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class Flow(QLayout):
-    """A layout that puts widgets from left to right, and continues on the next line.
+    """A layout that places widgets from left to right and continues on the next line.
 
-    Parameters
-    ----------
-    across, down : distance of neighbours in a line, and of lines [px]
+    across, down : distances between neighbours in a line, and between lines [px]
     """
 
     def __init__(self, parent: QWidget, across: int, down: int) -> None:

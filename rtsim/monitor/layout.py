@@ -1,7 +1,7 @@
 """Contents of the window for a result stream, from its descriptor alone: panels of curves, parts of the
 figure.
 
-What one sender may make the window draw is bounded; what is left out for that is said in a sentence.
+The amount that one sender may make the window draw is bounded; a sentence reports what is left out.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [
 
 
 class HistoryBlock(NamedTuple):
-    """Where a block of history channels comes from: entries of a flattened field, times a scale."""
+    """Source of a block of history channels: entries of a flattened field, times a scale."""
 
     field: str
     entries: NDArray[np.intp]
@@ -78,7 +78,9 @@ class ContactTraces(NamedTuple):
 class ImageField(NamedTuple):
     """A field that is drawn as an image for each entry of its first axis.
 
-    shape : rows and columns; across, along : size of a cell [mm]; order : of the images, from the left
+    shape : rows and columns
+    across, along : size of a cell [mm]
+    order : order of the images, from the left
     """
 
     title: str
@@ -95,14 +97,15 @@ class ImageField(NamedTuple):
 class WindowLayout(NamedTuple):
     """Panels, curves and figure of the window, made from one descriptor.
 
-    rate : nominal rate [Hz], NaN when the stream is irregular;
-    parts : field of the figure -> shape of what is kept of it;  labels : names of their entries;
+    rate : nominal rate [Hz], NaN if the stream is irregular
+    parts : field of the figure -> shape of the part that is kept
+    labels : names of their entries
     arms : moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
     sides : right, left or "" of each joint centre;
-    commands : what the control endpoint takes as far as the sender says so, None where it does not;
-    methods : those that the run has, None where the sender does not say;
-    notes : sentences about what is left out.
+    commands : commands that the control endpoint accepts, if the sender states them, else None
+    methods : methods of the run; None if the sender does not state them
+    notes : sentences about what is left out
     """
 
     session_id: str
@@ -126,13 +129,13 @@ class WindowLayout(NamedTuple):
 
     @property
     def rate_assumed(self) -> float:
-        """The nominal rate, or a usual one [Hz]."""
+        """The nominal rate, or a usual one if there is none [Hz]."""
         return self.rate if math.isfinite(self.rate) else RATE_ASSUMED
 
     def read(self, data: Mapping[str, Array], values_out: Array) -> int:
         """Write the (n_channel,) values of a frame of this session in display units.
 
-        Returns how many were beyond what is a measurement; these become NaN.
+        Returns the number of values beyond any possible measurement; they become NaN.
         """
         with np.errstate(over="ignore"):  # what overflows is beyond
             for channel in self.channels:
@@ -240,7 +243,7 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Curves of a field of one axis where the sender does not describe any: all under its name."""
+    """Curves of a field with one axis if the sender does not describe any: all of them under its name."""
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None
     said = spoken((printable(spec.name),))[0]

@@ -32,7 +32,7 @@ UNKNOWN = Latency(float("nan"), float("nan"))
 
 
 def quality_of(status: int) -> Quality:
-    """Quality of a frame with this status for the curves; a late frame is still a good one."""
+    """Quality of a frame with this status for the curves; a late frame still counts as good."""
     if status & WORTHLESS:
         return Quality.MISSING
     return Quality.DEGRADED if status & DOUBTFUL else Quality.GOOD
@@ -56,7 +56,7 @@ class Meter:
         self._n_held = 0
 
     def add(self, frame: ReceivedFrame) -> None:
-        """Take one frame."""
+        """Count one frame."""
         slot = self.n_frame % N_FRAME
         self._published[slot] = frame.t_published
         repeated = bool(frame.status & Status.STALE)  # with the stamps of an old frame
@@ -70,7 +70,7 @@ class Meter:
         self.n_worthless += bool(self.status & WORTHLESS)
 
     def restart(self) -> None:
-        """Forget the times of the last sender, whose clock may have been another one; keep the counts."""
+        """Discard the times of the last sender, whose clock may have been different; keep the counts."""
         self._n_held = 0
 
     def rate(self) -> float:

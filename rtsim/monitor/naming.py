@@ -1,4 +1,4 @@
-"""Names of what a descriptor describes: labels, panels of the same joint, bones of the stick figure."""
+"""Names for the contents of a descriptor: labels, panels of the same joint, bones of the stick figure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def labels_of(spec: FieldSpec, n_most: int) -> tuple[str, ...]:
 
 
 def spoken(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Names without the underscores of programs."""
+    """Names with blanks instead of underscores."""
     return tuple(label.replace("_", " ") for label in labels)
 
 
@@ -60,9 +60,9 @@ def _movement(label: str) -> str:
 
 
 def bones(pairs: Any, names: tuple[str, ...], n_kept: int) -> NDArray[np.intp]:
-    """(n, 2) - which of the first `n_kept` joint centres to connect; without a list, each with the next.
+    """(n, 2) pairs of the first `n_kept` joint centres to connect; without a list, each with the next.
 
-    Pairs that name no centre are left out: any sender may write what it likes there.
+    Pairs that name no centre are left out, as the sender may be anybody's program.
     """
     if not isinstance(pairs, list | tuple):
         found = [(i, i + 1) for i in range(min(n_kept, STICKS_MOST) - 1)]

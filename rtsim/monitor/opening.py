@@ -1,4 +1,4 @@
-"""Opens the window and keeps it until it is closed; what it was set to is kept for the next time."""
+"""Opens the window and runs it until it is closed; its settings are kept for the next time."""
 
 from __future__ import annotations
 
@@ -40,8 +40,11 @@ def open_window(
     screenshot: str | Path | None,
     duration_s: float | None,
 ) -> tuple[bool, dict[str, float]]:
-    """Show the window until it is closed, interrupted or `duration_s` is over; returns whether all was saved,
-    and what was drawn and what it took: redraws of figure and curves a second, % of a core, frames taken."""
+    """Show the window until it is closed, interrupted or `duration_s` is over.
+
+    Returns whether everything was saved, and statistics: redraws of figure and curves per second, % of a
+    core, frames taken.
+    """
     application = make_application()
     commander = Commander(control, security) if control else None
     path = settings_path() if screenshot is None else None  # a picture shows what everybody would see
@@ -73,6 +76,6 @@ def open_window(
 
 
 def settings_path() -> Path | None:
-    """File of this user's settings; None where there is no folder for them."""
+    """The settings file of this user; None if there is no folder for it."""
     folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericConfigLocation)
     return Path(folder) / SETTINGS if folder else None

@@ -1,4 +1,4 @@
-"""The panels of curves that a window has: what each shows, its title, its column."""
+"""The panels of curves of a window: contents, title and column of each."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import NamedTuple
 class PlotPanel(NamedTuple):
     """One plot: curves are the channels `first` to `first + len(names)` of the history.
 
-    deviation : the first channel of their standard deviations, None where they have none
-    field : whose values are drawn; key : names the panel between starts
+    deviation : first channel of their standard deviations; None without
+    field : field whose values are drawn
+    key : name of the panel in the settings file
     sides : right, left or "" of each curve
     """
 
@@ -29,12 +30,14 @@ class PlotPanel(NamedTuple):
 
     @property
     def axis_title(self) -> str:
-        """Quantity with its unit, as it stands on the axis."""
+        """Quantity and unit, as written on the axis."""
         return f"{self.quantity} ({self.unit})"
 
     @property
     def drawn_sides(self) -> tuple[str, ...]:
-        """The side of each curve of a panel with one curve for each side, such as loads of feet; else ()."""
+        """The side of each curve of a panel with one curve for each side, such as the loads of feet; () for
+        others.
+        """
         apart = len(set(self.sides)) == len(self.sides)
         return self.sides if apart and "" not in self.sides else ()
 
@@ -49,7 +52,7 @@ def told_apart(panels: list[PlotPanel]) -> list[PlotPanel]:
 
 
 def balanced(panels: list[PlotPanel]) -> tuple[PlotPanel, ...]:
-    """One column instead of two when one of them would be nearly empty, and its plots oddly tall."""
+    """Use one column instead of two if one of them would be nearly empty, with oddly tall plots."""
     counts = Counter(panel.column for panel in panels)
     if len(counts) == 2 and 2 * min(counts.values()) < max(counts.values()):
         panels = [panel._replace(column=0) for panel in panels]

@@ -1,4 +1,4 @@
-"""How often the window may be built anew, for a sender that changes its session all the time."""
+"""How often the window may be rebuilt, for a sender that changes its session all the time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ if TYPE_CHECKING:
 
 
 class RebuildLimit:
-    """Grants a few sessions in quick succession, then one per second; others are passed over.
+    """Grants a few sessions in quick succession, then one per second; others are skipped.
 
-    Attributes
-    ----------
-    n_passed : how many were passed over
+    n_passed : number of skipped sessions
     """
 
     def __init__(self, n_burst: int) -> None:

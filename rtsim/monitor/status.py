@@ -22,7 +22,7 @@ WORDS_LEAST = 230  # px, width of the words beside the figures; with less they s
 
 
 class Chip(QFrame):
-    """A figure with a small caption above it."""
+    """A status value with a small caption above it."""
 
     def __init__(self, text: ChipText) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Chip(QFrame):
         self.setFixedWidth(max(widths) + theme.px(4))
 
     def show_text(self, text: str, colour: str = "") -> None:
-        """Write the value, in a colour of its own when it deserves one."""
+        """Show the value, in a colour of its own if necessary."""
         if text != self.value.text():
             self.value.setText(text)
             self.setToolTip(
@@ -113,7 +113,7 @@ class StatusStrip(QFrame):
         self._upper.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
 
     def set_compact(self, on: bool) -> None:
-        """In a low window, show the figures in SELDOM_READ only where they are unusual."""
+        """In a low window, show the values in SELDOM_READ only if they are unusual."""
         self._compact = on
         self._leave_out()
 
@@ -139,18 +139,18 @@ class StatusStrip(QFrame):
         self.connection.setToolTip(tip([connection.words]))
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
-        """Show the last of some sentences; all of them are in the tool tip."""
+        """Show the last of some messages; all of them are in the tool tip."""
         self.message.setText(sentences[-1])
         self.message.setToolTip(tip(list(sentences)))
 
     def show_notes(self, notes: Sequence[str]) -> None:
-        """Say what the window leaves out; nothing where it shows everything."""
+        """Report what the window leaves out; nothing if it shows everything."""
         self.note.setText("Left out: " + "; ".join(notes) + "." if notes else "")
         self.note.setToolTip(tip(list(notes)))
         self.note.setVisible(bool(notes))
 
     def show_state(self, feed: Feed, method: str, looks_back: bool = False) -> None:
-        """Write the words and figures; those of a silent sender are not shown as if they were new."""
+        """Show texts and numbers; while the sender is silent they are shown as outdated."""
         connection = feed.connection()
         frozen = ConnectionState(f"{connection.words}, display frozen", connection.mood)
         self.show_connection(frozen if looks_back else connection)

@@ -1,4 +1,4 @@
-"""Texts of the status strip and the page on a stream: captions, figures, and their moods."""
+"""Texts of the status strip and of the page on a stream: captions, numbers and colours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TITLE = ("subject", "side", "source")
 
 
 class ChipText(NamedTuple):
-    """Caption, explanation, and the widest value to make room for."""
+    """Caption, explanation, and the widest value, for which space is kept."""
 
     caption: str
     explanation: str
@@ -49,15 +49,15 @@ CHIPS = {
 
 
 class StatusWords(NamedTuple):
-    """The text of a status value, and the name of the Theme colour that it deserves, "" = the usual one."""
+    """The text of a status value, and the name of the Theme colour for it, "" = the usual one."""
 
     text: str
     mood: str = ""
 
 
 def figures_of(feed: Feed) -> dict[str, StatusWords]:
-    """Return the texts for the values of the status strip, by name; those of a silent sender are not shown as
-    if they were new.
+    """Return the texts for the values of the status strip, by name; while the sender is silent they are
+    shown as outdated.
     """
     meter, counters = feed.meter, feed.counters()
     connection = feed.connection()
@@ -85,13 +85,13 @@ def figures_of(feed: Feed) -> dict[str, StatusWords]:
 
 
 def details_of(layout: WindowLayout, method: str) -> str:
-    """One line on what is estimated, for whom and from what."""
+    """One line on what is estimated, for which person and from which data."""
     parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
     return " · ".join(part for part in parts if part)
 
 
 def title_of(layout: WindowLayout) -> str:
-    """Person, side and trial; empty where the sender gives none of them."""
+    """Person, side and trial; empty if the sender states none of them."""
     return " · ".join(layout.meta[key] for key in TITLE if layout.meta.get(key))
 
 

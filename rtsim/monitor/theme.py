@@ -1,4 +1,4 @@
-"""Colours of the window: a light theme that prints well, and a dark one for dim laboratories."""
+"""Colours of the window: a light theme that prints well, and a dark one for dark laboratories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours by what they are for, as #rrggbb or #aarrggbb; and how large everything is."""
+    """Colours by purpose, as #rrggbb or #aarrggbb, and the scale of text and lines."""
 
     name: str
     window: str
@@ -41,7 +41,7 @@ class Theme:
         return max(1, round(self.scale * size))
 
     def curve(self, index: int) -> str:
-        """Colour of the curve with this index; colours repeat when there are many curves."""
+        """Colour of the curve with this index; colours repeat if there are many curves."""
         return self.curves[index % len(self.curves)]
 
 
@@ -146,6 +146,6 @@ SCALE_STEP, SCALE_MOST = 0.125, 4.0
 
 
 def scale_of(width: int, height: int) -> float:
-    """How large text and lines are in a window of this size [px]."""
+    """Scale of text and lines in a window of this size [px]."""
     fits = min(width / SCALE_SIZE[0], height / SCALE_SIZE[1])
     return min(SCALE_MOST, max(1.0, SCALE_STEP * int(fits / SCALE_STEP)))

@@ -58,8 +58,9 @@ class MonitorWindow(QMainWindow):
     Parameters
     ----------
     feed : the state of the result stream
-    commander : sends commands to the estimator, None when its control address is not known
-    settings : what was chosen the last time; kept : the file in which they are kept, None for nowhere
+    commander : sends commands to the estimator; None if its control address is not known
+    settings : choices of the last time
+    kept : file of the settings; None = they are not kept
     security : keys of the results, for the recorder
     """
 
@@ -193,7 +194,7 @@ class MonitorWindow(QMainWindow):
 
     @property
     def looks_back(self) -> bool:
-        """Whether a moment before the newest frame is shown."""
+        """Whether a time before the newest frame is shown."""
         return not math.isnan(self.time_bar.at)
 
     def _turns_per_curve(self) -> int:

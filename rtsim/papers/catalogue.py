@@ -42,9 +42,9 @@ def printed_order(number: str) -> list[tuple[int, int, str]]:
 
 
 def chosen_items(number: str, chosen: Sequence[tuple[Kind, str]]) -> list[PaperItem]:
-    """The items of a paper that are chosen by kind and number, all where none is chosen.
+    """The items of a paper chosen by kind and number; all if none is chosen.
 
-    ConfigError for a figure or a table that is not there.
+    ConfigError for a figure or table that does not exist.
     """
     items = items_of(number)
     for kind, wanted in chosen:

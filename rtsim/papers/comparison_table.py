@@ -24,7 +24,7 @@ class ReproducedItem(NamedTuple):
 
 
 def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
-    """Sentences below a table and at the foot of a figure: on whose data it is, then the item's own."""
+    """Sentences below a table and at the foot of a figure: on the source of the data, then the item's own."""
     data, is_of_paper = data_of(item, result)
     return [*([] if is_of_paper else [OTHER_DATA.format(data)]), *result.notes]
 
@@ -36,14 +36,16 @@ def data_of(item: PaperItem, result: ItemResult) -> tuple[str, bool]:
 
 
 def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
-    """Item and quantity of every bound that is not kept."""
+    """Item and quantity of every bound that is not met."""
     return [
         f"{one.item.name}, {row.quantity}" for one in found for row in one.result.rows if row.is_held is False
     ]
 
 
 def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
-    """The whole as lines: an aligned table for each item, reasons by their numbers and notes below it."""
+    """The comparison as text lines: an aligned table for each item, with numbered reasons and notes below
+    it.
+    """
     parts = [f"{publication.number}: {publication.title}\n{publication.cited}"]
     for one in found:
         lines, rows = [f"{one.item.name}: {one.item.title}"], one.result.rows
@@ -65,18 +67,18 @@ def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """A sentence on several indented lines."""
+    """A sentence wrapped into several indented lines."""
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def cells_of(row: Comparison) -> tuple[str, ...]:
-    """Return a row as texts."""
+    """The cells of a row as texts."""
     held = {True: "yes", False: "NO", None: ""}[row.is_held]
     return (row.quantity, row.unit, number(row.paper), number(row.ours), bound_in_words(row.bound), held)
 
 
 def number(value: float | str | None) -> str:
-    """A number with four digits, or the words that stand for it."""
+    """A number with four digits, or the text in its place."""
     if value is None:
         return "-"
     if isinstance(value, str):
@@ -98,7 +100,7 @@ def bound_in_words(bound: StatedBound | None) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in columns; numbers to the right."""
+    """Align rows in columns, numbers to the right."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     left = (0, 1, 4, 5, 6)
     return [
@@ -111,7 +113,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> dict[str, Any]:
-    """The whole as a document for programs; what is not known is null."""
+    """The comparison as a document for programs; unknown values are null."""
     return {
         "paper": publication._asdict(),
         "items": [
@@ -132,7 +134,7 @@ def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> di
 
 
 def row_document(row: Comparison) -> Mapping[str, Any]:
-    """A row; bounds that are open are null."""
+    """A row as a document; open bounds are null."""
     bound = None
     if row.bound is not None:
         ends = {"low": finite(row.bound.low), "high": finite(row.bound.high)}
@@ -149,5 +151,5 @@ def row_document(row: Comparison) -> Mapping[str, Any]:
 
 
 def finite(value: float) -> float | None:
-    """The number, None where there is none."""
+    """The number, or None if it is not finite."""
     return float(value) if math.isfinite(value) else None

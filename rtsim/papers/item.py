@@ -18,7 +18,8 @@ Kind = Literal["figure", "table"]
 class Publication(NamedTuple):
     """A paper: authors, title and reference.
 
-    number : by which the command line knows it, and the name of its folder ends
+    number : number on the command line, at the end of the name of its folder
+    cited : authors, year, journal, pages
     cited : authors, year, journal, pages
     """
 
@@ -28,10 +29,10 @@ class Publication(NamedTuple):
 
 
 class StatedBound(NamedTuple):
-    """Limits of a number, both included; source : who states them, such as "section 3".
+    """Limits of a number, both included; source : where they are stated, such as "section 3".
 
-    A bound is what the paper states, or what was demanded of the reproduction before it was computed: never
-    what came out.
+    A bound is what the paper states, or what was required of the reproduction before it was computed, never
+    its result.
     """
 
     source: str
@@ -39,14 +40,14 @@ class StatedBound(NamedTuple):
     high: float = math.inf
 
     def is_kept_by(self, value: float) -> bool:
-        """Whether a number lies within; NaN does not."""
+        """Whether a number lies within; NaN never does."""
         return self.low <= value <= self.high
 
 
 class Comparison(NamedTuple):
     """One computed number beside that of the paper, with its bound.
 
-    paper : the printed number, or words where it is none, as "about 16"; None = the paper gives none
+    paper : the printed number, or text if it is not a number, such as "about 16"; None = the paper gives none
     ours : the computed number; NaN = it could not be computed, which misses every bound
     reason : why there is no bound, or what differs; needed without a bound
     """
@@ -68,8 +69,10 @@ class ItemResult(NamedTuple):
     """Computed result of a figure or a table.
 
     notes : sentences for the foot of the figure and below the table
+    data, has_data_of_paper : as for the item, if a recording replaced its data; "" and None = its own
     data, has_data_of_paper : as of the item, where a recording stood for its data; "" and None = its own
-    draw : draws on the given paper, with a title and the notes, and returns the files; None = by the panels
+    draw : draws on the given paper, with a title and the notes, and returns the files; None = drawn from the
+        panels
     """
 
     rows: Sequence[Comparison]
@@ -86,11 +89,11 @@ class ItemResult(NamedTuple):
 
 
 class ItemInput(NamedTuple):
-    """User's input to an item, and where it reports its progress.
+    """User's input to an item, and its report of progress.
 
-    recording : markers, or whatever the item is computed from, instead of its own data; None = those
+    recording : markers, or other data of the item, instead of its own; None = its own
     static : static trial of the person in the recording; None = none, or not needed
-    progress : takes a few words on what goes on
+    progress : called with a few words on the progress
     """
 
     recording: Path | None = None
@@ -99,18 +102,20 @@ class ItemInput(NamedTuple):
 
 
 Computed = Callable[[ItemInput], ItemResult]
-"""Gives the numbers and the drawing of an item."""
+"""Signature of the function that computes the numbers and the drawing of an item."""
 
 
 class PaperItem(NamedTuple):
     """A figure or a table that can be computed.
 
     number : as printed, "2", "3.4", "A.6"
-    data : what it is computed from, in words
+    data : source of its data, in words
+    has_data_of_paper : whether the paper used the same; if not, the figure says so
     has_data_of_paper : whether that is what the paper used; if not, the figure says so
-    compute : gives the numbers and the drawing
+    compute : computes the numbers and the drawing
     kernels : groups of kernels that it calls (`rtsim.live.compiled.group_table`)
-    takes_recording : whether a recording may stand for its data
+    kernels : groups of kernels that it calls (`rtsim.live.compiled.group_table`)
+    takes_recording : whether a recording may replace its data
     """
 
     kind: Kind

@@ -1,4 +1,4 @@
-"""Results of several choices of a run beside each other: how far their curves agree, cycle by cycle."""
+"""Compares the results of several choices of a run: agreement of their curves, cycle by cycle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MILLIMETRES = {"m": ("mm", 1e3)}
 
 
 def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict[str, Any]:
-    """Frequency, cycles, and a row for each field, entry and choice beside the one it is compared with.
+    """Frequency, cycles, and a row for each field, entry and choice with the choice that it is compared
+    with.
 
     ConfigError for a field that the results do not have, and for curves that do not repeat.
     """
@@ -48,9 +49,7 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
 
 def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
-    """Frequency of the movement, from the first field that is compared, after filters have settled; 0 =
-    none.
-    """
+    """Frequency of the movement from the first compared field, after filters have settled; 0 = none."""
     field, choices = next(iter(spec.fields.items()))
     results = by_choice[choices[0]]
     settled = results.times - results.times[0] >= spec.start_s

@@ -97,7 +97,7 @@ def arms_along(
 
 
 def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
-    """Why the values of a muscle are missing in a sweep, and where: a line for each reason."""
+    """Why values of a muscle are missing in a sweep, and at which angles: one line for each reason."""
     lines = []
     for reason in dict.fromkeys(reason for _, reason in failed):
         values = [value for value, other in failed if other == reason]

@@ -1,4 +1,4 @@
-"""The doctor's checks: each finding is one sentence, good or bad, and a bad one has its remedy."""
+"""The checks of `rtsim doctor`: each finding is one sentence, good or bad; a bad one includes its remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HARMLESS = ("The stream ended", "A new session", "Connected to")
 class DoctorFinding(NamedTuple):
     """One finding of `rtsim doctor`.
 
-    lacks : whether something is not there that some commands alone need
+    lacks : whether something is missing that only some commands need
     """
 
     good: bool

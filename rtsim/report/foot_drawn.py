@@ -76,7 +76,7 @@ def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
 
 
 def cells_below(n: int) -> StepPressure:
-    """Return the pressure of a mat that measured nothing, under a step of n frames."""
+    """Return the cells of a mat without measured pressure, under a step of n frames."""
     across, along = np.arange(*ACROSS, CELL), np.arange(*ALONG, CELL)
     cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     frames = chosen_frames(n)

@@ -36,7 +36,7 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class FittedStep(NamedTuple):
-    """A step, fitted or compared with the fit, and its result; complete : whether it was not interrupted."""
+    """A step and its result, fitted or compared with the fit; complete : whether it was not interrupted."""
 
     trial: FootTrial
     errors: Errors
@@ -52,7 +52,7 @@ class FittedStep(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What was fitted, and whether that was interrupted."""
+        """What was fitted, and whether the fit was interrupted."""
         kind = "fitted" if self.fitted else "motion alone fitted"
         return kind if self.complete else f"{kind}, interrupted"
 
@@ -83,8 +83,10 @@ def _lift(height: float) -> tuple[str, ...]:
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
-    """The report as lines; fit : None where parameters were not fitted; left : steps that were not
-    reached.
+    """The report as lines.
+
+    fit : None if parameters were not fitted
+    left : steps that were not reached
     """
     lines = ["Errors (RMS, eqs 5.53-5.57) in parts of body weight and of 20 cm:"]
     rows: list[tuple[Any, ...]] = []
@@ -189,8 +191,8 @@ def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
 
 
 def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
-    """Figures 5.9 to 5.11, 5.13 and 5.15: forces, centre of pressure and peak pressure over the step; where
-    friction is simulated, the greatest that a coefficient mu_d of it allows, and its curve.
+    """Figures 5.9 to 5.11, 5.13 and 5.15: forces, centre of pressure and peak pressure over the step; if
+    friction is simulated, also the greatest friction that mu_d allows, and the friction curve.
     """
     t, s = step.trial, step.simulated
     x = t.times - t.times[0]
@@ -221,7 +223,9 @@ def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
 
 
 def friction_curve(mu_d: float) -> FigurePanel:
-    """Figure 5.11: friction over normal force by the sliding velocity, without more of it in sticking."""
+    """Figure 5.11: friction over normal force as a function of the sliding velocity, without the additional
+    static friction.
+    """
     v = np.linspace(-FASTEST, FASTEST, 401) * SLOW
     curve = {f"mu_d = {mu_d:.2f}": mu_d * np.tanh(4.0 * v / SLOW)}  # eq. 4.4 where mu_s is mu_d
     return FigurePanel("Friction over normal force", "1", "sliding velocity [mm/s]", MM * v, curve)

@@ -1,4 +1,4 @@
-"""A model in words: its size, how it moves, and what its parts can and cannot be used for."""
+"""A model in words: its size, how it moves, and the purposes for which its elements can be used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rtsim.models.model import build
 
 
 def understood(spec: ModelSpec) -> list[str]:
-    """Sentences on how the model moves, and on what its parts can and cannot be used for."""
+    """Sentences on how the model moves, and on the purposes for which its elements can and cannot be used."""
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
     follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
@@ -43,7 +43,8 @@ def understood(spec: ModelSpec) -> list[str]:
 
 def feet_told(spec: ModelSpec) -> list[str]:
     """A sentence on the feet to which force plates would be assigned, for a model that can bring its own
-    markers."""
+    markers.
+    """
     if spec.of_subject or not spec.markers:
         return []
     model = build(spec)

@@ -1,6 +1,6 @@
-"""The notes of a run in few lines: usual things in one line, both legs together, missing data last.
+"""The notes of a run in few lines: routine notes in one line, both legs together, missing data last.
 
-Results and subject files keep every note as it is; `--all-notes` tells them all.
+Results and subject files keep every note; `--all-notes` prints all of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FEW = re.compile(
 
 
 def calm(notes: Iterable[str]) -> list[str]:
-    """The notes of a run, FILE: SENTENCE each, merged into as few lines as say the same; missing data
+    """The notes of a run, FILE: SENTENCE each, merged into fewer lines with the same content; missing data
     come last.
     """
     by_file: dict[str, list[str]] = {}
@@ -53,8 +53,9 @@ def missing(notes: Iterable[str]) -> list[str]:
 
 
 def legs_together(sentences: Sequence[str]) -> list[str]:
-    """Sentences in their order; the same sentence on the right and on the left leg becomes one with both
-    numbers."""
+    """Sentences in their order; the same sentence for the right and the left leg becomes one with both
+    numbers.
+    """
     found: dict[str, str] = {}
     for what in sentences:
         pattern = VARYING.sub("#", what)

@@ -152,7 +152,7 @@ def start_of(start: dict[str, Any]) -> str:
 
 
 def held_of(held: dict[str, Any] | None) -> list[str]:
-    """Return lines on the exact constraints, and on how far the start was shifted to satisfy them."""
+    """Return lines on the exact constraints, and on how far the start was moved to satisfy them."""
     if held is None:
         return []
     n, spare = held["constraints"], held["constraints"] - held["independent"]
@@ -191,7 +191,7 @@ def steps_of(told: dict[str, Any]) -> str:
 
 
 def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
-    """Lines of one kind, the largest first; those that never act are counted."""
+    """Lines of one kind, the largest first; elements that never act are counted."""
     acting = sorted((item for item in peaks.items() if item[1]["value"]), key=lambda item: -item[1]["value"])
     lines = [
         f"  {kind + ' ' + name:38s}{number(peak['value']):>12s}{peak['time_s']:12.4f}"

@@ -1,6 +1,6 @@
 """The live table in the terminal (rich), drawn by a subscriber so that it never slows the loop.
 
-Every cell is a Text: of a plain string rich would take [us] for a colour and :cat: for a picture.
+Every cell is a Text, as rich would interpret [us] in a plain string as a colour and :cat: as an emoji.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> NumberTable:
 class NumberTable:
     """A table without rules: names, then numbers under heads, and units where there is no head.
 
-    In a room that is too narrow names are broken, numbers never: they then stand in lines, each with its
-    head, as rich would shorten them to their first digits.
+    If the terminal is too narrow, names are broken into lines; numbers are moved to lines of their own with
+    their head, as rich would otherwise cut off digits.
     """
 
     def __init__(self, first: str, *others: str) -> None:

@@ -1,4 +1,4 @@
-"""What a subscriber of the results counts in a run: frames, latencies, the last frame."""
+"""Statistics that a subscriber of the results collects in a run: frames, latencies, the last frame."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LONGEST_WORD = 64
 
 
 def in_full(method: str | None, chosen: Sequence[str]) -> str:
-    """Name of a method, or "", followed by the choices of the run config that were made."""
+    """The name of a method, or "", followed by the chosen options of the run config."""
     return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
 
 
@@ -44,7 +44,7 @@ def pace(factor: float) -> str:
 
 
 class StreamSummary:
-    """Follows a result stream from outside the loop."""
+    """Collects statistics on a result stream, outside the loop."""
 
     def __init__(self) -> None:
         self.n_frame = 0
@@ -85,7 +85,7 @@ class StreamSummary:
                     self.flagged[name] += 1
 
     def look_at(self, frame: ReceivedFrame) -> None:
-        """Keep what the table shows of the newest frame."""
+        """Keep the values of the newest frame that the table shows."""
         data, labels = frame.data, {spec.name: spec.labels for spec in frame.session.fields}
         meta = frame.session.meta
         self.method, self.subject, self.side = (

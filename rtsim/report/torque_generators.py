@@ -1,4 +1,4 @@
-"""Fits of torque generators in words: tables as those of the paper, JSON, and a person's config."""
+"""Fits of torque generators as text: tables as in the paper, JSON, and a person's config."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SCALE = 5.0
 
 
 def table(fits: Sequence[FittedGenerator]) -> str:
-    """A table with a row for every generator, as table B.3, and what was found for it."""
+    """A table with a row for every generator, as table B.3, and a sentence on its fit."""
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
         if fit.fault:
@@ -58,7 +58,7 @@ def course(fit: FittedGenerator) -> str:
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """A sentence on why a generator was changed, by how much, and where else fits ended."""
+    """A sentence on why a generator was changed, by how much, and on other minima of the fit."""
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
@@ -74,7 +74,7 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """What a generator could not do before its fit, at which angles of the joint, and by how much."""
+    """What a generator could not produce before its fit, at which joint angles, and by how much."""
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
         return []
@@ -117,13 +117,13 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
 
 
 def side_of(coordinate: str) -> str:
-    """r or l, by the name of a coordinate; empty where it gives neither or both."""
+    """ "r" or "l", by the name of a coordinate; empty if it names neither or both."""
     found = [letter for letter, side in (("r", RIGHT), ("l", LEFT)) if side.search(coordinate)]
     return found[0] if len(found) == 1 else ""
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
-    """Sentences on generators that a fit made stronger than any person, and the set's own notes."""
+    """Sentences on generators that a fit made stronger than any person, and the notes of the set."""
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
@@ -204,8 +204,11 @@ def config_text(
     source: str,
     strengths: dict[str, tuple[float, float]],
 ) -> str:
-    """The text of a person's set of generators; strengths : of the base by the generators' names, of the
-    generator and at the joint. A row replaces the base's row, so that it states all unusual values.
+    """The text of a person's set of generators.
+
+    strengths : strengths of the base by the names of the generators, of the generator and at the joint
+
+    A row replaces the row of the base, so that it states all values that differ from the default.
     """
     lines = [entry("name", name), entry("source", source), entry("base", base)]
     for fit in fits:

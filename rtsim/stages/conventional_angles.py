@@ -1,9 +1,8 @@
-"""Conventional angles: those of the conventional gait model (Plug-in Gait), beside those of the ISB
-convention.
+"""Angles of the conventional gait model (Plug-in Gait), in addition to those of the ISB convention.
 
-From the measured markers alone, frame by frame, by a person's record of the static trial
-(rtsim/subjects/conventional); what a clinic holds against its norms. They are named cgm, and nothing of the
-model's fit is in them.
+They are computed from the measured markers only, frame by frame, with parameters from a static trial
+(rtsim/subjects/conventional). Clinics compare them with their norms. Their names begin with cgm; they do not
+depend on the fitted model.
 """
 
 from __future__ import annotations
@@ -137,8 +136,9 @@ class ConventionalAngles(Stage):
 
 
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
-    """Records of the legs as the kernel takes them; names : names of the rows of markers, after which
-    one row is NaN"""
+    """Parameters of the legs as the kernel uses them; names : names of the rows of markers, after which one
+    row is NaN.
+    """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):
         rows = {own: names.index(leg.markers[own]) if own in leg.markers else len(names) for own in ROLES}
@@ -167,8 +167,8 @@ def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itse
 
 
 def make(setting: StageContext) -> ConventionalAngles | None:
-    """Return the stage for a person whose record has legs of the conventional gait model; None without such
-    legs.
+    """Return the stage for a person with parameters for legs of the conventional gait model; None without
+    such legs.
     """
     subject = setting.subject
     assert subject is not None

@@ -1,6 +1,6 @@
-"""Envelopes of electromyograms in the analog channels of the recording that is solved, beside its muscles.
+"""Envelopes of electromyograms from the analog channels of the recording, for comparison with its muscles.
 
-Each envelope is that of the newest sample up to the frame: causal filters, as of a live stream.
+Each envelope is that of the newest sample up to the frame, by causal filters as for a live stream.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def envelopes_of(recorded: C3dEmg) -> tuple[np.ndarray, EmgEnvelope]:
     """Return the envelopes (n_sample, n_channel) of recorded channels, and the filter that made them;
     ConfigError for a sampling rate that is too low.
 
-    A channel's first sample is taken off, which leaves out what a high-pass filter makes of a constant
-    that begins.
+    The first sample of a channel is subtracted, which avoids the transient of the high-pass filter at the
+    start of a constant signal.
     """
     envelope = EmgEnvelope(recorded.rate, len(recorded.names))
     there = np.isfinite(recorded.samples)

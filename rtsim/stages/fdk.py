@@ -1,6 +1,7 @@
-"""Force-dependent kinematics: muscles, reactions and where the joint lies, in balance in every frame.
+"""Force-dependent kinematics: muscle and reaction forces and the joint position in equilibrium, in every
+frame.
 
-Of measured markers; of a motion that drives the model it is `stages/poses/fdk_driven`.
+This stage uses measured markers; for a prescribed motion it is `stages/poses/fdk_driven`.
 """
 
 from __future__ import annotations
@@ -46,9 +47,8 @@ from streams.receiving.ring import ReceivedFrame
 class BalancedJoint(Balance):
     """Force-dependent kinematics of a model from filtered markers; all results have the delay of the filter.
 
-    A missing marker is taken at the place where the kinematics put it. Where inverse dynamics come before it,
-    it uses their wrenches of plates on the feet, which passed the same filter; where one of these is not
-    known, all results are NaN.
+    For a missing marker its position in the fitted model is used. If inverse dynamics come before it, their
+    filtered plate wrenches on the feet are used; if one of these is unknown, all results are NaN.
     """
 
     lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are there."
@@ -82,7 +82,7 @@ class BalancedJoint(Balance):
         )
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Prepare a filter for the rate of the session, and begin without a former solution."""
+        """Prepare a filter for the rate of the session, and discard the previous solution."""
         if not anew and self._filter is not None:
             return
         self.balanced.forget()
@@ -149,7 +149,7 @@ def make(setting: StageContext) -> BalancedJoint:
 
 
 def check(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """Raise ConfigError for settings with which joints of the run cannot be balanced."""
+    """Raise ConfigError for settings with which the joints of the run cannot be balanced."""
     check_balance(run, spec, facts, loaded=LOADS in before)
 
 

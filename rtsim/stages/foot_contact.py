@@ -1,7 +1,7 @@
-"""Foot contact: the ground under each foot, by the contact model of a foot in a person's filtered motion.
+"""Foot contact: the ground reaction of each foot, by a contact model of the foot in the filtered motion.
 
-The foot's frame is that of its markers at heel and metatarsals (kernels/contact, docs/foot.md). Everything
-has the delay of the rates, and the plates' forces are filtered equally.
+The foot's frame is that of its markers at heel and metatarsals (kernels/contact, docs/foot.md). All results
+have the delay of the rates; the plates' forces pass the same filter.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class FootContacts(Stage):
         self.counters[LEVELLED] = self.counters[IN_THE_AIR] = 0
 
     def warm(self) -> None:
-        """Call every kernel once, with a foot that presses."""
+        """Call every kernel once, with a foot in contact."""
         self._followed.warm()
         place = self._followed.place
         for k, foot in enumerate(self._feet):
@@ -117,7 +117,9 @@ class FootContacts(Stage):
             self.shared.share(self._ground[1])
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin filters for the forces like that of the motion, and report which feet were found and how."""
+        """Prepare filters for the forces like that of the motion, and report which feet were found and
+        how.
+        """
         if self.loads is not None:
             self._bearers = [self.loads.bearer_with(marks, side) for marks, side in self._marked]
         if anew:
@@ -178,7 +180,7 @@ class FootContacts(Stage):
                 self._beside[side] = self._away(k, wrench)
 
     def quantities(self) -> list[Quantity]:
-        """Contacts of the right and the left foot; NaN for a foot that is not followed."""
+        """Contacts of the right and the left foot; NaN for a foot that is not tracked."""
         names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
         told = [

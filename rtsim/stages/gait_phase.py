@@ -1,8 +1,9 @@
-"""Gait phase: where in the stride each leg is, how sure that is, and heel strikes and toe-offs as they come.
+"""Gait phase: the phase of the stride of each leg, its confidence, and heel strikes and toe-offs in real
+time.
 
-From how far each foot is in front of the pelvis, at the pose of the kinematics; where force plates bear a
-foot, from these as well, and from strikes and offs that somebody marked in a C3D file. It looks at no later
-frame (rtsim/methods/gait_phase.py, docs/gait_phase.md).
+It is computed from the forward position of each foot relative to the pelvis, from force plates under the
+feet, and from events that are marked in a C3D file. No later frames are used (rtsim/methods/gait_phase.py,
+docs/gait_phase.md).
 """
 
 from __future__ import annotations
@@ -46,11 +47,9 @@ WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not kn
 
 
 class GaitPhases(Stage):
-    """Phase, confidence, time of a stride and events of the right and the left foot; NaN where unknown.
+    """Phase, confidence, stride time and events of the right and the left foot; NaN if unknown.
 
-    Attributes
-    ----------
-    marked : times [s] of foot strikes that the file of a recording tells, and the side of each, in order
+    marked : times [s] of the foot strikes marked in the file of a recording, and the side of each, in order
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class GaitPhases(Stage):
         self._n_marked = 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         if not anew:
             return
         model = self.kinematics.estimator.model
@@ -118,7 +117,7 @@ class GaitPhases(Stage):
         return FINE
 
     def stride(self, side: int) -> FootStride | None:
-        """State of the stride of a side (0 right, 1 left); None where the model has no foot there."""
+        """State of the stride of a side (0 right, 1 left); None if the model has no foot there."""
         if side not in self._sides:
             return None
         return self._phases.strides[self._sides.index(side)]
@@ -129,7 +128,7 @@ class GaitPhases(Stage):
             tell(stride, self._values, side)
 
     def quantities(self) -> list[Quantity]:
-        """Phases of the right and the left foot; NaN for a foot that is not followed."""
+        """Phases of the right and the left foot; NaN for a foot that is not tracked."""
         return quantities_of(self._values, SIDES)
 
     def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
@@ -192,8 +191,9 @@ class GaitPhases(Stage):
                 self._phases.press(self._sides.index(side), at, kind)
 
     def bearers(self, loads: FootLoads) -> list[int]:
-        """The feet that bear the plates, in the order of the feet followed here: for a person by their
-        markers, as labels may be exchanged."""
+        """The feet that bear the plates, in the order of the tracked feet: for a person by their markers, as
+        labels may be exchanged.
+        """
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
         for body, side in zip(self._bodies, self._sides, strict=True):
@@ -230,7 +230,7 @@ def root_of(parent: np.ndarray, body: int) -> int:
 
 
 def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray]:
-    """Body and side (0 right, 1 left) of the feet that a joint moves, at most one of each side; and (3,) the
+    """Body and side (0 right, 1 left) of the feet that a joint moves, at most one on each side; and (3,) the
     forward direction of the body to which their joints lead, in its axes.
     """
     if setting.subject is not None:
@@ -267,9 +267,10 @@ def make(setting: StageContext) -> GaitPhases | None:
 
 
 def marked_events(source: str, person: str) -> list[tuple[float, int, int]]:
-    """Times [s], sides (0 right, 1 left) and kinds of the strikes and offs in a C3D file, in order.
+    """Times [s], sides (0 right, 1 left) and kinds of the foot strikes and foot offs in a C3D file, in
+    order.
 
-    None of other sources, and of a file that cannot be read, as whoever reads its markers tells.
+    Empty for other sources, and for a file that cannot be read, which the reader of its markers reports.
     """
     if Path(source).suffix.lower() != ".c3d" or not is_file(source):
         return []

@@ -1,10 +1,10 @@
-"""Ground reaction: what the ground does to a whole person, by the motion of all segments; no force plates.
+"""Ground reaction of a whole person from the motion of all segments, without force plates.
 
-What moves and weighs all segments comes from outside: the sum of mass times acceleration less gravity, and
-the moments of that. It is what inverse dynamics leaves at the pelvis where no force is given on the feet, if
-the model is the whole body: both legs, and a trunk that is marked, to which head and arms are counted
-(rtsim/subjects/calibration/upper_body). Everything has the delay of the rates. Where there are force plates,
-the difference from them is told.
+The external force that moves and supports all segments is the sum of mass times (acceleration minus
+gravity); the moment follows equally. It equals the residual of inverse dynamics at the pelvis without foot
+forces, if the model is the whole body: both legs and a marked trunk, which includes head and arms
+(rtsim/subjects/calibration/upper_body). All results have the delay of the rates. If there are force plates,
+the difference from them is reported.
 """
 
 from __future__ import annotations
@@ -45,8 +45,10 @@ class GroundReaction(Stage):
 
     Attributes
     ----------
-    force : (3,) [N]; moment : (3,) - about the origin of ground [N m]
-    person : whose masses; weight : [N]
+    force : (3,) force [N]
+    moment : (3,) moment about the origin of ground [N m]
+    person : person with the segment masses
+    weight : weight [N]
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class GroundReaction(Stage):
         self.counters[LOST] = 0
 
     def centre_on(self, height: float) -> Array:
-        """(3,) - where the force acts on level ground at a height [m]; NaN where there is no force."""
+        """(3,) point of action of the force on level ground at a height [m]; NaN without force."""
         return centre_on(self.moment, self.force, height, LEAST_N)
 
     def warm(self) -> None:
@@ -133,7 +135,7 @@ class GroundReaction(Stage):
 
 
 def check_whole(subject: Subject) -> None:
-    """Raise ConfigError where a person is not followed as a whole."""
+    """Raise ConfigError if not the whole person is tracked."""
     lacking = TRUNK if TRUNK not in subject.segments else "both legs" if subject.side != "both" else ""
     if lacking:
         raise ConfigError(
@@ -145,7 +147,7 @@ def check_whole(subject: Subject) -> None:
 
 
 def make(setting: StageContext) -> GroundReaction:
-    """Return the stage for a person whose mass is known; ConfigError where the whole body is not followed."""
+    """Return the stage for a person whose mass is known; ConfigError if the whole body is not tracked."""
     motion, loads, subject = setting.stage(FilteredMotion), setting.find(FootLoads), setting.subject
     assert subject is not None
     check_whole(subject)

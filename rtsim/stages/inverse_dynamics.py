@@ -66,16 +66,14 @@ class PersonLoads(JointLoads):
         self.quantities()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Find out which foot of the plates corresponds to each foot of the model, and begin filters for the
-        forces.
-        """
+        """Match the feet of the plates with those of the model, and prepare filters for the forces."""
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
         self._feet = [(b, self.wrenches.bearer_with(markers.get(b, ()), side)) for b, side in feet]
         super().begin(session, anew)
 
     def report(self) -> None:
-        """Publish the forces with Z pointing outwards on both sides, and the residual on the side of the
+        """Publish the forces with Z pointing laterally on both sides, and the residual on the side of the
         body.
         """
         self._show()
@@ -124,7 +122,7 @@ class PersonLoads(JointLoads):
         ]  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
-        """Return the mass of the person, and the share of it that the model has, for the descriptor."""
+        """Return the mass of the person, and the share of it that the model contains, for the descriptor."""
         person = {"mass_kg": self.person.mass, "stature_m": self.person.stature}
         return {**person, "model_mass_kg": self.dynamics.mass}
 
@@ -250,8 +248,8 @@ FRAMES_TOLD = (
 
 
 def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
-    """Return the residual at the root as quantities; share : (2, 3) - of the moment [m] and of the force [1],
-    in body weights; stated : their standard deviations.
+    """Return the residual at the root as quantities; share : (2, 3) moment [m] and force [1] in body
+    weights; stated : their standard deviations.
     """
     of_moment, of_force = (None, None) if stated is None else stated
     return [

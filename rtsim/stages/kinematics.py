@@ -62,19 +62,19 @@ class Kinematics(Stage):
 
     Attributes
     ----------
-    estimator : whose newest results other stages read; marker_input : of the session at hand
-    person : whose markers are followed, where a stream has those of several; "" = nobody is asked for
-    dt : time since the frame before [s], 0 where the stream does not tell
-    identity : whether it is the person of the frames before; odd : segments whose markers tell of a fault
-    pose_steps : joints that a marker makes step as it comes back, or is left out
-    admitted : whether the newest frame could be a person, and the solver saw it
-    status : of the newest frame
+    estimator, marker_input : the solver, and the marker input of the present session
+    person : the person whose markers are used, if a stream has several; "" = none is requested
+    dt : time since the previous frame [s], 0 if the stream does not state it
+    identity, odd : checks for another person in the stream, and for segments with implausible markers
+    pose_steps : check for jumps of joints when a marker returns or is left out
+    admitted : whether the newest frame can be of a person, so that it was passed to the solver
+    status : status of the newest frame
+    solved : whether its pose is a solution; false if the solver gave up
     solved : whether its pose is a solution, too, and not where the solver gave up
-    measured : (n_marker, 3) - markers of the newest frame, in the right order where labels that are exchanged
-        are put right, NaN = not seen [m]
-    by_joint : which joints and segments that status regards
-    unknown : (3 n_joint,) bool - angles that are NaN: beside a root of which the stream has no marker, and of
-        a trunk that the frame at hand does not determine
+    measured : (n_marker, 3) markers of the newest frame, with exchanged labels corrected, NaN = not seen [m]
+    by_joint : the joints and segments to which that status applies
+    unknown : (3 n_joint,) bool, angles that are NaN: those at a root without markers in the stream, and
+        those of a trunk that the present frame does not determine
     """
 
     rehearses = True
@@ -144,7 +144,7 @@ class Kinematics(Stage):
         self._square_sum, self._n_square = 0.0, 0
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Make the marker input of a new session, and forget the pose and the history of the markers."""
+        """Create the marker input of a new session, and discard the pose and the history of the markers."""
         if not anew and self.marker_input is not None:
             return
         if self.marker_input is not None:
@@ -172,7 +172,7 @@ class Kinematics(Stage):
             self.sentences.append(self._beforehand[self.estimator.method])
 
     def follow(self, other: Kinematics) -> bool:
-        """Adopt method and down-weighting of another stage."""
+        """Use the method and down-weighting of another stage."""
         own, others = self.estimator, other.estimator
         own.set_downweighting(others.downweights)
         changed = own.method != others.method

@@ -1,4 +1,4 @@
-"""Plates: what force plates apply to each foot, at the time of the frame."""
+"""Force plates: the wrench on each foot at the time of the frame."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ ELSEWHERE = (
 class FootLoads(AppliedLoads):
     """Which foot bears which plate, and the wrench on each foot.
 
-    A foot on no plate that is low and slow for some frames on end, and not above an empty plate, may stand on
-    the floor: its wrench is NaN, unless the plates are known to bear all there is.
+    A foot that is low and slow for some successive frames, on no plate and not above an empty one, may stand
+    on the floor: its wrench is NaN, unless the run states that the plates bear the whole load.
 
     Attributes
     ----------
-    placed : the feet of a model that brings its own markers; None where markers of a laboratory tell them
+    placed : the feet of a model that brings its own markers; None if the markers of a laboratory show them
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class FootLoads(AppliedLoads):
         self.size()
 
     def warm(self) -> None:
-        """Compile for plates that come later, too."""
+        """Compile also for plates that appear later."""
         call_plates()
 
     def call(self) -> None:
@@ -114,7 +114,7 @@ class FootLoads(AppliedLoads):
         FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot that carries these markers, or the foot on that side where none does."""
+        """The foot that carries these markers, or the foot on that side if none does."""
         own = SIDES.index(side)
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
@@ -141,7 +141,7 @@ class FootLoads(AppliedLoads):
         super().begin(session, anew)
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Assign plates by where the feet are; a plate may be bad where a foot stands elsewhere."""
+        """Assign plates by the positions of the feet; a plate may be invalid if a foot stands elsewhere."""
         feet, dt = self._lines(frame), self.kinematics.dt
         n_odd = self._assign(feet, dt)
         self._wrenches()
@@ -154,8 +154,8 @@ class FootLoads(AppliedLoads):
         self._former[:] = feet
 
     def plane_under(self, foot: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return a point and the normal (3,) of the plate that a foot bears, of several plates the one with
-        the largest vertical force; None where it bears none.
+        """Return a point and the normal (3,) of the plate under a foot; of several plates, the one with the
+        largest vertical force; None if there is none.
         """
         borne = np.flatnonzero(self._share[:, foot] == BEARS)
         if not len(borne):

@@ -1,7 +1,9 @@
-"""Progression: pelvis and feet of a person to the direction of walking, at the pose of the kinematics.
+"""Progression: orientation of pelvis and feet relative to the direction of walking, at the pose of the
+kinematics.
 
-Our own angles (ISB axes of the fitted model); those of the conventional gait model are another stage's. The
-direction is an axis of the laboratory, or that of an oblique walk (rtsim/methods/walking_axis.py).
+These angles use the ISB axes of the fitted model; those of the conventional gait model are computed by
+another stage. The direction is an axis of the laboratory, or that of an oblique walk
+(rtsim/methods/walking_axis.py).
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ LEAST = 10.0 / DEGREES
 
 
 class Progression(Stage):
-    """Tilt, obliquity and rotation of the pelvis, and where the feet point; NaN without a pose."""
+    """Tilt, obliquity and rotation of the pelvis, and the foot progression angles; NaN without a pose."""
 
     def __init__(
         self, kinematics: Kinematics, feet: list[tuple[int, str]], walk: np.ndarray | None = None

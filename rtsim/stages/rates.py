@@ -1,4 +1,4 @@
-"""Rates: coordinates with their speeds and accelerations, filtered, all as late as stated."""
+"""Rates: coordinates with their speeds and accelerations, all filtered with the stated delay."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ class FilteredMotion(Stage):
 
     Attributes
     ----------
-    spec : the filter; rate : frames per second of the session's time [Hz], 0 where it can have no filter
-    rates : the newest results; settled : whether they have the stated delay
-    deviations : of these; None where there are none
+    spec : the filter
+    rate : frames per second of the session's time [Hz], 0 if no filter is possible
+    rates : the newest results
+    settled : whether they have the stated delay
+    deviations : their standard deviations; None without
     """
 
     def __init__(self, kinematics: Kinematics, spec: RateSpec) -> None:

@@ -1,6 +1,6 @@
-"""Sagittal: pelvis and thighs of a person as the coordinates of a planar limb that a stream moves.
+"""Sagittal: pelvis and thighs of a person as coordinates of a planar limb, which a stream can move.
 
-From the filtered motion: `rtsim hil leg_swing --motion tcp://HOST:PORT` follows (docs/limbs.md).
+They come from the filtered motion: `rtsim hil leg_swing --motion tcp://HOST:PORT` uses them (docs/limbs.md).
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ TRUNK = ("pelvis_x", "pelvis_y", "pelvis_tilt")
 
 
 class SagittalMotion(Stage):
-    """Coordinates with their rates in the plane that the pelvis faces; NaN while the filter settles."""
+    """Coordinates with their rates in the vertical plane of the pelvis's forward direction; NaN while the
+    filter settles.
+    """
 
     def __init__(self, motion: FilteredMotion) -> None:
         super().__init__()

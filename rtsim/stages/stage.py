@@ -1,7 +1,7 @@
 """A stage of a run: a step that is carried out for every frame, and reports its outcome.
 
-The loop (rtsim/live/loop.py) hands each frame to the stages of a run in order, publishes their quantities,
-and passes commands on; it does not know what a stage computes.
+The loop (rtsim/live/loop.py) passes each frame to the stages of a run in order, publishes their quantities,
+and forwards commands; it does not know what a stage computes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ SAY_EVERY = 500
 class StageOutcome(NamedTuple):
     """Result of a stage for one frame, without its quantities.
 
-    status : bits; iterations, residual : of a solver; told : whether the frame is to be published
-    failure : why the run cannot go on, in words; empty where it can
+    status : status bits
+    iterations, residual : those of a solver
+    told : whether the frame is to be published
+    failure : why the run cannot go on, in words; empty if it can
     """
 
     status: Status = Status.OK
@@ -39,12 +41,12 @@ FINE = StageOutcome()
 
 
 class StageCommand(NamedTuple):
-    """A command that a stage or an input takes.
+    """A command that a stage or an input accepts.
 
-    answer : (allowed, a sentence), from any thread
-    apply : between two frames; whether the descriptor of the results changes by it
-    kind : commands of one kind undo each other, so that only the newest is obeyed; "" = its own name
-    told : whether a telemetry tells of it at once
+    answer : returns (allowed, a sentence), from any thread
+    apply : called between two frames; returns whether the descriptor of the results changes
+    kind : commands of one kind replace each other, so that only the newest is carried out; "" = its own name
+    told : whether a telemetry message reports it at once
     takes : names of its arguments; a command with others is refused
     """
 
@@ -60,14 +62,16 @@ class Stage:
 
     Attributes
     ----------
-    rehearses : whether a copy of it may go through frames for practice: it has no effect but on its arrays,
-        and the stages that it needs rehearse as well
-    orders : command -> what becomes of it
+    rehearses : whether a copy of it may be used for cache warming: it must have no side effects, and the
+        stages that it needs must allow it as well
+    orders : command -> its handler
+    counters : numbers of faults by name, since the start of the run
     counters : faults by name, since the start of the run
-    sentences : what is to be reported with the next telemetry; n_frame : frames so far, for `count`
-    n_awaited : answers that it has taken from a thread of its own, which come when they are ready; an exact
-        replay takes each at the frame at which the run took it
-    awaited : of such a replay, how many the run had taken by the frame at hand; None in a run
+    sentences : messages for the next telemetry
+    n_frame : number of frames so far, for `count`
+    n_awaited : number of answers that it has taken from its own thread; an exact replay takes each answer at
+        the same frame as the run
+    awaited : in a replay, the number of answers that the run had taken by the present frame; None in a run
     """
 
     rehearses = False
@@ -94,14 +98,16 @@ class Stage:
         """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
 
     def follow(self, other: Self) -> bool:
-        """Adopt the settings of another stage like this one, which commands may have changed; returns
-        whether its quantities change by that."""
+        """Use the settings of another stage of the same kind, which commands may have changed; returns
+        whether its quantities change.
+        """
         return False
 
     @property
     def outdated(self) -> bool:
-        """Whether the published quantities have changed since `begin`, as where other force plates have
-        come."""
+        """Whether the published quantities have changed since `begin`, for example because force plates have
+        changed.
+        """
         return False
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:

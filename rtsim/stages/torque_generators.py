@@ -1,4 +1,4 @@
-"""Torque generators: the activations that they need for the moments of inverse dynamics."""
+"""Torque generators: the activations that the moments of inverse dynamics require."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ ROUNDING = 1e-9
 
 
 class NeededActivations(Stage):
-    """Activations of the generators of a model that brings its own markers, extensors and flexors apart.
+    """Activations of the generators of a model that brings its own markers, extensors and flexors
+    separately.
 
-    Attributes
-    ----------
-    activations, torques, limits : (n_generator,) - needed [1]; asked of each [N m]; -1 where its passive
-        torque is too high (activation below 0), 1 where it is too weak (above 1), else 0
+    activations : (n_generator,) required activation [1]
+    torques : (n_generator,) required torque [N m]
+    limits : (n_generator,) -1 if the passive torque is too high (activation below 0), 1 if the generator is
+        too weak (above 1), else 0
     """
 
     def __init__(self, loads: ModelLoads) -> None:

@@ -1,7 +1,7 @@
-"""Who may come in to a socket without keys: everybody, but not everybody at once.
+"""Admission of connections to a socket without keys: everybody is admitted, but not everybody at once.
 
 libzmq asks for each connection, before it takes any message from it, by its authentication protocol (ZAP,
-rfc.zeromq.org/spec/27). A refusal is a temporary one, after which a ZeroMQ client tries again by itself.
+rfc.zeromq.org/spec/27). A refusal is temporary: a ZeroMQ client tries again by itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The allow-list: a folder of public keys whose folders are roles, followed while the run goes on.
+"""The allow-list: a folder of public keys whose folders are roles, which may change during a run.
 
-The folder is looked at again every half second while anybody is connected or knocks. A key that was added is
-let in; one that is gone, or may something else now, loses what it had. While the list cannot be used as a
-whole, as with one key in two folders, nobody new is let in, and whoever was taken out is out all the same.
+The folder is read again every half second while a client is connected or tries to connect. A key that was
+added is admitted; a connection whose key was removed, or has another role now, is closed. While the list is
+invalid, for example with one key in two folders, no new client is admitted, but removed keys stay removed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ NOTHING: Mapping[str, Asker] = {}
 
 
 def read_roles(folder: Path) -> dict[str, Asker]:
-    """Who may do what, by public key. StreamError for a folder that names no role, a key in two places,
-    and no keys at all.
+    """Read the roles by public key. StreamError for a folder that names no role, a key in two places, and if
+    there are no keys.
     """
     if not folder.is_dir():
         raise StreamError(
@@ -63,8 +63,9 @@ class AllowList:
 
     Attributes
     ----------
-    askers : who may do what, by public key; n_taken : how often a key was taken out, or given another role
-    sentences : what changed, newest last; take them with popleft
+    askers : names and roles by public key
+    n_taken : how often a key was removed, or given another role
+    sentences : sentences on changes, newest last; take them with popleft
 
     Raises StreamError where the list cannot be used at the start.
     """
@@ -78,7 +79,7 @@ class AllowList:
         self._state, self._looked_ns = _state_of(folder), now_ns()
 
     def refresh(self) -> None:
-        """Look at the folder again where that is due."""
+        """Read the folder again if that is due."""
         if not is_over(self._looked_ns, LOOK_NS, now_ns()) or not self._lock.acquire(blocking=False):
             return
         try:
@@ -119,11 +120,11 @@ class AllowList:
 
 
 class ListedKeys(Mapping[str, Asker]):
-    """The part of an allow-list that one socket lets in, by public key.
+    """The part of an allow-list that one socket admits, by public key.
 
-    Parameters
-    ----------
-    listed : the whole; roles : those that may connect; own : keys besides that no folder holds
+    listed : the whole list
+    roles : roles that may connect
+    own : further keys that are in no folder
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How much time may go to strangers: a share of other time, not a number of messages."""
+"""A time budget for unknown clients: a share of the time, not a number of messages."""
 
 from __future__ import annotations
 
@@ -7,19 +7,14 @@ MOST_NS = 50_000_000.0
 
 
 class Allowance:
-    """Time that is earned as a share of other time, and spent by what has cost it.
+    """A time budget that grows with a share of other time, and is reduced by the work charged to it.
 
-    What something costs is known when it is done. So it may be begun while there is anything left, and what
-    it took beyond that has to be earned before the next.
+    The cost of work is known only when it is done. So work may begin while any budget is left, and its
+    excess must be earned before the next.
 
-    Parameters
-    ----------
-    share : of the time that is told to `earn`
-
-    Attributes
-    ----------
-    left_ns : what may be spent now [ns]; below zero after something that cost more
-    spent_ns : all that was spent so far [ns]
+    share : share of the time passed to `earn`
+    left_ns : remaining budget [ns]; negative after expensive work
+    spent_ns : total time charged so far [ns]
     """
 
     def __init__(self, share: float) -> None:
@@ -32,7 +27,7 @@ class Allowance:
         self.left_ns = min(MOST_NS, self.left_ns + self._share * passed_ns)
 
     def spend(self, cost_ns: int) -> None:
-        """Take off the time that was spent [ns]."""
+        """Charge time to the budget [ns]."""
         self.left_ns -= cost_ns
         self.spent_ns += cost_ns
 

@@ -1,7 +1,7 @@
-"""Identity of who gave a command or sends measurements: by the key of the connection, or by its user.
+"""The identity of the sender of a command or a measurement: by the key of the connection, or by its user.
 
-libzmq names with each message the key that its connection was let in with, and the descriptor that it came
-by. That may be another connection's by the time it is looked at: what cannot be told apart has no role.
+libzmq states with each message the key of its connection and its file descriptor. The descriptor may belong
+to another connection by the time it is checked: an ambiguous sender has no role.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ KNOWN_AFTER_MS = 20
 
 
 class Asker(NamedTuple):
-    """Who has sent a message: a name in words, and the role that says what this user may do; "" = no role."""
+    """The sender of a message: a name in words, and the role that determines the permitted commands; "" = no
+    role.
+    """
 
     name: str
     role: Role
@@ -37,11 +39,10 @@ NOT_TOLD = Asker("a connection whose user the system does not reveal", "")
 
 
 class Askers:
-    """Tells for one bound socket who is behind a message.
+    """Identifies the senders of messages at one bound socket.
 
-    Parameters
-    ----------
-    guard : of the socket, None where nobody watches it; known : by public key, None where there are no keys
+    guard : guard of the socket, None without
+    known : names and roles by public key, None without keys
     """
 
     def __init__(self, guard: Guard | None, known: Mapping[str, Asker] | None) -> None:
@@ -63,7 +64,9 @@ class Askers:
         return Asker(name_of(uid), "arm" if is_own(uid) else "watch")
 
     def connection(self, frame: zmq.Frame, drained_ns: int) -> AcceptedConnection | None:
-        """The connection that a message came by; None where it may have been the one before it."""
+        """The connection by which a message came; None if it may have been the previous one with the same
+        descriptor.
+        """
         if self._guard is None:
             return None
         fd = int(frame.get(zmq.SRCFD))
@@ -90,13 +93,14 @@ def key_of(frame: zmq.Frame) -> str:
 
 
 def user_of(connection: AcceptedConnection) -> int | None:
-    """User id of a connection, asked for once; None where the system does not tell."""
+    """User id of a connection, determined once; None if the system does not report it."""
     if connection.uid is None:
         connection.uid = uid_of(connection.wire)
     return connection.uid
 
 
 def is_foreign(connection: AcceptedConnection) -> bool:
-    """Whether a connection belongs to another user than the one who runs this process, as far as the system
-    tells."""
+    """Whether a connection belongs to another user than the one who runs this process, if the system reports
+    users.
+    """
     return not is_own(user_of(connection))

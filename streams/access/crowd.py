@@ -33,17 +33,21 @@ class AcceptedConnection:
 
     Parameters
     ----------
-    wire : the handle; left : what it may still send [bytes]
-    former_ns : when the end of the connection before under this descriptor was known; 0 = there was none [ns]
-    former_uid : its user, where that was told; None = not
+    wire : handle of the socket
+    left : number of bytes that it may still send
+    former_ns : when the previous connection with this descriptor was known to be closed; 0 = there was none
+        [ns]
+    former_uid : user of that connection; None = not known
 
     Attributes
     ----------
-    guilty : why it is to be cut off; whoever finds a reason writes it there
-    heard_ns : when the owner read its last message, 0 before there is one; kept : see the module [ns]
-    topics, uid : for the owner of the socket: what it has subscribed to, whose it is (None = not known)
-    key : public key that it was let in with, "" where it has none, or has said nothing yet
-    told : its user, where what came by its descriptor can only have been this user's; None = not known
+    guilty : why it must be closed; written by any check that finds a reason
+    heard_ns : when the owner read its last message, 0 before the first [ns]
+    kept : whether it is protected (see the module)
+    topics, uid : set by the owner of the socket: its subscriptions, and its user (None = not known)
+    key : public key of the connection, "" without keys, or before its first message
+    told : its user, if its messages can only come from this user; None = not known
+    traffic : bytes at the last check
     traffic : of the last look
     """
 
@@ -64,20 +68,20 @@ class AcceptedConnection:
 
     @property
     def active_ns(self) -> int:
-        """When it came, or said something, whichever is later [ns]."""
+        """The time of its arrival or of its last message, whichever is later [ns]."""
         return max(self.since_ns, self.heard_ns)
 
     def sent(self, drained_ns: int) -> bool:
-        """Whether a message read from its descriptor can only come from this connection, and not from an
-        earlier one with that descriptor; drained_ns : when the socket was last seen to be empty before the
-        message [ns]"""
+        """Whether a message from its descriptor can only come from this connection, not from an earlier one
+        with that descriptor; drained_ns : when the socket was last seen to be empty before the message [ns]
+        """
         return not self.former_ns or self.former_ns < drained_ns
 
     def look(self, burst: int, rate: int) -> bool:
-        """Look at what the connection has sent, and mark it as guilty where that is more than allowed;
+        """Check how much the connection has sent, and mark it for closing if that exceeds the limits;
         returns whether it has sent anything.
 
-        burst, rate : how much may come at once [bytes], and in the long run [bytes/s]
+        burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
         """
         now, before = now_ns(), self.traffic
         self.traffic = traffic(self.wire)
@@ -92,8 +96,9 @@ class AcceptedConnection:
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
-        """Whether its peer receives nothing: what was sent to it had already waited too long at the last
-        look; now : the time [ns]"""
+        """Whether its peer reads nothing: data for it had already waited too long at the last check; now :
+        the time [ns]
+        """
         return now - self._took_ns > TAKES_NOTHING_NS
 
 

@@ -1,10 +1,9 @@
-"""Cutting off who sends more than a bound socket can have a use for.
+"""Closes connections that send more than a bound socket can use.
 
-libzmq keeps subscriptions, and the parts of a message that has not ended, without any limit and out of our
-sight. What a peer has sent is known to the operating system, though: on Linux a thread of its own looks at
-the bytes that each connection has received, and shuts down the one beyond its allowance. So it does with
-those who have to make room for newcomers (streams/access/crowd.py). Elsewhere, and for endpoints other than tcp://,
-there is no such count, and nothing is watched.
+libzmq stores subscriptions, and parts of unfinished messages, without any limit. The operating system counts
+the bytes that each connection has received: on Linux a thread checks these counts and shuts down connections
+beyond their limits, and those that must make room for new ones (streams/access/crowd.py). On other systems,
+and for endpoints other than tcp://, there is no such count and no check.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ SAY_NS = 1_000_000_000
 
 
 class SendingLimit(NamedTuple):
-    """What one connection to a bound socket may send.
+    """Limits of what one connection to a bound socket may send.
 
     part : largest part of a message [bytes]; a larger one closes the connection
-    burst, rate : how much may come at once [bytes], and in the long run [bytes/s]
-    buffer : what the system holds until it is looked at [bytes]; on one machine the least it grants lets
-        about 7 MB/s through, so that little comes between two looks
+    burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
+    buffer : receive buffer of the system [bytes]; the smallest one lets about 7 MB/s through on one machine,
+        so that little arrives between two checks
     """
 
     part: int
@@ -51,13 +50,14 @@ class Guard:
 
     Parameters
     ----------
-    socket, allowance, admission : of the socket; listed : the keys that may be connected, None without keys
+    socket, allowance, admission : the socket, its sending limits and its admission
+    listed : keys that may be connected, None without keys
 
     Attributes
     ----------
-    n_cut : how many connections were shut down
-    sentences : what was done, newest last, at most one a second; take them with popleft
-    is_foreign : whether a connection is another user's, who makes room first; asked in a crowd alone
+    n_cut : number of connections that were shut down
+    sentences : sentences on what was done, newest last, at most one per second; take them with popleft
+    is_foreign : returns whether a connection belongs to another user, who makes room first
     ended : called when a connection is known to be over, from the guard's thread
     """
 
@@ -96,7 +96,7 @@ class Guard:
         return found if found is not None and found.inode == inode_of(fd) else None
 
     def close(self) -> None:
-        """Watch no longer; call it before the socket is closed."""
+        """Stop checking; call it before the socket is closed."""
         self._socket.disable_monitor()  # the thread is told by a last event
         self._thread.join()
 

@@ -1,4 +1,5 @@
-"""Key files in the certificate format of ZeroMQ: made, and read where nobody else could have put them there.
+"""Key files in the certificate format of ZeroMQ: creating them, and reading them only if nobody else could
+have written them.
 
 A key is a pair of files: NAME.key (public, may be copied) and NAME.key_secret (stays on its machine).
 """
@@ -39,8 +40,8 @@ curve
 def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
     """Write NAME.key (public) and NAME.key_secret (readable by the owner only); returns both paths.
 
-    Raises StreamError when one of them exists: a lost key cannot be had back; and for a folder that others
-    may write to.
+    Raises StreamError when one of them exists: a lost key cannot be recovered. Also raised for a folder that
+    others may write to.
     """
     folder = Path(folder)
     if not name.isprintable() or not name or Path(name).name != name:
@@ -112,8 +113,8 @@ def check_private(path: Path) -> None:
 
 
 def read_small(path: Path) -> bytes:
-    """The bytes of a file that holds a key or a token; ValueError for one that is empty, as those that the
-    system makes up seem to be, which may never end or never answer, and for one that is far too large.
+    """The bytes of a file that holds a key or a token; ValueError for a file that is empty (as some system
+    files appear to be, reading which may never end) or far too large.
 
     Raises OSError and StreamError as `open_regular`.
     """

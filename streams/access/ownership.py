@@ -1,11 +1,10 @@
-"""Whether anybody else could have put a key file in its place, or could replace it.
+"""Checks whether another user could have created or could replace a key file.
 
 A key is trusted for what its file holds, so that whoever may write the file, its folder or a folder above
-decides who is let in. Each step of the way, links among them, must belong to this user or to root, who may
-replace anything anyhow, and must be closed to group and others for writing; a folder may be open where it is
-sticky, as /tmp, since there nobody moves what belongs to another. The whole way counts, as the library that
-reads keys takes paths; `kernels/compiler/private_folder.py`, which never meets this package, holds folders
-open instead.
+decides who is let in. Every folder and link on the path must belong to this user or to root, and must not be
+writable by group and others; a sticky folder such as /tmp may be, since nobody can move other users' files
+there. The whole path counts, as the library that reads keys takes paths;
+`kernels/compiler/private_folder.py`, which never meets this package, holds folders open instead.
 
 Windows has no such owners and modes: there nothing is checked.
 """
@@ -25,9 +24,9 @@ MOST_LINKS = 40
 
 
 def check_kept(path: Path) -> None:
-    """Refuse (StreamError) a file or folder that others than its user and root may write, or may exchange.
+    """Refuse (StreamError) a file or folder that users other than its owner and root may write or replace.
 
-    Raises OSError where it is not there.
+    Raises OSError if it does not exist.
     """
     if os.name != "posix":
         return

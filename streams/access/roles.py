@@ -1,8 +1,8 @@
 """Keys with roles: folders below the allow-list say what the holder of a key may.
 
-`watch` gets results and asks how it stands, `set` may change parameters and move the limb as well, `arm` may
-arm besides; `device` is for the endpoint of the device alone. A key right in the allow-list's folder has the
-role `watch`. Which command needs which role says whoever takes commands.
+`watch` receives results and asks for the status, `set` may also change parameters and move the limb, `arm`
+may also arm; `device` is only for the endpoint of the device. A key directly in the allow-list's folder has
+the role `watch`. The receiver of commands decides which role each command needs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RoleKeys(Closing):
 
     @property
     def options(self) -> list[str]:
-        """Options that let a program connect which the run starts."""
+        """Options by which a program that the run starts can connect."""
         return ["--client-key", str(self._secret), "--server-key", str(self._server_key)]
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
-"""Who may listen: loopback by default, CURVE keys and an allow-list of clients for anything else.
+"""Access to endpoints: loopback by default, CURVE keys and an allow-list of clients for anything else.
 
-The server holds its secret file and a folder with the public files of the clients it
-allows; a client holds its own secret file and the server's public file. What others could have put there, or
-could exchange, is refused (`streams/access/ownership.py`).
+The server holds its secret file and a folder with the public files of the clients it allows; a client holds
+its own secret file and the server's public file. Key files that other users could have written or could
+replace are refused (`streams/access/ownership.py`).
 """
 
 from __future__ import annotations

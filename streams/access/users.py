@@ -1,7 +1,8 @@
-"""Whose program is at the other end of a TCP connection within this machine: only Linux tells.
+"""The user of the program at the other end of a TCP connection within this machine, which only Linux
+reports.
 
-The system's table of connections names the user of each socket, but of one that was hung up it says 0, which
-is root's: only a connection that stands at both ends is believed.
+The system's table of connections names the user of each socket, but reports 0, which is root, for a closed
+one: only a connection that is open at both ends is trusted.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Place = tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]
 
 
 def uid_of(wire: socket.socket) -> int | None:
-    """User of the program at the other end of this connection; None where the system does not reveal it,
-    as for another machine, another container, or a connection that was hung up.
+    """User of the program at the other end of this connection; None if the system does not report it, as for
+    another machine, another container, or a closed connection.
     """
     try:
         ours, theirs = _place(wire.getsockname()), _place(wire.getpeername())

@@ -1,6 +1,6 @@
-"""The TCP connections below libzmq's sockets: what each receives and takes, by the system's account.
+"""The TCP connections below libzmq's sockets: received and delivered bytes, as counted by the system.
 
-Only Linux is asked (TCP_INFO); elsewhere WATCHES is False and nobody may call the functions.
+Only Linux has these counts (TCP_INFO); elsewhere WATCHES is False and the functions must not be called.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def open_wire(
 ) -> socket.socket | None:
     """Open a second handle of the TCP connection that libzmq has under `fd`.
 
-    None where this is no longer a connection from, or to, that port: libzmq closes its descriptors in a
-    thread of its own, and their numbers are used again. While the handle is open, so is the connection.
+    Returns None if this is no longer a connection from, or to, that port: libzmq closes descriptors in its
+    own thread, and their numbers are reused. The connection stays open while the handle is.
     """
     try:
         copy = os.dup(fd)
@@ -58,11 +58,12 @@ def open_wire(
 
 
 class Traffic(NamedTuple):
-    """Bytes that have gone over a connection, each way.
+    """Bytes transferred over a connection.
 
-    received : bytes that have arrived since it was made
-    taken : bytes sent that the other side has confirmed; waits : whether some are still to be confirmed
-    established : whether neither side has hung up
+    received : bytes received since it was made
+    taken : sent bytes that the other side has confirmed
+    waits : whether some are not confirmed yet
+    established : whether neither side has closed it
     """
 
     received: int = 0
@@ -72,7 +73,7 @@ class Traffic(NamedTuple):
 
 
 def traffic(wire: socket.socket) -> Traffic:
-    """The system's account of a connection; one without traffic where the kernel, before 4.2, keeps none."""
+    """The system's counts for a connection; zero if the kernel (before 4.2) has none."""
     info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UNSENT_AT + _UNSENT.size)
     established = len(info) > _STATE_AT and _STATE.unpack_from(info, _STATE_AT)[0] == _ESTABLISHED
     if len(info) < _BYTES_AT + _BYTES.size:
@@ -90,9 +91,7 @@ def n_received(wire: socket.socket) -> int:
 
 
 def inode_of(fd: int) -> int:
-    """Inode of what a descriptor stands for now, a number that no other open file has; 0 where it is
-    closed.
-    """
+    """Inode of an open descriptor, which no other open file has; 0 if it is closed."""
     try:
         return os.fstat(fd).st_ino
     except OSError:

@@ -1,4 +1,4 @@
-"""Reading little-endian fields of a packet that nobody vouches for, within its bounds."""
+"""Reads little-endian fields of an untrusted packet, within its bounds."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class ByteReader:
     Parameters
     ----------
     data : the packet
-    start, end : the part of it that is read; the end of the packet where no end is given
+    start, end : the part of it that is read; by default to the end of the packet
 
     Every method raises DecodeError where the field would go beyond `end`. Nothing is allocated before a
-    count has been compared with the bytes that are left.
+    count has been compared with the remaining bytes.
     """
 
     __slots__ = ("at", "data", "end")
@@ -47,7 +47,7 @@ class ByteReader:
 
     @property
     def left(self) -> int:
-        """Number of bytes up to the end."""
+        """Number of remaining bytes."""
         return self.end - self.at
 
     def skip(self, n_byte: int) -> int:
@@ -91,9 +91,7 @@ class ByteReader:
         return n
 
     def array(self, kind: np.dtype[Any], n: int) -> NDArray[Any]:
-        """Read n values of a type, as a view of the packet: not to be written to, and copied by whoever
-        keeps them.
-        """
+        """Read n values of a type, as a view of the packet, which must be copied to be kept."""
         return np.frombuffer(self.data, kind, n, self.skip(n * kind.itemsize))
 
     def terminated(self) -> str:

@@ -1,10 +1,10 @@
-"""The clock of a capture system mapped to ours: offset and drift, from when stamps arrived.
+"""Maps the clock of a capture system to ours: offset and drift, from the arrival times of its stamps.
 
-A frame arrives after it was captured by a delay that is never below some floor and often above it. So of each
-half second the earliest arrival counts, and through these points goes the line of Theil and Sen: its slope
-is the median of the slopes of all pairs, and its offset the median of what is left. Neither is moved by
-stretches of late frames as long as they are fewer than 29 in 100. H. Theil, Proc. K. Ned. Akad. Wet. 53
-(1950) 386-392; P. K. Sen, J. Am. Stat. Assoc. 63 (1968) 1379-1389.
+A frame arrives with a delay that has a lower bound and is often larger. So the earliest arrival of each half
+second is used, and the line of Theil and Sen is fitted to these points: its slope is the median of the
+slopes of all pairs, and its offset the median of the residuals. Neither is affected by periods of late
+frames as long as these are fewer than 29 %. H. Theil, Proc. K. Ned. Akad. Wet. 53 (1950) 386-392; P. K. Sen,
+J. Am. Stat. Assoc. 63 (1968) 1379-1389.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ LATE_BLOCKS = 4
 
 
 class ClockMap:
-    """From stamps of a system's clock to ours, learnt on the way.
+    """Converts stamps of a system's clock to ours, learnt from arrivals.
 
-    Attributes
-    ----------
-    n_restart : how often the system's clock was found to have been set anew, and all was learnt again
+    n_restart : how often the system's clock was found to be reset, so that everything was learnt again
     """
 
     def __init__(self) -> None:
@@ -51,12 +49,12 @@ class ClockMap:
 
     @property
     def known(self) -> bool:
-        """Whether anything was learnt since the clock began."""
+        """Whether anything was learnt since the clock started."""
         return self._earliest is not None or bool(self._blocks)
 
     def learn(self, stamp_ns: int, local_ns: int) -> bool:
-        """Take in that a stamp arrived at `local_ns`, less what is known of its age; whether the system's
-        clock was set anew meanwhile, which is found by itself. Does nothing once there are pairs of clocks.
+        """Learn from a stamp that arrived at `local_ns` (its known age subtracted); returns whether the
+        system's clock was reset, which is detected. Does nothing once there are pairs of clocks.
         """
         return False if self._paired else self._take(stamp_ns, local_ns)
 
@@ -68,12 +66,12 @@ class ClockMap:
         return self._take(stamp_ns, local_ns)
 
     def restart(self) -> None:
-        """Forget what was learnt, as of a connection that is new."""
+        """Discard what was learnt, for a new connection."""
         self._forget()
         self._paired = False
 
     def local_ns(self, stamp_ns: int) -> int:
-        """Our clock at a stamp [ns]; LookupError before anything was learnt."""
+        """Our time at a stamp [ns]; LookupError before anything was learnt."""
         if not self.known:
             raise LookupError("nothing is known of the system's clock yet")
         return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))

@@ -1,4 +1,6 @@
-"""Datagrams of one server: sockets on the network card that leads to it, multicast groups, who may speak."""
+"""Datagrams of one server: sockets on the network card that leads to it, multicast groups, and permitted
+senders.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ MOST_AT_ONCE = 32
 
 
 class Datagram(NamedTuple):
-    """A datagram: what came, when [ns], and from where."""
+    """A datagram: its content, the time of arrival [ns], and the sender."""
 
     packet: bytes
     arrived_ns: int
@@ -26,7 +28,7 @@ class Datagram(NamedTuple):
 
 
 def resolved(host: str, port: int) -> tuple[str, int]:
-    """The address of a host in numbers. Raises CaptureError for a name that nobody knows."""
+    """The numeric address of a host. Raises CaptureError for an unknown name."""
     try:
         found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as fault:
@@ -37,7 +39,7 @@ def resolved(host: str, port: int) -> tuple[str, int]:
 
 
 def interface_to(server: tuple[str, int]) -> str:
-    """Address of the network card that leads to a server; no other card is listened at."""
+    """Address of the network card that leads to a server; other cards are not used."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(server)  # of datagrams: chooses the way, sends nothing

@@ -1,5 +1,5 @@
-"""A server's clock against ours by echoes: the shortest round trips say most (F. Cristian, Distrib. Comput. 3
-(1989) 146-158).
+"""A server's clock relative to ours by echoes; the shortest round trips are most accurate (F. Cristian,
+Distrib. Comput. 3 (1989) 146-158).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ WORST_NS = 100_000
 
 
 class EchoClock:
-    """Round trips to a server, and what they say of its clock."""
+    """Round trips to a server, and the clock pairs that follow from them."""
 
     def __init__(self) -> None:
         self._asked: deque[int] = deque(maxlen=MOST_ASKED)
@@ -34,10 +34,10 @@ class EchoClock:
         return now
 
     def answer(self, asked_ns: int, stamp_ns: int, arrived_ns: int) -> ClockPair | None:
-        """Take in an answer: the stamp that came back, the server's clock at the question, our clock now.
+        """Take an answer: the stamp that came back, the server's clock at the question, our clock now.
 
-        Both clocks at the middle of the round trip; None for an answer to nothing, and for a round trip that
-        was long for this network.
+        Returns both clocks at the middle of the round trip; None for an unexpected answer, and for a round
+        trip that was long for this network.
         """
         if asked_ns not in self._asked:
             return None

@@ -1,7 +1,7 @@
-"""Whether a system tells the force of the floor on the person, or of the person on the plate.
+"""Detects whether a system sends the force of the floor on the person, or of the person on the plate.
 
-Both are settings of its window, which its protocol does not tell. A foot can press a plate and not pull it,
-so that who stands on it shows which it is.
+This is a setting of the system's program, which its protocol does not report. A foot can push a plate but
+not pull it, so the sign follows while a person stands on the plates.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ ENOUGH = 25
 
 
 class ForceSign:
-    """What forces are multiplied by, so that they are the floor's on the person.
+    """The factor for forces that makes them those of the floor on the person.
 
-    Parameters
-    ----------
     stated : "person" or "plate", on which the forces of the system act, or "check"
 
     Raises CaptureError for another word.
@@ -36,8 +34,8 @@ class ForceSign:
         self._balance = 0
 
     def judge(self, vertical: FloatArray) -> str:
-        """Look at vertical forces of plates (n_plate, n_sample) [N], upwards in the system's axes;
-        returns a sentence once it becomes known how they act, otherwise "".
+        """Use vertical forces of plates (n_plate, n_sample) [N], upwards in the system's axes; returns a
+        sentence once their sign is known, otherwise "".
         """
         if self.factor:
             return ""
@@ -57,8 +55,8 @@ class ForceSign:
     def applied(
         self, force: FloatArray, moment: FloatArray, vertical: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Force and moment (n_plate, n_sample, 3) on the person; NaN, for not measured, where somebody is on
-        the plate and the sign is not known yet.
+        """Force and moment (n_plate, n_sample, 3) on the person; NaN while a person is on the plate and the
+        sign is not known yet.
         """
         if self.factor:
             return self.factor * force, self.factor * moment

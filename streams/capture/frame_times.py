@@ -1,7 +1,8 @@
-"""When frames were captured, on our clock and in the session's time; what is strange in their order, counted.
+"""Capture times of frames, on our clock and in the session's time; irregularities of their order are
+counted.
 
-Systems repeat frames, leave some out, let their frame number stand at 1 for a whole session, set their clock
-anew or have none. Stamps decide, numbers are counted, and where stamps are of no use the arrival does.
+Systems repeat frames, omit some, keep the frame number at 1 for a whole session, reset their clock or have
+none. Times come from the stamps, or from the arrival if stamps are unusable; frame numbers are only counted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class FrameTimes:
 
     Parameters
     ----------
-    latency_ns : the least time from exposure to arrival, where the user knows it [ns]
+    latency_ns : least time from exposure to arrival, if the user knows it [ns]
 
     Attributes
     ----------
@@ -64,9 +65,10 @@ class FrameTimes:
         self._skipped.clear()
 
     def place(self, frame: CaptureFrame, content: bytes, rate: float) -> tuple[int, float] | None:
-        """(t_capture [ns], time in the session [s]) of a frame; None for a frame that is not to be published.
+        """(t_capture [ns], time in the session [s]) of a frame; None for a frame that is not to be
+        published.
 
-        content : the bytes of its positions, by which one that comes again is known
+        content : bytes of its positions, by which a repeated frame is recognised
         rate : frames per second [Hz], 0 = not known
         """
         stamp_ns = frame.stamp_ns

@@ -1,6 +1,6 @@
-"""The host of a server's address: what cannot be one is refused before anything is opened.
+"""The host of a server's address: impossible names are refused before anything is opened.
 
-A name that is only not known yet is none of these: its computer may be switched on later.
+An unknown name is accepted, as its computer may be switched on later.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Lists of markers that change: what differs, how often sessions may begin, and which rows stay.
+"""Changes in the list of markers: differences, pace of new sessions, and rows that are kept.
 
-A session costs every subscriber a new descriptor and the estimator a new start, so that a system that
-describes itself anew with every frame must not begin one with every frame. Between two sessions its frames go
-on in the rows of the session that is there, each marker under its name.
+A new session costs every subscriber a new descriptor and the estimator a restart, so a system that changes
+its description with every frame must not begin one each time. Between two sessions its frames are published
+in the rows of the present session, each marker under its name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_NAMED = 8
 
 
 class SessionPace:
-    """When the next session may begin."""
+    """Limits how soon the next session may begin."""
 
     def __init__(self) -> None:
         self._paid_ns = self._begun_ns = 0  # until when the sessions so far are paid for; the newest
@@ -42,14 +42,11 @@ class SessionPace:
 
 
 class RowsByName:
-    """Rearranges the rows of frames with one description of markers into the order of another description.
+    """Rearranges the rows of frames with one description of markers into the order of another.
 
-    before : of the frames; after : of the rows that are wanted. Where a name occurs twice, the second row
-    with it stays the second.
-
-    Attributes
-    ----------
-    fits : whether unit and axis are the same, or not told, so that rows can be moved
+    before : description of the frames
+    after : description of the required rows. If a name occurs twice, the second row with it stays the second.
+    fits : whether unit and axis are the same, or unknown, so that rows can be moved
     """
 
     def __init__(self, before: CaptureDescription, after: CaptureDescription) -> None:
@@ -61,8 +58,8 @@ class RowsByName:
         self._others = np.array([row for row in range(self._n_row) if row not in wanted], np.int64)
 
     def moved(self, positions: FloatArray) -> tuple[FloatArray, int] | None:
-        """(n_after, 3) - the rows in the other order, NaN where the frame does not have that marker, and
-        how many markers with a position have no row; None where the rows are not those of the description.
+        """(n_after, 3) the rows in the other order, NaN if the frame does not have that marker, and the
+        number of markers with a position but without a row; None if the rows do not fit the description.
         """
         if not self.fits or positions.shape != (self._n_row, 3):
             return None
@@ -86,7 +83,7 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """The frames that can be published under another description, with its rows."""
+    """The part of the frames that can be published under another description, with its rows."""
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
     rows = RowsByName(before, after)

@@ -1,4 +1,6 @@
-"""From a force plate's own axes to the laboratory's: forces, and moments about the laboratory's origin."""
+"""Transformation from a force plate's own axes to the laboratory's: forces, and moments about the
+laboratory's origin.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +16,18 @@ SHORTEST_EDGE = 1e-6
 
 
 class PlatePlace(NamedTuple):
-    """Where a plate lies: rotation (3, 3) from its axes to the laboratory's, origin (3,) of moments [m]."""
+    """Pose of a plate: rotation (3, 3) from its axes to the laboratory's, origin (3,) of moments [m]."""
 
     rotation: FloatArray
     origin: FloatArray
 
 
 def place_of_corners(corners: ArrayLike, offset: ArrayLike) -> PlatePlace | None:
-    """Where a plate lies that is described as C3D does; None for corners without an area.
+    """Pose of a plate that is described as in C3D; None for corners without an area.
 
-    corners : (4, 3) of +x +y, -x +y, -x -y, +x -y of the plate [m]
-    offset : (3,) from the sensors' origin to the middle of the surface, in the plate's axes [m]. Its z is
-        taken as negative, for z points down and sensors lie below the surface; some programs turn it round.
+    corners : (4, 3) corners +x +y, -x +y, -x -y, +x -y of the plate [m]
+    offset : (3,) vector from the sensors' origin to the middle of the surface, in the plate's axes [m]. Its
+        z is taken as negative, as z points down and sensors are below the surface; some programs reverse it.
     """
     c = np.asarray(corners, np.float64)
     x = c[0] + c[3] - c[1] - c[2]
@@ -43,15 +45,15 @@ def place_of_corners(corners: ArrayLike, offset: ArrayLike) -> PlatePlace | None
 
 
 def in_metres(corners: ArrayLike) -> float:
-    """Factor from the unit of corners, which nobody states, to metres: 1, or 0.001 where edges are long."""
+    """Factor from the unit of corners, which is not stated, to metres: 1, or 0.001 if edges are long."""
     c = np.asarray(corners, np.float64)
     edge = np.linalg.norm(c - np.roll(c, 1, axis=0), axis=1).max(initial=0.0)
     return 1e-3 if edge > LONGEST_EDGE else 1.0
 
 
 def to_laboratory(place: PlatePlace, force: FloatArray, moment: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Forces (n, 3) [N] and moments (n, 3) about the plate's origin [N m], both in its axes, in the
-    laboratory's axes, the moments about the laboratory's origin.
+    """Transform forces (n, 3) [N] and moments (n, 3) about the plate's origin [N m] from its axes to the
+    laboratory's axes, with moments about the laboratory's origin.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         turned = force @ place.rotation.T

@@ -1,4 +1,4 @@
-"""Records of what capture systems send, whatever their protocol: descriptions, frames, clocks, and errors."""
+"""Records of the data of capture systems, for any protocol: descriptions, frames, clocks, and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SLOWEST, FASTEST = 0.01, 100_000.0
 
 
 def believed_rate(rate: float) -> float:
-    """A rate that somebody states [Hz]; 0 for what cannot be one."""
+    """A stated rate if it is plausible [Hz], else 0."""
     return rate if SLOWEST <= rate <= FASTEST else 0.0
 
 
@@ -33,10 +33,10 @@ class CaptureError(StreamError):
 
     Parameters
     ----------
-    reason : "address" (or an option in it) that is none, "missing" (a package that the system needs),
-        "unreachable" (nobody answers), "refused" (the server answers and does not want us, or speaks a
-        version that we do not), "silent" (it stopped answering), "closed" (it hung up), "malformed" (it says
-        what the protocol does not know, so that where the next message begins is lost)
+    reason : "address" (it, or an option in it, is invalid), "missing" (a package that the system needs),
+        "unreachable" (no answer), "refused" (the server rejects this client, or has an unsupported version),
+        "silent" (it stopped answering), "closed" (it closed the connection), "malformed" (its data violate
+        the protocol, so that the start of the next message is unknown)
     text : one plain sentence with the details
     """
 
@@ -46,7 +46,7 @@ class CaptureError(StreamError):
 
     @property
     def final(self) -> bool:
-        """Whether another attempt cannot succeed, so that the command ends."""
+        """Whether another attempt is useless, so that the command ends."""
         return self.reason in ("address", "missing")
 
 
@@ -86,11 +86,11 @@ class CaptureDescription(NamedTuple):
 class ForceSamples(NamedTuple):
     """Samples of all plates that came with a frame, in the system's own axes and units.
 
-    stamps : (n_sample,) - when each was taken, on the clock of the frames' stamps [ns], increasing
+    stamps : (n_sample,) times of the samples, on the clock of the frames' stamps [ns], increasing
     force : (n_plate, n_sample, 3) - in the markers' axes [N]; NaN = not measured
     moment : (n_plate, n_sample, 3) - about the laboratory's origin, in the markers' axes [N m]
 
-    The sign is the system's: the relay finds out by the weight of who stands on them.
+    The sign is the system's; the relay determines it by the weight of a person on the plates.
     """
 
     stamps: StampArray

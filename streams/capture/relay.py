@@ -1,7 +1,7 @@
-"""A capture system relayed: frames as they come, published at once; a connection that is lost is made anew.
+"""Relays a capture system: frames are published at once, and a lost connection is restored.
 
-Nothing that a server sends ends the relay: what its connection refuses is counted, what makes the connection
-fail is told, and another try follows.
+Nothing that a server sends ends the relay: invalid data are counted, failures of the connection are
+reported, and another attempt follows.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class Relay:
 
     Parameters
     ----------
-    address : of the system
-    publisher : where to send; stays open
-    say : called with plain sentences as things happen
-    judge : decides unit and axes where the system does not tell them
-    noted : sentences on the names of markers that a session has
+    address : address of the system
+    publisher : publisher of the streams; it stays open
+    say : called with sentences on events
+    judge : determines unit and axes if the system does not state them
+    noted : returns sentences on the marker names of a session
 
-    Raises CaptureError for an option that is none.
+    Raises CaptureError for an invalid option.
     """
 
     def __init__(
@@ -100,9 +100,9 @@ class Relay:
     def run(self, stop: threading.Event, on_telemetry: Callable[[Telemetry], None] | None = None) -> None:
         """Relay until `stop` is set.
 
-        on_telemetry : called once a second with what is published
+        on_telemetry : called once a second with the telemetry message
 
-        Raises CaptureError only where another try can change nothing.
+        Raises CaptureError only if another attempt is useless.
         """
         self._on_telemetry = on_telemetry
         try:

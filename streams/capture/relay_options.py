@@ -1,4 +1,4 @@
-"""Options of addresses that the relay itself follows, whatever the capture system."""
+"""Options of addresses that the relay handles itself, for any capture system."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ LONGEST_LATENCY_MS = 1000.0
 class RelayOptions(NamedTuple):
     """Options that every capture system has, set by its address or by the user.
 
-    latency_ns : taken off t_capture [ns]; n_unnamed : rows for markers without a name; sign : of forces
-    up, unit : in place of what the system says; "" = as it says
+    latency_ns : subtracted from t_capture [ns]
+    n_unnamed : rows for markers without a name
+    sign : sign of forces
+    up, unit : override the system's; "" = as the system states
     """
 
     latency_ns: int

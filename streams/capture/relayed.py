@@ -1,4 +1,4 @@
-"""A capture system's description and frames as sessions and messages of our streams."""
+"""Converts a capture system's description and frames to sessions and messages of our streams."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ MOST_NUMBERS = 100_000
 
 
 class Labelled(NamedTuple):
-    """A description with unit and axes known, as the relay uses it.
+    """A description with known unit and axes.
 
-    n_unnamed : rows behind those of the names, for markers without one
+    n_unnamed : number of further rows, for markers without names
     notes : sentences for the descriptor
     """
 
@@ -49,8 +49,8 @@ class RelayedSession:
     Parameters
     ----------
     labelled : the description, with a unit and an axis
-    source : where the frames come from, for the descriptor
-    sign : how the system tells forces, learnt on the way over all sessions
+    source : source of the frames, for the descriptor
+    sign : detected sign of the system's forces, kept over all sessions
     """
 
     def __init__(self, labelled: Labelled, source: str, sign: ForceSign) -> None:
@@ -167,9 +167,7 @@ class RelayedSession:
 
 
 def unique(names: list[str]) -> list[str]:
-    """Names made unique: those that occur again get a number behind them, as two markers of one name are
-    two markers.
-    """
+    """Names made unique: repeated names get a number, as two markers with one name are two markers."""
     taken: set[str] = set()
     found = []
     for name in names:

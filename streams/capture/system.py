@@ -41,8 +41,9 @@ from streams.capture.relay_options import RelayOptions
 class CaptureAddress(NamedTuple):
     """scheme://HOST[:PORT][/NAME][?OPTION=VALUE&...], read and checked.
 
-    host : of the server, or the name of a stream; port : the system's usual one where none is given
-    options : those that the system, or the relay, knows
+    host : the server, or the name of a stream
+    port : the system's usual one if none is given
+    options : options of the system or of the relay
     """
 
     scheme: str
@@ -64,8 +65,8 @@ class CaptureConnection(Protocol):
         """The newest description."""
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received, in order: a frame, a description that differs from the one before, or a
-        pair of clocks; None after `timeout_s` without any. Raises CaptureError when the connection is lost.
+        """The next received item, in order: a frame, a changed description, or a pair of clocks; None after
+        `timeout_s`. Raises CaptureError when the connection is lost.
         """
 
     def counters(self) -> Mapping[str, int]:
@@ -75,29 +76,28 @@ class CaptureConnection(Protocol):
         """Current values for the telemetry."""
 
     def sentences(self) -> list[str]:
-        """What is to be reported since the last call: events of the system and what is strange, a few at
-        most.
-        """
+        """A few sentences since the last call: events of the system and irregularities."""
 
     def close(self) -> None:
-        """Say good-bye as the protocol has it, without waiting; may be called more than once."""
+        """Disconnect as the protocol requires, without waiting; may be called more than once."""
 
 
 def no_check(address: CaptureAddress) -> None:
-    """Check nothing: for systems whose options are names, which only the network knows."""
+    """Accept everything: for systems whose options are names that only the network knows."""
 
 
 class CaptureSystem(NamedTuple):
     """A capture system.
 
-    scheme : of its addresses and its name on the command line; words : what it is, in a line
+    scheme : scheme of its addresses, also its name on the command line
+    words : a one-line description
     default_port : 0 = it has no ports; default_host : where an address may be left out
-    usual_up : the axis that points up where neither the system nor the person says it
+    usual_up : the axis that points up if neither the system nor the person shows it
     open : opens a connection, within five seconds; CaptureError
     find : the servers that answer within so many seconds [s]; never raises but CaptureError
-    options : option in addresses -> what it does, in a line
-    silence : what is asked of a user where a server is there and sends no frames
-    check : looks at the values of an address before anything is opened; CaptureError for what cannot be
+    options : option in addresses -> a one-line description
+    silence : question for the user if a server responds but sends no frames
+    check : checks the values of an address before anything is opened; CaptureError for impossible ones
     """
 
     scheme: str
@@ -143,7 +143,7 @@ def is_capture(source: str) -> bool:
 
 
 def parse_capture(source: str) -> CaptureAddress:
-    """The parts of an address; CaptureError, with what is wrong and what is allowed, for an invalid one."""
+    """The parts of an address; CaptureError with the fault and the allowed values if it is invalid."""
     scheme, separator, rest = source.partition("://")
     if not separator or scheme not in systems():
         known = ", ".join(f"{name}://" for name in systems())

@@ -1,4 +1,6 @@
-"""Axes of a capture system turned so that Y or Z points up, as the protocol of our streams has it."""
+"""Rotation of the axes of a capture system so that Y or Z points up, as the protocol of our streams
+requires.
+"""
 
 from __future__ import annotations
 

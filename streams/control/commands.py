@@ -45,7 +45,7 @@ Handler = Callable[[Command], tuple[bool, str]]
 
 
 class CommandRights(Protocol):
-    """Rights: which commands a user may give."""
+    """The rights of users: which commands they may give."""
 
     @property
     def free(self) -> Collection[str]:
@@ -53,7 +53,7 @@ class CommandRights(Protocol):
         ...
 
     def refusal(self, command: str, asker: Asker) -> str:
-        """Why somebody may not give a command, in words; empty where they may."""
+        """A sentence on why a user may not give a command; empty if the user may."""
         ...
 
     def done(self, command: str, asker: Asker) -> None:
@@ -67,11 +67,11 @@ class ControlServer(Closing):
     Parameters
     ----------
     address : where to bind, e.g. "tcp://127.0.0.1:5562"; port 0 takes a free one
-    handler : does the command and returns (done, sentence); called in the server's thread, so it must only
-        leave word for the loop. If it raises, the client is told.
-    names : the commands there are
+    handler : carries out the command and returns (done, sentence); called in the server's thread, so it must
+        only leave a message for the loop. If it raises, the client is told.
+    names : names of all commands
     security : keys and allow-list; needed for any address that the network can reach
-    rights : who may do what; None = whoever may connect may do everything
+    rights : rights of users; None = whoever may connect may do everything
     stop : called for each emergency stop, which has an endpoint for datagrams at the same host and port
         number, from a thread of its own; None = there is none
 
@@ -254,7 +254,7 @@ def request(
 ) -> tuple[bool, str]:
     """Send a command and wait for the answer; returns (done, sentence), even when nobody answers.
 
-    asked : who should be there, for that sentence
+    asked : the program that should answer, for that sentence
 
     Raises StreamError when the address, a key or an argument cannot be used.
     """

@@ -1,8 +1,8 @@
 """The emergency stop: datagrams to an endpoint of its own, which cannot be filled up with anything else.
 
-A connection can be kept out by others; a datagram needs none. Whatever begins with MARK is a stop, and on
-Linux the kernel drops everything else before it takes room (a filter, which needs no privileges): what fills
-the buffer is a stop itself. No key is asked for: whoever can reach the endpoint may stop.
+Other clients can prevent a new connection; a datagram needs none. A datagram that begins with MARK is a
+stop; on Linux a kernel filter, which needs no privileges, drops all others before they use memory, so that
+the buffer can only be full of stops. No key is required: whoever can reach the endpoint may stop.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LOAD, _COMPARE, _RETURN = 0x20, 0x15, 0x06
 
 
 def stop_address(control: str) -> str:
-    """udp://HOST:PORT that belongs to a control address; "" where it has none, as ipc://."""
+    """The address udp://HOST:PORT that belongs to a control address; "" if it has none, as for ipc://."""
     return f"udp://{control.removeprefix('tcp://')}" if control.startswith("tcp://") else ""
 
 
@@ -54,11 +54,12 @@ class StopEndpoint(Closing):
     Parameters
     ----------
     control : the control address as it is bound, tcp://HOST:PORT; host and port number are the same here
-    heard : called for each stop, in a flood now and then, from the thread; a stop is answered after it
+    heard : called for each stop (in a flood, repeatedly), from the thread; a stop is answered after it
 
     Attributes
     ----------
-    address : udp://HOST:PORT; whence : HOST:PORT that the newest stop came from, as the datagram has it
+    address : udp://HOST:PORT
+    whence : HOST:PORT of the sender of the newest stop, as stated in the datagram
 
     Raises StreamError where the port cannot be had.
     """
@@ -116,8 +117,8 @@ class StopEndpoint(Closing):
 
 
 def answer_to(stop: bytes) -> bytes:
-    """The answer to a stop, never longer than the stop; empty where it has no room for one, or is an
-    answer itself, as two endpoints would answer each other for ever.
+    """The answer to a stop, never longer than the stop; empty if the stop is too short, or is itself an
+    answer, as two endpoints would otherwise answer each other for ever.
     """
     if len(stop) < len(ANSWER) or stop.startswith(ANSWER):
         return b""
@@ -128,7 +129,7 @@ def request_stop(control: str, timeout_s: float = 2.0) -> bool:
     """Send a stop to the program with this control address, again and again until it is answered; returns
     whether it was.
 
-    StreamError where there is no such host, or the address is none that datagrams go to.
+    StreamError if there is no such host, or the address does not support datagrams.
     """
     check_address(control)
     if not stop_address(control):

@@ -1,6 +1,6 @@
-"""One open connection to a control address for all commands of a program, made anew where it is lost.
+"""One open connection to a control address for all commands of a program, restored if it is lost.
 
-Who holds a connection is there already when others crowd the endpoint, and a command needs no handshake.
+An open connection stays usable when other clients fill the endpoint, and a command needs no handshake.
 """
 
 from __future__ import annotations
@@ -77,7 +77,8 @@ class HeldControl(Closing):
     def ask(self, name: str, args: Mapping[str, Any], then: Then) -> None:
         """Give a command at once; `then` gets (done, sentence) in the thread, also when nobody answers.
 
-        What cannot be sent in its time is never sent. StreamError for an argument that cannot travel.
+        A command that cannot be sent in time is never sent. StreamError for an argument that cannot be
+        encoded.
         """
         command, due_ns = Command(name=name, args=dict(args)), now_ns() + round(1e9 * self.timeout_s)
         parts = encode(command)

@@ -1,7 +1,7 @@
-"""Sentences on who gave which command and what became of it, for the telemetry, and so for recordings.
+"""Log of commands: who gave which command, and its outcome, for the telemetry, and so for recordings.
 
-Every command that was done has a sentence. Of those that were refused, and of emergency stops, a flood must
-not push the others out: beyond a number in a second they are counted in one sentence.
+Every command that was done has a sentence. Refused commands and emergency stops, which may come in floods,
+are summarised in one sentence beyond a number per second.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CommandJournal:
 
     Parameters
     ----------
-    day : what writes down date and time
+    day : returns date and time as text
 
     Attributes
     ----------
@@ -53,8 +53,11 @@ class CommandJournal:
     def note(
         self, name: str, args: Mapping[str, Any], asker: Asker, ok: bool, text: str, floods: bool = False
     ) -> None:
-        """Write down a command; ok, text : its answer; floods : whether everybody may give it, so that it may
-        come very often"""
+        """Log a command.
+
+        ok, text : its answer
+        floods : whether everybody may give it, so that it may come very often
+        """
         if ok and name in QUIET:
             return
         given = ", ".join(f"{key}={value}" for key, value in args.items())
@@ -76,7 +79,7 @@ class CommandJournal:
                 self._left_out, self._last = self._left_out + 1, words
 
     def flush(self) -> None:
-        """Write how many commands were counted in the last second; to be called now and then."""
+        """Log the number of commands that were only counted in the last second; call it regularly."""
         with self._lock:
             self._flush()
 

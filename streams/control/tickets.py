@@ -1,10 +1,10 @@
 """Tickets: a command that changes something is carried out once, at once, and only from the connection that
 it was issued for.
 
-A command that is sent again, by whoever caught it, or that arrives after its sender has given up waiting,
-would have torque begin when nobody expects it. So the side that takes commands gives out a ticket first, to
-one connection and for one command. No clocks are compared, as the age of a ticket is that on the clock which
-gave it out; and after a restart no former ticket is known.
+A command that is replayed by an attacker, or that arrives after its sender has stopped waiting, could start
+torque unexpectedly. So the receiver of commands first issues a ticket, for one connection and one command.
+No clocks are compared, as the age of a ticket is measured by its issuer; after a restart no earlier ticket
+is valid.
 """
 
 from __future__ import annotations

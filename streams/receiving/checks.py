@@ -1,4 +1,4 @@
-"""Checks of what arrives: order, clock and infinities of frames, and the words for what is wrong."""
+"""Checks of arriving frames (order, clock, infinities), and sentences on faults."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Verdict = Literal["in_order", "duplicate", "out_of_order"]
 
 
 class OrderCheck:
-    """Judges the seq of each frame of one session."""
+    """Checks the seq of each frame of one session."""
 
     def __init__(self) -> None:
         self.n_lost = 0

@@ -1,4 +1,4 @@
-"""How each arriving message is treated: adopted, handed over, or counted and named."""
+"""How each arriving message is treated: adopted, passed on, or counted and reported."""
 
 from __future__ import annotations
 
@@ -41,20 +41,22 @@ REMEMBERED = 16 * MAX_PAYLOAD
 
 
 class Intake:
-    """Judges the messages of one stream and puts good frames into the ring; no sockets here.
+    """Checks the messages of one stream and puts good frames into the ring; it uses no sockets.
 
     Bad data never raises: each message that is not used goes into one counter and, by and by, one sentence.
-    What all but frames of the session that leads cost is bounded in time: beyond, descriptors are put off,
-    the newest until there is time for it, and others are dropped unread.
+    The time for anything but frames of the leading session is bounded: beyond it descriptors are postponed
+    (the newest is kept), and other messages are dropped unread.
 
     Parameters
     ----------
-    stream : whose frames are wanted; ring : where they go
-    clock : of the machine [ns]; work : processor time of the thread that calls [ns]
+    stream : the stream whose frames are used
+    ring : where they are stored
+    clock : time of the machine [ns]
+    work : processor time of the calling thread [ns]
 
     Attributes
     ----------
-    strangers : the time that may go to all others
+    strangers : time budget for everything else
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class Intake:
             self.look_again(t_arrived)  # last, as this may have been a frame after which nobody pauses
 
     def look_again(self, t_ns: int) -> None:
-        """Read the descriptor that was put off, if there is one and time for it; call it now and then."""
+        """Read the postponed descriptor, if there is one and there is time; call it regularly."""
         if self._put_off is not None and self._affords(self._put_off, t_ns):
             parts, self._put_off = self._put_off, None
             self._read(parts, t_ns)
@@ -168,9 +170,7 @@ class Intake:
         return False
 
     def refuse(self, fault: Exception, t_arrived: int) -> None:
-        """Count a message on which `accept` failed in an unforeseen way; the next message is treated as
-        usual.
-        """
+        """Count a message on which `accept` failed unexpectedly; the next message is treated as usual."""
         self._count("malformed", 1, f"{type(fault).__name__}: {fault}", t_arrived)
 
     def _descriptor(self, session: Session, payload: bytes, t_arrived: int) -> None:
@@ -293,7 +293,7 @@ def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
 
 
 def dearest_byte_ns(work: Callable[[], int]) -> float:
-    """Longest time that a byte of a large descriptor takes on this machine [ns], measured on one of many
+    """Largest processing time per byte of a large descriptor on this machine [ns], measured with one of many
     small maps.
     """
     session = Session(

@@ -1,9 +1,9 @@
 """The sessions of a stream that a receiver knows, and which of them takes precedence.
 
-Whoever can send on a stream can begin sessions on it. So a descriptor takes nothing away from the session
-whose frames come: the receiver knows some sessions at a time, and among them leads the one whose frames have
-come for the longest time without a pause. Frames count by the stretches of time in which they come, so that
-nobody overtakes by sending more of them at once.
+Any sender on a stream can begin sessions. So a new descriptor does not displace the session whose frames
+arrive: the receiver keeps several sessions, and the leading one is that whose frames have arrived for the
+longest time without a pause. Frames are counted by time intervals, so that no sender takes the lead by
+sending more of them at once.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ class KnownSession:
 
     Attributes
     ----------
-    payload : bytes that its descriptor came as
+    payload : bytes of its descriptor
+    layout, order, clock : layout of its frames, and checks of their order and clock
     layout, order, clock : of its frames
-    ended : whether its sender has said so
+    ended : whether its sender has ended it
     """
 
     __slots__ = (
@@ -54,8 +55,8 @@ class KnownSession:
         self._n_frame = self._n_stretch = 0
 
     def begin_again(self) -> None:
-        """Begin again: its descriptor has come after that of another, so that numbers and clock may start
-        anew.
+        """Reset it: its descriptor has come after that of another session, so that numbers and clock may
+        start anew.
         """
         self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
 
@@ -72,20 +73,20 @@ class KnownSession:
             self._counted_ns = t_ns
 
     def excuse(self, busy_ns: int) -> None:
-        """Do not count as a pause a time in which its frames could not be received, as others were."""
+        """Do not count as a pause a time in which its frames could not be received."""
         self._heard_ns += max(0, busy_ns)
 
     def pauses(self, t_ns: int) -> bool:
-        """Whether no frame has come for long, or none will."""
+        """Whether no frame has come for long, or none will come."""
         return self.ended or t_ns - self._heard_ns > self._silence_ns
 
     def gone(self, t_ns: int) -> bool:
-        """Whether no frame has come for so long that its sender is not there any more, or none will."""
+        """Whether no frame has come for so long that its sender must be gone, or none will come."""
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
     def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
-        """Whether its frames have come for a stretch of time since the one that leads began to pause: where
-        the stream as a whole has stood still, the first frame after it proves nothing. Ask at each frame.
+        """Whether its frames have come for some time since the leading session paused; after a pause of the
+        whole stream the first frame proves nothing. Call it at each frame.
         """
         if self._beside_ns < leader._heard_ns:
             self._beside_ns = t_ns
@@ -106,12 +107,12 @@ class KnownSession:
         return self._n_stretch >= other._n_stretch and self._n_frame > 2 * other._n_frame
 
     def may_be_of(self, payload: bytes) -> bool:
-        """Whether bytes may be a message of this session, at a glance."""
+        """Whether bytes may be a message of this session, by a quick test."""
         return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
 
     def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
-        """Return the key by which sessions are kept where there is no room for all: those with the greater
-        key are kept longer.
+        """Return the sort key by which sessions are kept if there are too many: larger keys are kept
+        longer.
         """
         return not self.pauses(t_ns), self._n_stretch, self._n_frame, self._heard_ns
 
@@ -119,9 +120,8 @@ class KnownSession:
 class KnownSessions:
     """At most MOST_KNOWN sessions, whose descriptors take at most MAX_PAYLOAD bytes, or two of any size.
 
-    Attributes
-    ----------
-    newest : whose descriptor came last; leader : which comes first, None before there are frames
+    newest : session with the latest descriptor
+    leader : leading session, None before there are frames
     """
 
     def __init__(self) -> None:
@@ -141,8 +141,9 @@ class KnownSessions:
         return next((known for known in self._by_id.values() if known.payload == payload), None)
 
     def may_know(self, payload: bytes) -> bool:
-        """Whether bytes may be a message of the session that leads, or a short one of any, at a glance; while
-        none leads, one of any: a first session whose descriptor took long has its frames all the same.
+        """Whether bytes may be a message of the leading session, or a short one of any session, by a quick
+        test; without a leading session, one of any session, so that a first session with a slow descriptor
+        loses no frames.
         """
         first = self._by_id.values() if self.leader is None else (self.leader,)
         if any(known.may_be_of(payload) for known in first):
@@ -150,7 +151,7 @@ class KnownSessions:
         return len(payload) <= SHORT and any(known.word in payload for known in self._by_id.values())
 
     def add(self, known: KnownSession, t_ns: int) -> None:
-        """Add a session, in place of any other with its id; others may be dropped for it."""
+        """Add a session, replacing any other with its id; others may be dropped for it."""
         former = self._by_id.pop(known.session.session, None)
         if former is not None and former is self.leader:
             self.leader = None
@@ -164,7 +165,7 @@ class KnownSessions:
                 del self._by_id[other.session.session]
 
     def hear(self, known: KnownSession, t_ns: int) -> None:
-        """A good frame of a session came at `t_ns`: it may lead from now on."""
+        """Note a good frame of a session at `t_ns`, which may make it the leading one."""
         leader = self.leader
         if known is not leader and known.pauses(t_ns):
             known.forget()
@@ -176,7 +177,7 @@ class KnownSessions:
             self.leader = known
 
     def end(self, known: KnownSession, t_ns: int) -> bool:
-        """End a session; returns whether another goes on, which then leads."""
+        """End a session; returns whether another continues, which then leads."""
         known.ended = True
         going_on = [k for k in self._by_id.values() if k.holds(t_ns)]
         if known is self.leader and going_on:
@@ -185,7 +186,7 @@ class KnownSessions:
 
 
 def silence_ns(rate: float) -> int:
-    """Time without a frame after which a session of this rate is taken to pause [ns]."""
+    """Time without a frame after which a session of this rate counts as paused [ns]."""
     if rate <= 0.0:
         return IRREGULAR_SILENCE_NS
     return int(min(max(1e10 / rate, SHORTEST_SILENCE_NS), LONGEST_SILENCE_NS))

@@ -1,6 +1,4 @@
-"""Which part of a stream arrived where all of it should: the frames that are missing, and whether it is
-over.
-"""
+"""Completeness of a received stream: missing frames, and whether it has ended."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ class Reception:
 
     Attributes
     ----------
-    n_lost : frames that were sent after the first one received and are missing here
+    n_lost : number of missing frames after the first received one
     over : whether every session that began has ended
     events : sentences on what is missing, each kind at most once per second
     """

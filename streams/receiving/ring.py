@@ -1,4 +1,4 @@
-"""Frames handed from the receiving thread to the reading one through preallocated slots."""
+"""Passes frames from the receiving thread to the reading one through preallocated slots."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Ring:
 
     At most two slots more than the backlog exist, one in the reader's hands and one in the writer's, so that
     neither waits for the other: the lock is held only to move a slot, never to fill or read one. A slot is
-    made when it is needed for the first time, so that a session costs nothing before its frames come.
+    allocated when it is first needed.
 
     Attributes
     ----------
-    first : the session whose frames make room for no other's
+    first : session whose frames are not dropped in favour of others
     """
 
     def __init__(self, backlog: int) -> None:
@@ -121,10 +121,10 @@ class Ring:
         return self._writing
 
     def push(self) -> int:
-        """Hand over the writer's slot; returns how many of the oldest unread frames had to make room.
+        """Pass on the writer's slot; returns how many of the oldest unread frames were dropped for it.
 
-        A session makes room among its own frames, so that those of one that begins and ends in between do
-        not push out those of another. Where all are too many, those of the first session go last.
+        A session replaces its own frames first, so that a short session does not displace those of another.
+        If there are too many in total, those of the first session are dropped last.
         """
         frame = self.slot()
         n_dropped = 0
@@ -161,7 +161,7 @@ class Ring:
             self._news.acquire(timeout=left_s)  # in vain, or of news that was read: it looks again
 
     def keep(self) -> None:
-        """Leave the frame in the reader's hands to the reader for good; its slot is not used again."""
+        """Let the reader keep its current frame; its slot is not used again."""
         with self._change:
             self._held = None
 

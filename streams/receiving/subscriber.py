@@ -90,11 +90,11 @@ class Subscriber(Closing):
 
     @property
     def strangers_ns(self) -> int:
-        """Processor time that was spent to receive anything but the frames of the leading session [ns]."""
+        """Processor time spent on everything but the frames of the leading session [ns]."""
         return self._intake.strangers.spent_ns
 
     def keep(self) -> None:
-        """Let the frame that `wait` returned last stay as it is, for as long as anybody holds it."""
+        """Keep the frame that `wait` returned last unchanged, for as long as it is referenced."""
         self._ring.keep()
 
     def wait(self, timeout_s: float) -> ReceivedFrame | None:

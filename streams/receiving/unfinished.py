@@ -1,8 +1,8 @@
-"""Messages that never end, noticed by the one who waits for them.
+"""Detection of endless messages by the receiver.
 
-libzmq hands over a message when its last part has arrived, and keeps all parts until then, without limit.
-Whoever receives can tell on Linux: while no whole message waits to be read, bytes that keep arriving belong
-to one that has not ended. Elsewhere, and for endpoints other than tcp://, nothing is noticed.
+libzmq delivers a message when its last part has arrived, and stores all parts until then, without limit. On
+Linux the receiver can detect this: while no complete message waits, bytes that keep arriving belong to an
+unfinished one. Elsewhere, and for endpoints other than tcp://, it is not detected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ HEARTBEAT_RATE = 1024
 
 
 class Unfinished:
-    """What the connection of a client socket has brought since its last whole message."""
+    """Bytes that the connection of a client socket has received since its last complete message."""
 
     def __init__(self, address: str) -> None:
         self._port = port_of(address) if WATCHES else None
@@ -45,8 +45,8 @@ class Unfinished:
     def cut(self) -> bool:
         """Shut the connection down if it brings a message that does not end; returns whether it did.
 
-        To be called when there was nothing to read. What had arrived at the call before, and has not been
-        read since, is then certainly unfinished, however long ago that was.
+        Call it when there was nothing to read. What had arrived at the call before, and has not been read
+        since, is then certainly unfinished, however long ago that was.
         """
         if self._fd is None or self._port is None:
             return False

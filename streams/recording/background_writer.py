@@ -1,7 +1,7 @@
-"""A recording written from a thread of its own: a disk that is slow, full or away holds up nobody.
+"""A recording written by a separate thread, so that a slow, full or missing disk delays nothing else.
 
-What the disk does not take waits in memory, as far as there is room for it; the disk is tried again until it
-takes it, in the same file, or in another one where the first is gone. What found no room is counted.
+Messages that cannot be written wait in memory, up to a limit; writing is retried, in the same file, or in
+another one if the first is gone. Messages beyond the limit are counted as lost.
 """
 
 from __future__ import annotations
@@ -39,11 +39,14 @@ class BackgroundWriter:
 
     Parameters
     ----------
-    file : the recording that has begun, at `path`; tell : is given sentences on the disk, from another thread
+    file : the recording that has begun, at `path`
+    tell : called with sentences on the disk, from another thread
 
     Attributes
     ----------
-    paths : the files; n_message : messages in them; n_lost : that the disk did not take
+    paths : the files
+    n_message : number of messages in them
+    n_lost : number of messages that could not be written
     """
 
     def __init__(self, file: ChunkedFile, path: Path, tell: Callable[[str], None]) -> None:
@@ -75,7 +78,9 @@ class BackgroundWriter:
             self._ready.notify()
 
     def finish(self) -> str:
-        """Write what waits, as far as the disk takes it, and the index; a sentence on what is lost, or ""."""
+        """Write waiting messages, as far as possible, and the index; returns a sentence on lost ones,
+        or "".
+        """
         self._over.set()
         with self._ready:
             self._ready.notify()

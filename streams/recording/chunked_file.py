@@ -1,9 +1,9 @@
-"""MCAP files whose newest chunk is whole after every message, so that a crash costs no message and the
-checksums of chunks are there all the same.
+"""MCAP files whose newest chunk is complete after every message, so that a crash loses no message and chunks
+have their checksums.
 
-A message is put behind the open chunk, where it is a sound record of its own; then the head of the chunk is
-written anew, so that the chunk holds it. Whoever reads between the two steps, or after a kill between them,
-finds the message in either case.
+A message is appended to the open chunk, where it is a valid record by itself; then the head of the chunk is
+rewritten to include it. A reader between the two steps, or after a crash between them, finds the message in
+either case.
 """
 
 from __future__ import annotations
@@ -85,14 +85,15 @@ class ChunkedFile:
 
     Parameters
     ----------
-    path : of the file, which must not be there; metadata : name -> texts, for its beginning
+    path : path of the file, which must not exist
+    metadata : name -> texts, written at its beginning
 
     Attributes
     ----------
-    n_message : messages in the file
+    n_message : number of messages in the file
 
-    Every method raises OSError where the disk does not take what is to be written; then the file has what it
-    had before (as far as the disk lets it be cut there), and the same call may be tried again.
+    Every method raises OSError if writing fails; the file then has its previous content (as far as it can be
+    truncated), and the call may be repeated.
     """
 
     def __init__(self, path: Path, metadata: Mapping[str, Mapping[str, str]]) -> None:
@@ -152,7 +153,7 @@ class ChunkedFile:
         return self.file.closed
 
     def is_gone(self) -> bool:
-        """Whether the file was removed, or its disk is not there any more."""
+        """Whether the file was removed, or its disk is missing."""
         try:
             return os.fstat(self.file.fileno()).st_nlink == 0
         except (OSError, ValueError):
@@ -171,7 +172,7 @@ class ChunkedFile:
             path.unlink(missing_ok=True)
 
     def sync(self) -> None:
-        """Bring what is written to the disk; OSError where that fails. For any thread."""
+        """Flush written data to the disk; OSError if that fails. May be called from any thread."""
         with suppress(ValueError):  # closed meanwhile
             os.fsync(self.file.fileno())
 
@@ -296,7 +297,7 @@ def packed(record: McapRecord) -> bytes:
 
 
 def message_record(channel: int, sequence: int, t_ns: int, payload: bytes) -> bytes:
-    """The bytes of a message; sequence : counts them, from 0 again where 32 bits are used up."""
+    """The bytes of a message; sequence : number of the message, modulo 2^32."""
     head = MESSAGE_HEAD.pack(
         Opcode.MESSAGE, MESSAGE_REST + len(payload), channel, sequence & 0xFFFFFFFF, t_ns, t_ns
     )
@@ -304,7 +305,7 @@ def message_record(channel: int, sequence: int, t_ns: int, payload: bytes) -> by
 
 
 def description(dated: bool = True) -> dict[str, str]:
-    """What a recording says of itself; dated : on which day it began, and the clock at that time, too."""
+    """The metadata of a recording; dated : include the date of its beginning, and the clock at that time."""
     began = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "started_log_time": str(now_ns()),

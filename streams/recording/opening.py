@@ -1,5 +1,5 @@
-"""Files to read from: regular ones only, as pipes and devices never end or never answer; and files to write,
-closed to other users.
+"""Opening files for reading (regular files only, as pipes and devices may block) and for writing (closed to
+other users).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS = (
 
 
 def open_regular(path: Path | str) -> FileIO:
-    """The file, opened to be read without a buffer; never waits for another program.
+    """Open a file for unbuffered reading; never waits for another program.
 
     Raises OSError where it cannot be opened, and StreamError where it is a folder, a pipe or a device.
     """
@@ -40,7 +40,7 @@ def open_regular(path: Path | str) -> FileIO:
 
 
 def opened_anew(path: str, flags: int) -> int:
-    """What opens a file that is written, so that a new one is closed to other users; `opener` of `open`."""
+    """An `opener` for `open` by which a new file is closed to other users."""
     return os.open(path, flags, MODE)
 
 

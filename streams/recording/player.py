@@ -112,13 +112,13 @@ def play(
     ----------
     publisher : where to send; stays open
     session : a markers descriptor whose "positions" field fits the frames
-    frames : times and positions; start and end are the caller's to choose, by slicing
+    frames : times and positions; to play a part, pass a slice
     speed : how many times faster than recorded
     loop : start over at the end, after a rest, until `stop` is set; seq and time go on
     stop : set it to end early
     on_frame : called after each frame of markers with its seq
-    beside : other channels, on the same clock, each at its own pace; of frames that are due at the same time
-        theirs go first, so that forces are there when the markers come
+    beside : other channels on the same clock, each with its own rate; at equal times their frames are sent
+        first, so that forces are available when the markers arrive
     wait_s : how long to wait for a first subscriber, so that it misses nothing; then it starts anyway [s]
     say : called with a plain sentence where it has to wait
 

@@ -1,6 +1,6 @@
 """Recordings read back, closed properly or cut by a crash, however damaged or hostile.
 
-Checksums are verified: what a damaged chunk holds is left out and named, the rest is read.
+Checksums are verified: damaged chunks are left out and reported, all else is read.
 """
 
 from __future__ import annotations
@@ -39,9 +39,11 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
     Attributes
     ----------
-    n_read : how many were read so far
-    n_damaged : places in the file that are damaged; n_lost : messages in them that the file itself counts
+    n_read : number of messages read so far
+    n_damaged : number of damaged places in the file
+    n_lost : number of messages lost in them, as counted by the file
     cut : whether the file ends before its index
+    metadata : name -> texts, as far as they were read
     metadata : name -> texts, as far as it was read
     """
 
@@ -64,7 +66,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
     @property
     def note(self) -> str:
-        """When all are read, sentences on what is damaged and on a tail that is cut; "" for a sound file."""
+        """Sentences on damage and on a truncated end, once everything was read; "" for an intact file."""
         if not self._file.closed:
             return ""
         told = self._named[:MOST_NAMED]
@@ -201,7 +203,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
 
 def message_of(content: bytes) -> Message:
-    """The message of a record's content, which has room for its stamps."""
+    """The message in a record's content, which must be long enough for its stamps."""
     channel, sequence, log_time, publish_time = MESSAGE_STAMPS.unpack_from(content)
     return Message(
         channel_id=channel, sequence=sequence, log_time=log_time, publish_time=publish_time,
@@ -212,7 +214,7 @@ def message_of(content: bytes) -> Message:
 def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
     """Channels and messages of a chunk that is not compressed; None where it is damaged.
 
-    whole : whether all of it is there, so that its checksum can be compared
+    whole : whether it is complete, so that its checksum can be compared
     """
     text = content[CHUNK_HEAD:]
     if whole:
@@ -237,7 +239,7 @@ def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
 def read_messages(path: Path | str) -> RecordedMessages:
     """The messages of a recording, whether it was closed properly or cut by a crash.
 
-    Raises OSError when the file cannot be opened, and StreamError when it is no recording or, on the way,
-    where it holds compressed chunks.
+    Raises OSError when the file cannot be opened, and StreamError when it is not a recording or contains
+    compressed chunks.
     """
     return RecordedMessages(path)

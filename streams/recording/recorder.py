@@ -1,8 +1,8 @@
-"""Recordings: every message as it came off the wire, in an MCAP file that survives a crash.
+"""Recordings: every message as received, in an MCAP file that survives a crash.
 
-Every message is with the operating system when it is written, so that after a crash of the program at most
-the message being written is missing (streams/recording/chunked_file). Topics are channels with message
-encoding "msgpack"; the log time is the receipt on this machine's monotonic clock [ns].
+Every message has been passed to the operating system when `write` returns, so that after a crash of the
+program at most the message being written is missing (streams/recording/chunked_file). Topics are channels
+with message encoding "msgpack"; the log time is the receipt on this machine's monotonic clock [ns].
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ IDLE_MS = 20
 class Recorder(Closing):
     """Writes messages to a new MCAP file.
 
-    dated : whether it says on which day it began, and the clock at that time
+    dated : whether its metadata include the date of its beginning, and the clock at that time
     Raises StreamError when the file exists (a recording is never overwritten) or cannot be made.
     """
 
@@ -103,10 +103,10 @@ class RecordingSummary(NamedTuple):
     """Result of `record`.
 
     n_message : messages written
-    n_refused : messages left out because they are none of this protocol
-    n_lost : frames that were sent after the first one received and are not in the file
-    trouble : a sentence on the connection where nothing came over it, else ""
-    fault : a sentence where the disk did not take all messages, else ""
+    n_refused : messages left out because they are not of this protocol
+    n_lost : number of frames that were sent after the first received one and are not in the file
+    trouble : a sentence on the connection if nothing came over it, else ""
+    fault : a sentence if not all messages could be written, else ""
     """
 
     n_message: int

@@ -1,5 +1,4 @@
-"""The records of an MCAP file one after another, past damage: where a record is none, the next sound one is
-looked for."""
+"""Reads the records of an MCAP file one after another; after damage it searches for the next valid record."""
 
 from __future__ import annotations
 
@@ -63,11 +62,14 @@ _SOUND = re.compile(rb"[\x05\x06][\s\S]{3}[\x00-\x03]\x00{4}|\x0f\x04\x00{7}")
 
 
 class ScannedRecord(NamedTuple):
-    """A record as it stands in the file.
+    """A record as stored in the file.
 
-    at : where its opcode stands; opcode; content : its bytes without opcode and length
-    record : what they say, None for chunks, messages and records of other programs
-    whole : whether all of it was there, False for the last one of a file that was cut
+    at : position of its opcode
+    opcode : its kind
+    content : its bytes without opcode and length
+    record : decoded content, None for chunks, messages and records of other programs
+    whole : whether it is complete; False for the last one of a truncated file
+    skipped : number of invalid bytes before it
     skipped : bytes before it that are no record
     """
 
@@ -217,7 +219,7 @@ def is_opcode(opcode: int) -> bool:
 
 
 def is_head(head: bytes) -> bool:
-    """Whether a record may begin so."""
+    """Whether a record may begin with these bytes."""
     return len(head) == HEAD and is_opcode(head[0]) and int.from_bytes(head[1:], "little") <= RECORD_LIMIT
 
 
@@ -230,7 +232,7 @@ def is_sound_chunk(content: bytes | memoryview) -> bool:
 
 
 def read_content(opcode: int, content: bytes) -> tuple[Any, bool]:
-    """What the content of a record says, None where it is damaged; and whether that is all of it."""
+    """Decode the content of a record, None if it is damaged; also returns whether it is complete."""
     stream = ReadDataStream(_WholeReads(content))
     try:
         record = KINDS[opcode](stream)

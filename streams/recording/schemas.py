@@ -1,4 +1,4 @@
-"""Schemas of the messages in a recording: what each channel holds, for whoever reads the file without rtsim.
+"""Schemas of the messages in a recording, for programs that read the file without rtsim.
 
 The bytes of a message are MessagePack; their maps have the keys, types and bounds of a JSON Schema
 (https://json-schema.org, draft 2020-12), which stands in the file. Arrays of a frame are binary there,

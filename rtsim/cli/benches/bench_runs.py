@@ -35,9 +35,7 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
 @AS_JSON
 @QUICK
 @click.option("--only", multiple=True, metavar="SYSTEM", help="Check this capture system alone (repeatable).")
-@click.option(
-    "--endurance", is_flag=True, help="Instead, run each system for ten minutes with five restarts."
-)
+@click.option("--endurance", is_flag=True, help="Instead, run each system for ten minutes, with restarts.")
 def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool) -> None:
     """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
 
@@ -79,20 +77,12 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
 
 @command.command("monitor")
 @AS_JSON
-@click.option(
-    "--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of each run."
-)
+@click.option("--seconds", type=NumberWithin(8.0), default=30.0, show_default=True, help="Duration of a run.")
 @click.option("--frozen", type=NumberWithin(1.0), metavar="SECONDS",
-              help="Instead, measure the memory of a window that does not read, and of the process that "
-                  "sends to it.")  # fmt: skip
+              help="Instead, measure memory of a window that does not read, and of its sender.")  # fmt: skip
 @click.option("--replay", type=NumberWithin(0.01), metavar="HOURS",
               help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
-@click.option(
-    "--speed",
-    type=NumberWithin(1.0, 1000.0),
-    default=40.0,
-    help="Playing speed of --replay, as a multiple of the recorded rate.",
-)
+@click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
     """The window off screen: redraws, processor time, and the loop with and without it; memory."""
     from rtsim.bench import figures
@@ -108,11 +98,7 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
               help="Duration of the exchange with the model, and of the exchange without it.")  # fmt: skip
 @click.option(
-    "--config",
-    type=Config("hil"),
-    default="ankle",
-    show_default=True,
-    help="Run config: .toml or a shipped name.",
+    "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or shipped name."
 )
 @click.option(
     "--rate",
@@ -122,14 +108,8 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
     help="Ticks per second [Hz].",
 )
 @click.option("--urgent", is_flag=True, help="Run both at real-time priority, where the system permits it.")
-@click.option(
-    "--hostile",
-    is_flag=True,
-    help="Instead, test faulty peers: wrong values, stalls, floods of messages and lost connections.",
-)
-@click.option(
-    "--only", default="", metavar="NAME", help="With --hostile: only cases with this text in their name."
-)
+@click.option("--hostile", is_flag=True, help="Instead, test faulty peers: wrong values, stalls, floods.")
+@click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this text in the name.")
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
 ) -> None:
@@ -192,9 +172,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     show_default=True,
     help="Length of each attack.",
 )
-@click.option(
-    "--only", default="", help="Only attacks whose name begins with this text, such as 3 or 1d; 0: none."
-)
+@click.option("--only", default="", help="Attacks whose name begins with this, such as 3 or 1d; 0: none.")
 @click.option(
     "--slow",
     type=click.IntRange(1, 8),
@@ -378,18 +356,10 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
 @command.command("damage")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--quick/--full",
-    default=True,
-    help="Test a sample of some minutes with fixed seeds (default), or all cases.",
-)
+@click.option("--quick/--full", default=True, help="A sample of some minutes (default), or all cases.")
 @click.option("--only", default="", metavar="CLASS", help="Test this class of damage alone.")
 @click.option("--method", default="", help="Test this method alone (default: all methods of the model).")
-@click.option(
-    "--side",
-    type=click.Choice(["right", "left", "both"]),
-    help="Side of the body (default: each side alone, then both).",
-)
+@click.option("--side", type=click.Choice(["right", "left", "both"]), help="Side (default: each, then both).")
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."
 )

@@ -82,7 +82,7 @@ def plot_command(
 @click.option("--field", "fields", multiple=True, help="A field whose numbers are sent "
               "(repeatable; default: all but the positions of the stick figure).")  # fmt: skip
 @click.option("--origin", "origins", multiple=True, help="Origin of a web page that may connect, "
-              "such as http://viewer:8080, beside Foxglove's and this machine's own (repeatable).")  # fmt: skip
+              "such as http://viewer:8080, beside Foxglove's and this machine's (repeatable).")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def foxglove_command(

@@ -83,7 +83,7 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
         if request_stop(address):
             return (
                 True,
-                f"the emergency stop arrived at {stop_address(address)}: no torque from the next tick on.",
+                f"received at {stop_address(address)}: no torque from the next tick on.",
             )
         return False, f"nobody answered at {stop_address(address)}."
 

@@ -135,7 +135,7 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
                        "an operator can judge runs with the device only, not simulations or the "
-                           "numbers of --validate"),
+                       "numbers of --validate"),
         "--auto dial": (asking.method == "dial" and asking.offline, "settings of a dial are tried in runs "
                                                                     "with the device alone"),
         "--processes, --together": ((options["processes"] or options["together"]) and not asking.offline,
@@ -211,8 +211,8 @@ def searched(
     mean, deviation = method.landscape(parameters.point(kept.best)[None, :])
     tell(
         f"best of {kept.n_tried} settings: {parameters.words(kept.best)}; expected "
-            f"{'utility, with its sign changed,' if asking.method == 'preference' else 'cost'} "
-            f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
+        f"{'utility, with its sign changed,' if asking.method == 'preference' else 'cost'} "
+        f"{mean[0]:.4g}, standard deviation {deviation[0]:.2g}"
         + ("; `rtsim tune --switch best` goes there" if live is not None else ""), err=False,
     )  # fmt: skip
     if paper is not None:

@@ -63,7 +63,7 @@ def make(spec: Controller) -> OwnFunction:
 
 
 def module_of(source: str) -> ModuleType:
-    """The module of a name or a file; ConfigError where it cannot be loaded."""
+    """Load the module of a given name or file; ConfigError where it cannot be loaded."""
     if source.endswith(SUFFIX) and not Path(source).is_file():
         raise ConfigError(
             f"no such file {source!r}", where=WHERE, remedy="give the path from where rtsim runs"

@@ -10,7 +10,9 @@ from rtsim.device.controller import Seen
 
 
 class SpringDamper:
-    """tau = -k (theta - theta_n) - c w, of what the device measures."""
+    """A spring-damper law, tau = -k (theta - theta_n) - c w, with the angle theta and the speed w that the
+    device measures.
+    """
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
         """Torque for these parameters and measurements [N m]."""

@@ -13,13 +13,14 @@ WRAPS = 0.5
 
 
 class StrideTorque:
-    """The spline over the phase; where that is doubtful nothing, to the next stride that begins well.
+    """Torque by the spline over the phase of the stride; where the phase is doubtful, no torque until the
+    next stride with a reliable start.
 
     So torque begins, after `arm` as after a stop of the walk, with a stride and not in its middle.
 
     Attributes
     ----------
-    open : whether the stride at hand has torque
+    open : whether the present stride has torque
     """
 
     def __init__(self, confidence: float) -> None:

@@ -1,9 +1,9 @@
 """Warming the processor's caches: the computation of a frame is repeated shortly before the next one is due.
 
 Between two frames at 100 Hz the processor sleeps or works for others, and its caches forget the loop: the
-same work takes several times as long as without a pause. So copies of some stages, which nobody else reads,
-go through the frame before while the run waits. They write to arrays of their own, so that the results of
-the run are the same, bit by bit.
+same work takes several times as long as without a pause. Therefore copies of some stages compute the
+previous frame again while the run waits. They write to arrays of their own, so that the results of the run
+are the same, bit by bit.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class CacheWarming:
 
     Parameters
     ----------
-    stages : of the run, warm, before its first frame
-    fastest : rate of a stream beyond which there is no rehearsal [Hz]
+    stages : stages of the run, compiled, before their first frame
+    fastest : highest rate of a stream for which caches are warmed [Hz]
 
     Attributes
     ----------
-    n_done : how many there were
+    n_done : number of repetitions so far
     """
 
     def __init__(self, stages: Sequence[Stage], fastest: float = FASTEST) -> None:

@@ -21,7 +21,7 @@ LOWER_LIMB = "lower_limb"
 
 
 def call_solver() -> None:
-    """Call the kernels of the marker solver for the lower limb: all methods, up to the bytes of a frame,
+    """Call the kernels of the marker solver for the lower limb: all methods, up to the encoded frame,
     without standard deviations.
     """
     _run_lower_limb(with_deviations=False)
@@ -291,9 +291,7 @@ def call_simulation() -> None:
 
 
 def call_coupled() -> None:
-    """Call the kernels of `rtsim simulate` for a model some of whose coordinates are prescribed or
-    coupled.
-    """
+    """Call the kernels of `rtsim simulate` for a model with prescribed or coupled coordinates."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -301,7 +299,7 @@ def call_coupled() -> None:
 
 
 def call_turned() -> None:
-    """Call the kernels of `rtsim simulate` for a model that torque generators turn."""
+    """Call the kernels of `rtsim simulate` for a model with torque generators."""
     from rtsim.simulation.load import load_simulator
     from rtsim.simulation.run import warm_up
 
@@ -317,7 +315,7 @@ def call_held() -> None:
 
 
 def call_energy() -> None:
-    """Call the kernels of the account of energy, by which `rtsim hil` watches the limb that it simulates."""
+    """Call the kernels of the energy monitor, by which `rtsim hil` checks the limb that it simulates."""
     from rtsim.live.hardware.device_loop import simulator_for
     from rtsim.stages.device.energy import EnergyAccount
 

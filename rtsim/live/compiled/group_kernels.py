@@ -1,6 +1,6 @@
 """The kernels of each group of rtsim/live/compiled/group_table.py: what Python calls, and what is left out.
 
-They stand apart as their import takes a second, which a start that compiles nothing does without.
+They are in a module of their own, as importing them takes a second, which a start without compilation saves.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ Kernels = tuple[Callable[..., Any], ...]
 class GroupKernels(NamedTuple):
     """Kernels that are called together.
 
-    entries : what Python calls; with what these call, they are the kernels of the group
+    entries : kernels that Python calls; together with the kernels that these call they form the group
     without : kernels that are not called with the types in use
     """
 

@@ -86,7 +86,7 @@ def group_of_simulation(spec: ModelSpec) -> str:
 
 
 def groups_of_limb(spec: ModelSpec) -> tuple[str, ...]:
-    """The groups of a limb with a device, to be compiled one after the other: they share kernels."""
+    """The groups of a limb with a device, to be compiled one after the other, as they share kernels."""
     group = group_of_simulation(spec)
     return (group, *(("energy",) if group == "coupled-simulation" else ()), "sensors")
 

@@ -50,13 +50,13 @@ Tell = Callable[[CompileProgress], None]
 def compile_groups(
     names: Iterable[str], tell: Tell | None = None, anew: bool = False
 ) -> dict[str, CompileCost]:
-    """Compile the groups that the cache lacks; returns the cost of each, {} where there was nothing to do.
+    """Compile the groups that the cache lacks; returns the cost of each, {} if there was nothing to do.
 
-    anew : look into every group, also those known to be complete
-    tell : told how far it is, now and then
-    Raises RtsimError with its words when a group cannot be compiled. An interruption ends the processes.
-    Where the cache cannot be written (`kernels.compiler.cache.cache_fault` says so) nothing is done: each
-    process has to compile for itself.
+    anew : check every group, also those known to be complete
+    tell : called with the progress from time to time
+    Raises RtsimError with the message of the compiler's process when a group cannot be compiled. An
+    interruption ends the processes. Where the cache cannot be written (`kernels.compiler.cache.cache_fault`
+    says so) nothing is done: each process has to compile for itself.
     """
     waiting = [name for name in names if anew or not is_complete(name)]
     if not waiting or cache_fault():

@@ -1,4 +1,4 @@
-"""Compile and warm everything a run will call, before the first frame arrives."""
+"""Compile and run once everything that a run will call, before the first frame arrives."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ N_FRAME = 5
 
 
 def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.ndarray] | None = None) -> None:
-    """Send a few synthetic frames through all stages and down to bytes, forget them, and forbid further
-    compilation.
+    """Send a few synthetic frames through all stages and the encoder, discard the results, and forbid
+    further compilation.
 
-    session, data : the input's descriptor, and what every frame of it holds
+    session, data : descriptor of the input, and the data that every frame contains
     """
     for stage in stages:
         stage.warm()

@@ -1,4 +1,4 @@
-"""What results depend on beside settings and input: the sources, the libraries, the processor."""
+"""Facts of the build on which results depend besides settings and input: sources, libraries, processor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_THERE = "not there"
 
 @functools.cache
 def build_facts() -> dict[str, str]:
-    """The build of this process: facts by their names in words; equal builds compute equal bits."""
+    """The facts of this process's build by name; equal builds compute equal bits."""
     features = sorted(name for name, on in llvmlite.binding.get_host_cpu_features().items() if on)
     return {
         "rtsim": installed("rtsim"),
@@ -62,7 +62,7 @@ def sources_hash() -> str:
 
 
 def differences_of_builds(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """In which facts two builds differ, in words."""
+    """The facts in which two builds differ, in words."""
     found = []
     for name in (*then, *(name for name in now if name not in then)):
         was, is_now = then.get(name, NOT_THERE), now.get(name, NOT_THERE)

@@ -1,10 +1,10 @@
-"""The journal of a run: all that its loop took in, in the order in which it did, for an exact replay.
+"""The journal of a run: everything that its loop received, in order, for an exact replay.
 
-What a live run computes follows from its settings and files, from the build, and from what its loop took in:
-which frames, as some are dropped where they come late; which samples of forces before which frame; which
-commands before which frame; the clock readings that stages use; and when the answer of a thread beside the
-loop was there. The journal has these as messages among the results (docs/protocol.md#journal), so that a
-recording of the results holds them. The entry of a frame is sent after its result, which does not wait.
+What a live run computes follows from its settings and files, from the build, and from what its loop
+received: which frames, as late ones may be dropped; which force samples and which commands before which
+frame; the clock readings that stages use; and when the answer of a background thread was available. The
+journal stores these as messages among the results (docs/protocol.md#journal), so that a recording of the
+results holds them. The entry of a frame is sent after its result, which does not wait.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ class RunJournal:
         self._n_session = 0
 
     def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
-        """Write the beginning: the request (JSON), the build that computes it, and the files that were
-        read for it."""
+        """Record the beginning: the request (JSON), the build that computes it, and the files that were read
+        for it.
+        """
         self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
         for part in parts:
             values = {"sha256": part.sha256, "n_byte": part.n_byte, "part": part.part, "n_part": part.n_part}
@@ -58,21 +59,22 @@ class RunJournal:
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
-        """Write that forces belong to this session of markers from now on."""
+        """Record that forces belong to this session of markers from now on."""
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:
-        """Write that a message of forces was taken in."""
+        """Record that a command takes effect."""
         self._write("forces", *self._of(message))
 
     def announced(self, session: Session) -> None:
-        """Write that a session of results begins."""
+        """Record that a session of results begins."""
         self._write("results", {"session": session.session, "t_start": session.t_start}, {})
 
     def took(self, frame: ReceivedFrame, result: Result | None, n_awaited: int) -> None:
-        """Write that a frame has gone through the stages.
+        """Record that a frame has gone through the stages.
 
-        result : that was published, None = none; n_awaited : answers of threads that stages have taken so far
+        result : the published result; None = none
+        n_awaited : number of answers of background threads that stages have taken so far
         """
         values, data = self._of(frame)
         values["n_awaited"] = n_awaited
@@ -82,11 +84,11 @@ class RunJournal:
         self._write("frame", values, data)
 
     def repeated(self, result: Result) -> None:
-        """Write that the last result was published again, as no frame came."""
+        """Record that the last result was published again, as no frame came."""
         self._write("repeat", {"t_published": result.t_published}, {})
 
     def ended(self, reason: str) -> None:
-        """Write that the run has ended, and why."""
+        """Record that the run has ended, and why."""
         self._write("end", {"reason": reason}, {})
 
     def _of(self, frame: ReceivedFrame) -> tuple[dict[str, Any], dict[str, bytes]]:

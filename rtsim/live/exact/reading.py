@@ -1,7 +1,7 @@
 """The journal of a run, read back from a recording: the request, and all entries in their order.
 
-A recording may be cut, damaged or a stranger's, so each entry is checked before it is used; whatever cannot
-be replayed ends in one sentence that says why.
+A recording may be cut, damaged or written by another program, so each entry is checked before it is used; if
+a run cannot be replayed, one sentence says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NO_JOURNAL = "it holds no journal of a run, so that the run cannot be computed a
 
 
 class RecordedSession(NamedTuple):
-    """A session of results that began; id, and its clock at that time [ns]."""
+    """A session of results that began: its id, and the clock at that time [ns]."""
 
     session: str
     t_start: int
@@ -35,11 +35,17 @@ class RecordedSession(NamedTuple):
 class RecordedRun(NamedTuple):
     """A run as its journal describes it.
 
-    path : of the recording; request : what was asked for; build : of then; files : by parts, in order
-    session : id of the journal; results : the sessions of results, in the order in which they began
-    n_entry : whole entries from the first on; n_frame, n_command, n_session : of these, sessions of markers
-        and of forces; n_skipped : frames that the loop did not get
-    cut : why it is not whole, a sentence; "" where it is; notes : further sentences
+    path : path of the recording
+    request : options of the run
+    build : facts of the build at that time
+    files : parts of the files that were read, in order
+    session : id of the journal
+    results : sessions of results, in the order in which they began
+    n_entry : number of complete entries from the first on
+    n_frame, n_command, n_session : numbers of frames, commands and sessions of markers and forces
+    n_skipped : number of frames that the loop did not get
+    cut : a sentence on why it is incomplete; "" if it is complete
+    notes : further sentences
     """
 
     path: Path
@@ -133,7 +139,7 @@ class _Reading:
 
 
 def read_run(path: Path) -> RecordedRun:
-    """The run in a recording, as its journal has it; ConfigError where there is none to be replayed."""
+    """Read the run in a recording from its journal; ConfigError if there is none that can be replayed."""
     messages, reading = opened(path), _Reading(path)
     for message, _ in decoded_messages(messages):
         reading.take(message)
@@ -168,7 +174,7 @@ def read_run(path: Path) -> RecordedRun:
 
 
 def remedy_for(kinds: set[type]) -> str:
-    """What can be done with a recording that holds such messages and no journal."""
+    """A remedy for a recording with such messages but without a journal."""
     if kinds & {Output, Device}:
         return "run a recorded run with a device again by `rtsim hil CONFIG --again RECORDING`"
     if Result in kinds:
@@ -210,7 +216,7 @@ class RecordedAnswer(NamedTuple):
 
 
 def answers_of(run: RecordedRun) -> Iterator[RecordedAnswer]:
-    """The descriptors of a run's results, each once, and the results, as they were recorded."""
+    """The descriptors of a run's results, each once, and the results, as recorded."""
     ids, known = {result.session for result in run.results}, set()
     for message, payload in decoded_messages(opened(run.path)):
         if isinstance(message, Session) and message.session in ids and message.session not in known:

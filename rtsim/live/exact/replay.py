@@ -1,4 +1,4 @@
-"""A recorded run computed again from its journal, and how its results compare."""
+"""Recomputation of a recorded run from its journal, and the comparison of its results."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ that ends at its tolerance makes of them (6e-11 was seen where kernels were comp
 class ReplayOutcome(NamedTuple):
     """Outcome of a replay.
 
-    recorded : the run; results : both beside each other; build : in which facts this build is another one
-    n_frame : that were computed; tolerance : part of the peak that was allowed
+    recorded : the recorded run
+    results : comparison of both
+    build : the facts in which this build differs
+    n_frame : number of frames that were computed
+    tolerance : part of the peak that may differ
     """
 
     recorded: RecordedRun
@@ -38,7 +41,7 @@ class ReplayOutcome(NamedTuple):
 
     @property
     def is_equal(self) -> bool:
-        """Whether all results and descriptors that both have are equal byte by byte, and none is missing."""
+        """Whether all results and descriptors are equal byte by byte, and none is missing."""
         results = self.results
         return (
             results.n_equal == results.n_result
@@ -97,10 +100,10 @@ def replayed(
 ) -> ReplayOutcome:
     """Compute a recorded run again and compare its results.
 
-    before : called with the run before its stages are made, as to compile its kernels
-    progress : told how many frames are done
+    before : called with the run before its stages are built, for example to compile its kernels
+    progress : called with the number of finished frames
 
-    ConfigError where the run cannot be made again, or its journal is none that a run wrote.
+    ConfigError if the run cannot be repeated or its journal is invalid.
     """
     with tempfile.TemporaryDirectory(prefix="rtsim-replay-") as folder:
         run = restored_run(recorded, Path(folder))

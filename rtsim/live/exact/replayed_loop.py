@@ -1,5 +1,6 @@
-"""The loop of a run over its journal: the same code takes in the same frames and commands in the same
-order."""
+"""The loop of a run over its journal: the same code receives the same frames and commands in the same
+order.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +30,14 @@ class JournalInput:
 
     Parameters
     ----------
-    recorded : the run; feed : that its forces go to, where it has some
-    progress : told how many frames are done
+    recorded : the run
+    feed : receives its forces, if it has any
+    progress : called with the number of finished frames
 
     Attributes
     ----------
-    frame_entry : values of the entry of the frame, or of the repetition, that was handed over last
+    frame_entry : values of the journal's entry for the frame, or repetition, that was returned last
+    command : passes a command to the loop
     command : hands a command to the loop
     """
 

@@ -23,17 +23,20 @@ OF_MESSAGE = (FieldSpec("iterations", (), "1"), FieldSpec("residual", (), "1"))
 class ReplayedResults:
     """An output that compares what it is given with what was recorded.
 
-    Three readings of the clock, by which nothing is computed, and the random id of a session are taken from
-    the run: when a result was solved and published, and when a session began. All other bytes are computed.
+    Only the time stamps that do not affect any computation and the random id of a session are copied from
+    the recorded run: when a result was solved and published, and when a session began. All other bytes are
+    computed.
 
     Attributes
     ----------
-    n_result, n_equal : results that were compared, and those of them that are equal byte by byte
-    n_session, n_session_equal : the same of descriptors
-    n_unrecorded : results that the recorder did not get; n_missing : recorded ones that did not come again
-    n_beyond : recorded ones after the place where a journal is cut
-    quantities : by name, of results that are not equal; status : of all
-    altered : what differs in descriptors, in words
+    n_result, n_equal : number of compared results, and of those that are equal byte by byte
+    n_session, n_session_equal : the same for descriptors
+    n_unrecorded : results that the recorder did not get
+    n_missing : recorded results that were not reproduced
+    n_beyond : recorded results after the place where a journal is cut
+    quantities : differences by name, of results that are not equal
+    status : differences of the status
+    altered : differences of the descriptors, in words
     """
 
     def __init__(self, recorded: RecordedRun, source: JournalInput) -> None:

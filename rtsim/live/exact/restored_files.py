@@ -17,11 +17,11 @@ from rtsim.live.exact.run_files import FilePart, sha256_of
 
 
 def restored_run(recorded: RecordedRun, folder: Path) -> RunConfig:
-    """The run with the names of its files as they are now.
+    """Return the run with the present names of its files.
 
-    A file that is as it was is read where it was; where one is gone or changed, all whose content is in the
-    recording are written below `folder`, in the tree that they were in, as they may include each other.
-    ConfigError where neither is possible.
+    An unchanged file is read from its place. If one is missing or changed, all files whose content is in the
+    recording are written below `folder`, in their original tree, as they may include each other. ConfigError
+    where neither is possible.
     """
     files = _by_path(recorded.files)
     changed = [path for path, parts in files.items() if not _is_as_it_was(path, parts[0])]

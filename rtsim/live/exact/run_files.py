@@ -27,9 +27,10 @@ WRITING = os.O_WRONLY | os.O_RDWR
 class FilePart(NamedTuple):
     """A part of a file that was read.
 
-    path : as bytes, absolute; folder : of the process at that time, as bytes
-    sha256, n_byte : of the whole file; part, n_part : which part of how many this is, 0 of 0 where the
-        content is not kept
+    path : absolute path, as bytes
+    folder : working folder of the process at that time, as bytes
+    sha256, n_byte : checksum and size of the whole file
+    part, n_part : number of this part and number of parts; 0 of 0 if the content is not kept
     """
 
     path: bytes
@@ -42,9 +43,10 @@ class FilePart(NamedTuple):
 
 
 class FilesRead:
-    """Notes which files this process opens to read them, but for those of the installation.
+    """Records which files this process opens for reading, except those of the installation.
 
-    What a model includes, a lab that was found by its markers, a mesh: nothing else knows them all.
+    Models include other files, marker maps are found by marker names, models name meshes: no other place
+    knows them all.
     """
 
     def __init__(self) -> None:
@@ -61,7 +63,7 @@ class FilesRead:
         self._not = tuple(f"{folder}{os.sep}" for folder in {*map(str, roots), "/proc", "/sys", "/dev"})
 
     def note(self, path: object, flags: object) -> None:
-        """Note a file that is opened; never raises."""
+        """Record a file that is opened; never raises."""
         if isinstance(flags, int) and flags & WRITING:
             return
         if isinstance(path, (str, bytes)) and len(self.paths) < MOST_FILES:
@@ -71,7 +73,9 @@ class FilesRead:
                     self.paths[absolute] = None
 
     def note_texts(self, value: Any) -> None:
-        """Note those texts in plain values that are names of files: a process of its own reads a C3D."""
+        """Record those texts in plain values that are names of files, as a C3D file is read by a process of
+        its own.
+        """
         if isinstance(value, Mapping):
             for item in value.values():
                 self.note_texts(item)
@@ -88,7 +92,7 @@ _is_hooked: list[bool] = []
 
 @contextmanager
 def noting_files() -> Iterator[FilesRead]:
-    """For the duration of the `with` block, note which files are opened."""
+    """Within the `with` block, record which files are opened."""
     if not _is_hooked:
         _is_hooked.append(True)
         sys.addaudithook(_hear)  # which stays for good, and looks at an empty list afterwards
@@ -106,8 +110,9 @@ def _hear(event: str, args: tuple[object, ...]) -> None:
 
 
 def parts_of(files: FilesRead) -> Iterator[FilePart]:
-    """The files in parts, small ones first; those that no longer exist, or are no regular files, are
-    left out."""
+    """The recorded files in parts, small files first; files that no longer exist, or are not regular, are
+    left out.
+    """
     sized = []
     for path in files.paths:
         with suppress(OSError):

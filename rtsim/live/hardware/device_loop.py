@@ -1,4 +1,4 @@
-"""A simulated limb with a device on it: the loop over ticks that both share, and its account."""
+"""A simulated limb with a device: the loop over their common ticks, and its summary."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def simulator_for(spec: HilSpec) -> Simulator:
 
 
 def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, ModelSpec]:
-    """The config, no longer than its motion where a file has one, and its model with this motion."""
+    """Return the config, limited to the duration of its motion file, and its model with this motion."""
     model = with_prescribed(load_model(spec.model), spec.prescribed)
     check_motion(model, spec.motion)
     if is_stream(spec.motion):
@@ -132,14 +132,14 @@ def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
 class DeviceClock(ClockInput):
     """Ticks of model and device: in lockstep a tick waits for the device's answer, else for the clock.
 
-    There is no tick before a device has spoken.
+    There is no tick before a device has sent a message.
 
     Attributes
     ----------
-    times : TICK_PARTS, each with its histogram; ask : told of commands of a recording
-    ends : whether a command ends torque, for which no tick waits
-    watched : what a watch by the clock said in a recording
-    motion : the stream that moves coordinates, where there is one; feed : what takes its motion in
+    times : TICK_PARTS, each with its histogram
+    ends : returns whether a command ends torque, so that a tick waits no longer
+    ask, watched : called with commands, and with reports of checks by the clock, of a recording
+    motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
     """
 
     def __init__(
@@ -299,13 +299,13 @@ def hil_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """The loop of a limb with a device, its kernels warm and its session announced.
+    """The loop of a limb with a device, its kernels compiled and its session announced.
 
     Parameters
     ----------
-    arm_s : model's time at which it arms by itself [s]; None = only by command
-    urgently : before all other work of the processor, where the system grants that
-    again : the port where it is a recording that is run again, to its end
+    arm_s : time of the model at which it arms automatically [s]; None = only by command
+    urgently : run at real-time priority, where the system permits it
+    again : port that replays a recording to its end; None for a new run
     """
     _, model = moved(spec)
     session = again.session if again else new_session_id()
@@ -351,7 +351,7 @@ def hil_loop(
 
 
 def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
-    """The fields in the frames of a run of this config, on a simulated limb; nothing is compiled for it."""
+    """The fields in the frames of a run of this config with a simulated limb; nothing is compiled for it."""
     model, _ = parts_of(spec)
     exchange = DeviceExchange(spec, DeafPort(), new_session_id(), joint_of(model, spec), mechanics_of(spec))
     limb = Still(build(model))
@@ -366,7 +366,7 @@ def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
 
 
 def record_motion(loop: Loop, exchange: DeviceExchange, told: Mapping[str, Any]) -> None:
-    """Publish what moves the limb in this tick, so that a recording has it."""
+    """Publish the motion that moves the limb in this tick, so that a recording contains it."""
     loop.output.send(Command(session=exchange.session, name=MOVED, args={**told, "tick": exchange.seq}))
 
 
@@ -389,7 +389,7 @@ def device_loop(
 
 
 def teller(loop: Loop, torque: DeviceTorque) -> Callable[[str], None]:
-    """Return a function that publishes a change of the arming state at once, as telemetry of its own."""
+    """Return a function that publishes a change of the arming state at once, as a telemetry message."""
 
     def say(text: str) -> None:
         sentences = Sentences()

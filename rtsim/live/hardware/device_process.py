@@ -1,10 +1,11 @@
 """A simulated device as a process: its clock, its watchdog, its socket.
 
-While outputs ask for an answer, each is a tick of the device: it goes on by the model's tick and answers, so
-that a run can be repeated bit for bit. Where none comes in its time, and where none asks, the device's own
-clock ticks: it watches the age of its command, whatever the other side does. Torque falls by the clock: a
-tick that is asked for counts the model's tick, until the clock is ahead by as much as the command is valid.
-While it falls, or the button was pressed, the own clock does not wait for a model that asks slowly.
+While outputs request an answer, each of them is a tick of the device: the device advances by the model's
+tick and answers, so that a run can be repeated bit for bit. If no output comes in time, or none requests an
+answer, the device ticks by its own clock and checks the age of its command, whatever the model does. Torque
+is reduced by the clock: a requested tick counts as one tick of the model, until the clock is ahead by the
+validity of the command. While torque is being reduced, or after the button was pressed, the device's clock
+does not wait for a slow model.
 """
 
 from __future__ import annotations
@@ -47,14 +48,14 @@ class SimulatedDevice(Closing):
 
     Parameters
     ----------
-    address : where the model is bound, it need not be there yet; or another link to it
-    tunnel : the address leads to a model on another machine (`ModelLink`)
-    log : file that gets a row for each tick, None = none is kept
-    urgent : its messages before all other work, where that is granted
+    address : address of the model, which need not exist yet; or another link to it
+    tunnel : whether the address leads to a model on another machine (`ModelLink`)
+    log : file that gets a row for each tick; None = none
+    urgent : handle its messages at real-time priority, where that is permitted
 
     Attributes
     ----------
-    unlogged : why the log takes no more rows, empty where it does
+    unlogged : why the log takes no more rows; empty if it does
     """
 
     def __init__(
@@ -130,8 +131,9 @@ class SimulatedDevice(Closing):
             due_ns = max(due_ns + period_ns, now_ns() - period_ns)
 
     def answer(self, output: Output) -> None:
-        """Compute one tick in step with the model, at the time of its output, where both are in one
-        process."""
+        """Compute one tick in step with the model, at the time of its output; used if both are in one
+        process.
+        """
         self._take(output, output.t_sent)
         self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
 

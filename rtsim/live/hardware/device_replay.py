@@ -1,4 +1,4 @@
-"""A recorded run with a device, run again: the device's messages and the commands come from the recording."""
+"""Replay of a recorded run with a device: the device's messages and the commands come from the recording."""
 
 from __future__ import annotations
 
@@ -46,13 +46,17 @@ def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 class RecordedPort:
     """Answers each output of the model with the messages that the device sent to it in the recorded run.
 
-    What cannot be repeated is left out, and said: a message that is damaged, a command without a tick of the
-    run, all from the first output on that does not follow the one before.
+    What cannot be replayed is left out and reported: damaged messages, commands without a tick of the run,
+    and everything after the first gap in the outputs.
 
     Attributes
     ----------
-    path : the file; session : id of the outputs; commands : by tick; n_output : outputs, the last included
-    moved : whether a stream moved the limb; notes : sentences on what is not repeated
+    path : path of the file
+    session : id of the session of outputs
+    commands : commands by tick
+    n_output : number of outputs, including the last
+    moved : whether a stream moved the limb
+    notes : sentences on what is not replayed
 
     Raises ConfigError where the file holds no run in lockstep from its beginning.
     """
@@ -166,7 +170,7 @@ class RecordedPort:
         return meta["device"].get("session", self.session) == self.session
 
     def receive(self) -> bool:
-        """Take the recorded message of that time."""
+        """Return the recorded message of that time."""
         self.taken = [(message, now_ns()) for message in self._coming]
         self._coming = []
         return bool(self.taken)

@@ -9,11 +9,12 @@ from streams.messages import Device, Output
 
 
 class InProcessPort:
-    """Port of the model and link of the device in one; the same device as in a process of its own.
+    """The model's port and the device's link in one object; the same device as in a process of its own.
 
     Attributes
     ----------
-    device : as it is; taken : what it said since the last look, with the time [ns]
+    device : the device
+    taken : its messages since the last look, with the time [ns]
     """
 
     def __init__(self, spec: DeviceSpec) -> None:

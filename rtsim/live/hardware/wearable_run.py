@@ -1,4 +1,6 @@
-"""A person who wears a device: the estimate from markers and the exchange in one loop, ticked by markers."""
+"""A person who wears a device: the estimate from markers and the exchange in one loop, which ticks with the
+marker frames.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,11 @@ HUSH_NS = 50_000_000
 
 
 def run_of(spec: HilSpec, source: str = "") -> RunConfig:
-    """The run that makes the estimate, checked; source : the source of markers in place of the run's
-    own, "" = its own
+    """The checked run that computes the estimate.
 
-    ConfigError for what does not fit, the limit of stability among it.
+    source : source of markers instead of the run's own, "" = its own
+
+    Raises ConfigError for settings that do not fit, including an exceeded stability limit.
     """
     assert spec.markers is not None
     run = load_run(find_config(spec.markers.run, "runs"))
@@ -86,14 +89,16 @@ class WearableTicks:
 
     Parameters
     ----------
-    source : of the markers; recorded : a recording, whose first frame waits for a device
-    again : the port where it is a recording that is run again, to its end
+    source : source of the markers
+    recorded : whether it is a recording, whose first frame waits for a device
+    again : port that replays a recording to its end; None for a new run
 
     Attributes
     ----------
-    hush : called while no markers come, with what there is to say of that, for the device to hear zero
-    ends : whether a command ends torque, for which no frame is waited for
-    ask : told of commands of a recording; watched : what a watch by the clock said in it
+    hush : called while no markers come, with a sentence on that, to send zero torque to the device
+    ends : returns whether a command ends torque, so that no frame is waited for
+    ask : called with commands of a recording
+    watched : called with what a check by the clock reported in it
     """
 
     def __init__(
@@ -188,7 +193,7 @@ class WearableTicks:
 class PacedRecording(RecordingInput):
     """The frames of a trial in step with the computer's clock.
 
-    live : whether they count as coming live, so that clocks tell how old they are
+    live : whether they count as live, so that clocks tell how old they are
     """
 
     _ticks: Ticks | None = None
@@ -244,13 +249,14 @@ def wearable_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """The loop of a person with a device, its kernels warm.
+    """The loop of a person with a device, its kernels compiled.
 
     Parameters
     ----------
-    run : as `run_of` has it; arm_s : time of frames after the first at which it arms by itself [s]
-    urgently : before all other work of the processor, where the system grants that
-    again : the port where it is a recording that is run again, to its end
+    run : as returned by `run_of`
+    arm_s : time after the first frame at which it arms automatically [s]
+    urgently : run at real-time priority, where the system permits it
+    again : port that replays a recording to its end; None for a new run
     """
     assert spec.markers is not None
     feed = ForceFeed() if run.forces else None
@@ -289,7 +295,8 @@ def wearable_loop(
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
     """Send zero torque repeatedly while no markers come; latched faults and requests are still handled.
 
-    text : that they are silent, in words; empty where they are not yet. Ramps do not go on by it.
+    text : a sentence that no markers come; empty while it is too early to say so. Ramps do not advance
+        meanwhile.
     """
     exchange.collect()
     exchange.begin_tick(now_ns())

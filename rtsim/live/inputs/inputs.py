@@ -1,7 +1,7 @@
 """Inputs of a run: a stream of frames, or the ticks of a clock.
 
-An input is opened for the run as a context. `wait` hands over the next frame, or None after a while without
-one; it calls `apply` when the waiting is over, so that commands take effect from that very frame on.
+An input is used as a context manager. `wait` returns the next frame, or None after a while without one; it
+calls `apply` just before, so that commands take effect from that frame on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ApplyCommands = Callable[[], None]
 
 
 class Input(Protocol):
-    """Where the frames of a run come from."""
+    """Interface of the inputs of a run, which deliver its frames."""
 
     @property
     def orders(self) -> Mapping[str, StageCommand]:
@@ -55,7 +55,10 @@ class Input(Protocol):
         """Whether the input was told to pause, so that its silence is not a fault."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
-        """The next frame, or None after some time without one; apply : called just before it is returned"""
+        """Return the next frame, or None after some time without one.
+
+        apply : called just before it is returned
+        """
 
     def period_ns(self, session: Session) -> int:
         """How long the work on a frame may take [ns]; 0 = without limit."""
@@ -74,8 +77,8 @@ class Input(Protocol):
 
 
 class StreamInput:
-    """The frames of a marker stream at an address: those of the leading session, and of others as far as time
-    allows. Of frames that have to wait, the newest is kept until no other comes.
+    """The frames of a marker stream at an address: those of the leading session, and of others as far as
+    time allows. Of frames that have to wait, the newest is kept until no other comes.
 
     Parameters
     ----------
@@ -84,10 +87,10 @@ class StreamInput:
 
     Attributes
     ----------
-    rehearsal : gone through while it waits for a frame, where there is one
+    rehearsal : cache warming, done while it waits for a frame; None = none
     wait_s : longest wait for a frame before it returns without one [s]
-    alone : only frames of the session that leads are handed over, as where torque on a person follows them
-    journal : where it notes what it takes in beside frames, where somebody keeps that
+    alone : return only frames of the leading session, for runs in which torque on a person depends on them
+    journal : records what it receives besides frames; None = none
     """
 
     wait_s, alone = WAIT_S, False
@@ -109,7 +112,7 @@ class StreamInput:
     def at(
         cls, address: str, backlog: int, security: Security | None = None, duration_s: float = 0.0
     ) -> StreamInput:
-        """The input of the markers at an address."""
+        """Return the input for the markers at an address."""
         return cls(lambda: Subscriber(address, ("markers",), backlog, security), duration_s)
 
     def __enter__(self) -> StreamInput:
@@ -208,7 +211,8 @@ class ClockInput:
 
     Parameters
     ----------
-    rate : ticks per second; frame_rate : of the frames that are published [Hz]
+    rate : ticks per second [Hz]
+    frame_rate : rate of the published frames [Hz]
     duration_s : how long to tick [s]; 0 = for ever
     """
 

@@ -1,4 +1,4 @@
-"""Commands that a loop has received since it last looked."""
+"""Commands that a loop has received since it last checked."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Mailbox:
             self._newest[kind] = command
 
     def take(self) -> list[Command]:
-        """Return the commands that were left, the newest last, and empty the mailbox."""
+        """Return the waiting commands, the newest last, and empty the mailbox."""
         if not self._newest:  # on nearly every frame
             return []
         with self._lock:

@@ -1,4 +1,4 @@
-"""A clock with a stream of motion: each tick comes with the newest motion that has arrived."""
+"""A clock with a stream of motion: before each tick the newest motion that has arrived is read."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ BACKLOG = 8
 
 
 class MotionStream:
-    """The frames of a result stream, handed to a feed between two ticks: those of the session that leads, as
-    nothing is moved by two at a time.
+    """Passes the frames of the leading session of a result stream to a feed between two ticks; other
+    sessions are ignored.
 
     Parameters
     ----------
-    address : of the stream; feed : takes its frames in; security : keys of the client
+    address : address of the stream
+    feed : receives its frames
+    security : keys of the client
 
     Attributes
     ----------
-    heard_ns : when a frame that could be used came last, by this computer's clock
+    heard_ns : when the last usable frame came, by this computer's clock [ns]
     """
 
     def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
@@ -49,7 +51,7 @@ class MotionStream:
         self._stream.close()
 
     def take(self) -> None:
-        """Take everything that has arrived; a tick does not wait for a sender that never pauses."""
+        """Read everything that has arrived, within a bounded time."""
         before = self.feed.counters["motion_taken"]
         for _ in range(BACKLOG):
             message = self._stream.wait(0.0)

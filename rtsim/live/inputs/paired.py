@@ -28,13 +28,13 @@ class PairedInput(StreamInput):
     Parameters
     ----------
     open_stream, open_forces : open the subscribers
-    feed : takes in what the plates say
-    wait_ms : longest time from the receipt of a frame that it waits for the sample after it; of a recording
-        that is played slowly in its time
+    feed : receives the force samples
+    wait_ms : longest time that a frame waits for the force sample after it, from its receipt [ms]; longer
+        for a recording that is played slowly
 
     Attributes
     ----------
-    hurries : whether a frame is to go on without its forces, as torque is to end
+    hurries : returns whether a frame is to go on without its forces, as torque is to end
     """
 
     def __init__(
@@ -65,7 +65,8 @@ class PairedInput(StreamInput):
     ) -> PairedInput:
         """Make the input of two streams from the addresses of markers and forces, which may be the same.
 
-        securities : keys of the client of each; who holds the key of one server cannot speak as the other
+        securities : keys of the client for each stream, so that the key of one server is not valid for the
+            other
         """
         markers, forces = addresses
         return cls(
@@ -151,6 +152,9 @@ class PairedInput(StreamInput):
 
 
 def slowness(session: Session) -> float:
-    """How many times longer than recorded a stream takes, as its sender states; 1 to 1 / SLOWEST."""
+    """How many times slower than recorded a stream is played, as its sender states: 1 to 1
+
+    SLOWEST.
+    """
     faster = session.rate / time_rate(session) if session.rate > 0.0 else 1.0
     return 1.0 / min(1.0, max(SLOWEST, faster))

@@ -1,4 +1,6 @@
-"""Runs whose source is a motion: a .mot or .sto file that drives a model under force-dependent kinematics."""
+"""Runs whose source is a motion: a .mot or .sto file that prescribes coordinates of a model in
+force-dependent kinematics.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,22 @@ UNUSED = {
 
 
 def is_driven(run: RunConfig) -> bool:
-    """Whether the source of a run is a motion that drives the model, as one of its stages can follow it."""
+    """Whether the source of a run is a motion that one of its stages can follow."""
     if Path(run.source).suffix.lower() not in STORAGE_SUFFIXES:
         return False
     return any(stage.of_motion is not None for stage in find_stages(run.stages).values())
 
 
 def balanced_stage(run: RunConfig) -> tuple[str, StageDeclaration]:
-    """The name and the declaration of that stage of a run which can follow a motion."""
+    """The name and the declaration of the stage of a run that can follow a motion."""
     stages = find_stages(run.stages).items()
     return next((name, declared) for name, declared in stages if declared.of_motion is not None)
 
 
 def check_driven(run: RunConfig) -> None:
-    """Raise ConfigError for what a run of a motion cannot have, before anything is compiled."""
+    """Raise ConfigError for settings that do not fit a run with a prescribed motion, before anything is
+    compiled.
+    """
     spec = load_model(run.model)
     methods_of(run, spec)
     if not Path(run.source).is_file():
@@ -69,8 +73,9 @@ def groups_of_motion(run: RunConfig) -> tuple[str, ...]:
 
 
 def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """The stage of a run of a motion, its kernels warm, after check_driven; note : called with sentences
-    on irregularities of the motion"""
+    """Build the stage of a run with a prescribed motion, its kernels compiled; call check_driven before. /
+    note : called with sentences on irregularities of the motion
+    """
     _, declared = balanced_stage(run)
     assert declared.of_motion is not None
     stage = declared.of_motion(run, note)
@@ -79,6 +84,6 @@ def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
 
 
 def session_of(drivers: Drivers) -> Session:
-    """The descriptor of a motion's frames, which have no data."""
+    """The descriptor of the frames of a prescribed motion, which contain no data."""
     rate = 1.0 / float(np.median(np.diff(drivers.times)))
     return Session(session=new_session_id(), stream="markers", t_start=0, rate=rate, fields=())

@@ -31,11 +31,13 @@ TIME_BASE = "recording"
 
 
 class TimesInput:
-    """Frames at the times of a file, one after the other, as fast as they are worked on; without data.
+    """Frames without data at the times of a file, one after the other, as fast as they are computed.
 
     Parameters
     ----------
-    times : (n,) [s]; session : whose frames they are; progress : told how many are done
+    times : (n,) times [s]
+    session : descriptor of the frames
+    progress : called with the number of finished frames
     """
 
     def __init__(
@@ -86,7 +88,7 @@ class TimesInput:
 
 
 class RecordingInput(TimesInput):
-    """The frames of a trial, one after the other, as fast as they are worked on.
+    """The frames of a trial, one after the other, as fast as they are computed.
 
     Names, times and positions are those that a player would send, so that a live run gives the same numbers.
     """
@@ -137,11 +139,13 @@ def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
 class KeptResults:
     """An output that keeps the results of one session.
 
-    check : is given the descriptor of the results before the first of them, and raises what it objects to
+    check : called with the descriptor of the results before the first of them; raises an error if it is
+        unusable
 
     Attributes
     ----------
-    telemetry : the last account of the run; sentences : everything that was told
+    telemetry : the last telemetry message of the run
+    sentences : all sentences that were reported
     """
 
     def __init__(self, check: Callable[[Session], object] = lambda session: None) -> None:

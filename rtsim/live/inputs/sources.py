@@ -165,17 +165,17 @@ def the_walker(side: str = "") -> Subject:
 
 
 def brings_markers(run: RunConfig, spec: ModelSpec) -> bool:
-    """Whether a run follows the markers of the model itself, not those of a person."""
+    """Whether a run uses the markers of the model itself, not those of a person."""
     return not (run.subject or run.static or spec.of_subject)
 
 
 def subject_if_any(run: RunConfig, spec: ModelSpec) -> Subject | None:
-    """The person whose markers a run follows; None where it follows those of the model itself."""
+    """The person whose markers a run uses; None if it uses those of the model itself."""
     return None if brings_markers(run, spec) else resolve_subject(run)
 
 
 def check_own_markers(run: RunConfig) -> None:
-    """Raise ConfigError for what a run with a model that brings its own markers cannot have."""
+    """Raise ConfigError for settings that do not fit a run with a model that brings its own markers."""
     if run.source == WALKER:
         raise ConfigError(
             "the walker has the markers of its own leg, not those of the model",

@@ -1,9 +1,8 @@
-"""Which frames a loop works on: those of the leading session, and others as time allows.
+"""Chooses the frames that a loop computes: those of the leading session, and of others as time allows.
 
-To turn to another session takes the loop as long as many frames do, and the same again to turn back. On a
-stream where anybody can begin sessions, that is bounded in time, not in number, so that it holds on any
-machine: others than the session that leads (streams/receiving/known.py) get a part of the time in which the
-loop would otherwise wait.
+Changing to another session costs the loop as much time as many frames, and again to change back. As anybody
+may begin sessions on an open stream, the time for them is bounded, on any machine: sessions other than the
+leading one (streams/receiving/known.py) get a part of the time in which the loop would otherwise wait.
 """
 
 from __future__ import annotations
@@ -19,11 +18,12 @@ SHARE = 0.25
 
 
 class Turns:
-    """Lets sessions in, and keeps account of the time that all but the one that leads take.
+    """Admits sessions, and limits the time that all but the leading one take.
 
     Parameters
     ----------
-    allowance : of that time; more than one may draw on it
+    allowance : budget of that time, which may be shared
+    clock : returns the time of the machine [ns]
     clock : of the machine [ns]
     """
 
@@ -48,7 +48,8 @@ class Turns:
         self.allowance.earn(max(0, until_ns - since_ns))
 
     def grants(self, frame: ReceivedFrame) -> bool:
-        """Whether the loop may turn to the session of a frame; if so, it is charged as turning to it.
+        """Whether the loop may change to the session of a frame; if so, the cost of the change is charged to
+        it.
 
         Descriptors are compared, not their ids, which a sender may use again for another content.
         """
@@ -74,7 +75,7 @@ class Turns:
     def percent(self, others_ns: int) -> float:
         """The share of time since the last call that other sessions took [%].
 
-        others_ns : what they took besides since the start [ns]
+        others_ns : further time that they took since the start [ns]
         """
         now, spent = self._clock(), self.allowance.spent_ns + others_ns
         percent = 100.0 * (spent - self._told_ns) / max(1, now - self._told_at_ns)

@@ -1,4 +1,6 @@
-"""The processes of a live run: player and estimator, started and watched by the one that shows the table."""
+"""The child processes of a live run: player and estimator, started and watched by the process that shows the
+table.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ class ChildFailedError(RtsimError):
 class Child:
     """An `rtsim` process that reports its states as JSON lines.
 
-    asked_later : it loads its modules, and does nothing else before `ask` has told it its request
+    asked_later : it imports its modules and then waits until `ask` sends its request
     """
 
     def __init__(self, name: str, arguments: list[str], asked_later: bool = False) -> None:
@@ -84,7 +86,7 @@ class Child:
 
     def wait_ready(self, timeout_s: float, others: Sequence[Child] = ()) -> dict:
         """The state in which the process is ready; ChildFailedError with its own message, or with that of
-        another process that has failed meanwhile.
+        another process that failed first.
         """
         due = time.monotonic() + timeout_s
         while time.monotonic() < due:
@@ -115,7 +117,7 @@ class Child:
         return found
 
     def take_words(self) -> list[str]:
-        """Lines that the process has printed for the user since the last call."""
+        """Return the lines that the process has printed for the user since the last call."""
         words = self._errors[self._n_taken :]
         self._n_taken += len(words)
         return words
@@ -127,8 +129,8 @@ class Child:
             raise ChildFailedError(failure)
 
     def failure(self) -> str:
-        """How the process has failed, in its own words where it left any; empty while it runs and after a
-        good end.
+        """How the process has failed, in its own words if it left any; empty while it runs and after a
+        normal end.
         """
         code = self._process.poll()
         if not code:
@@ -161,10 +163,10 @@ class Child:
         return True
 
     def close(self) -> None:
-        """End the process, politely first: closing its standard input asks it to end, on every system alike.
+        """End the process: first its standard input is closed, which requests a normal end on every system.
 
-        A request to terminate comes second, as it is a hard end on Windows, which cuts recordings. A process
-        that waits for its request has nothing to end, and may be busy with its imports.
+        Then it is terminated, which on Windows is a hard end that cuts recordings. A process that still
+        waits for its request is terminated at once.
         """
         if self._idle:
             self._process.kill()

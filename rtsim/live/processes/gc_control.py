@@ -9,12 +9,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """For the duration of the `with` block, collect no garbage, after one collection and a freeze of
-    what remains.
+    """Within the `with` block, collect no garbage, after one collection and a freeze of what remains.
 
     Enter it before the first frame can arrive. The loop itself collects young objects once a second, which
     takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that were
-    made since are collected. What the program around it has frozen stays frozen at the end, too.
+    made since are collected. Objects that the program froze before stay frozen at the end, too.
     """
     gc.collect()
     if not gc.isenabled():

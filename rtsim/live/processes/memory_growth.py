@@ -14,8 +14,8 @@ GROWN_MB = 256.0
 
 
 class ResidentMemory:
-    """Resident memory of this process, or of the one with a number, by Linux's account; its file stays open,
-    as a look must take no more than microseconds of a tick.
+    """Resident memory of this process, or of the one with a given id, on Linux; the file in /proc stays
+    open, so that reading takes only microseconds.
     """
 
     def __init__(self, pid: int | None = None) -> None:
@@ -38,7 +38,7 @@ class ResidentMemory:
 class MemoryGrowth:
     """Watches the memory of this process for growth, as of a stage that keeps too much.
 
-    read : resident memory [MB]
+    read : returns the resident memory [MB]
     """
 
     def __init__(self, read: Callable[[], float] | None = None) -> None:

@@ -19,8 +19,9 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     """The request to an estimator.
 
     markers : address of the marker stream
-    wait_s, n_subscriber : wait so long for so many subscribers of the results [s]
-    notes : sentences that go with the results; anyway : a stream that is not the subject's is no error
+    wait_s, n_subscriber : how long to wait [s], and for how many subscribers of the results
+    notes : sentences that are published with the results
+    anyway : accept a stream that does not belong to the subject
     """
 
     run: RunConfig
@@ -32,12 +33,13 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
 
 
 class PlayerRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The request to a player: the source of a run, played at its address for markers, with forces
-    beside.
+    """The request to a player: the source of a run, played at its address for markers, with forces beside.
 
-    speed : times the recorded rate; rate : of the synthetic walker and jaw [Hz]
+    speed : multiple of the recorded rate
+    rate : rate of the synthetic walker and jaw [Hz]
     loop : start over at the end; start_s, end_s : the part that is played [s]
-    duration_s : of the synthetic walker and jaw [s]; wait_s : for a subscriber [s]
+    duration_s : duration of the synthetic walker and jaw [s]
+    wait_s : how long to wait for a subscriber [s]
     """
 
     run: RunConfig
@@ -54,9 +56,7 @@ Request = TypeVar("Request", EstimatorRequest, PlayerRequest)
 
 
 def encoded(request: EstimatorRequest | PlayerRequest) -> bytes:
-    """The message of a request: one line of JSON in ASCII, which keeps numbers to the last digit and names of
-    files to the byte.
-    """
+    """Encode a request as one line of JSON in ASCII, which keeps numbers and file names exactly."""
     return json.dumps(msgspec.to_builtins(request)).encode("ascii")
 
 

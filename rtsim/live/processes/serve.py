@@ -50,7 +50,7 @@ POLL_S = 0.02
 
 
 def prepare(run: RunConfig, forces: ForceFeed | None = None) -> list[Stage]:
-    """The stages of a run, compiled and warm; forces : forces of the plates, where the run has some"""
+    """Build the compiled stages of a run; forces : forces of the plates, if the run has some"""
     spec = load_model(run.model)
     methods_of(run, spec)  # told before a subject is looked for
     subject = subject_if_any(run, spec)
@@ -85,11 +85,11 @@ def serve(
 
     Parameters
     ----------
-    request : the run, its marker stream, and for whom it waits; without notes those of the calibration go
-        with the results
-    say : told {"state": "preparing"}, at the first start time and again
-        {"state": "compiling", "n_done": ..., "n_kernel": ...}, then
-        {"state": "ready", "results": ..., "control": ...} and at the end {"state": "over", "reason": ...}
+    request : the run, its marker stream, and the subscribers to wait for; without notes those of the
+        calibration are used
+    say : called with {"state": "preparing"}, at the first start also with {"state": "compiling", "n_done":
+        ..., "n_kernel": ...}, then {"state": "ready", "results": ..., "control": ...} and at the end
+        {"state": "over", "reason": ...}
     security, markers_security, forces_security : keys of this server, and of this client of each stream;
         forces take those of the markers where they have none
 
@@ -141,7 +141,9 @@ def serve(
 def stages_of(
     request: EstimatorRequest, feed: ForceFeed | None
 ) -> tuple[list[Stage], LiveSubjectCheck | None]:
-    """The stages of a live run, warm, and the last of them where it checks whose stream it is."""
+    """The compiled stages of a live run, the last of which checks whether the stream belongs to the
+    subject.
+    """
     run = request.run
     stages = prepare(run, feed)
     unnamed = unnamed_of(stages)
@@ -154,7 +156,7 @@ def stages_of(
 
 
 def subject_check_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
-    """The check of whether a stream belongs to the person, or fits the model, that is followed."""
+    """The check of whether a stream belongs to the tracked person, or fits the tracked model."""
     return LiveSubjectCheck(kinematics_of(stages), where)
 
 
@@ -178,7 +180,7 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
 
 
 def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
-    """Notes of the calibration of the person who is followed."""
+    """Notes on the calibration of the tracked person."""
     kinematics = kinematics_of(stages)
     return notes_of_person(kinematics.subject, run)
 

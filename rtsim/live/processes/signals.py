@@ -1,7 +1,7 @@
 """Requests to end a process that come from outside: Ctrl-C, a request to terminate, a closed terminal.
 
-Every command answers each of them in the same way: what it has done is kept and told as after Ctrl-C, and the
-exit code is 128 and the number of the signal, as shells have it.
+Every command handles them alike: finished work is kept and reported as after Ctrl-C, and the exit code is
+128 plus the number of the signal, as in shells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _notes: list[Callable[[int], None]] = []
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by a request to end; handled like Ctrl-C."""
+    """Raised by a request to end; it is handled like Ctrl-C."""
 
 
 def answer_requests() -> None:
@@ -46,8 +46,9 @@ def exit_code() -> int | None:
 
 @contextmanager
 def noting_requests(note: Callable[[int], None]) -> Iterator[None]:
-    """For the duration of the `with` block, a request calls `note` with its number and raises nothing:
-    for work that ends in its own way."""
+    """Within the `with` block, a request calls `note` with its number and raises nothing, for work that ends
+    in its own way.
+    """
     _came.clear()
     _notes.append(note)
     former = {number: signal.getsignal(number) for number in REQUESTS}

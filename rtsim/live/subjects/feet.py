@@ -1,4 +1,4 @@
-"""The feet of a run whose model brings its own markers: found, reported, and followed over a recording."""
+"""The feet of a model that brings its own markers: found, reported, and tracked over a recording."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ MOST_FRAMES = 20_000
 
 
 def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
-    """The feet of a model that brings its own markers, None of any other.
+    """The feet of a model that brings its own markers; None for any other model.
 
-    None of its feet where the run states which bodies bear the plates. ConfigError where it has none that
-    plates could press, or gravity is not along -Y, as in plates' ground.
+    There are none if the run assigns bodies to the plates. ConfigError if the model has no feet for the
+    plates, or if gravity is not along -Y, as in the plates' ground.
     """
     if not brings_markers(run, spec):
         if run.plates.feet or run.plates.borne_by:
@@ -51,7 +51,7 @@ def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
 
 
 def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -> None:
-    """Raise ConfigError for a plate that is assigned to a body which the model does not have."""
+    """Raise ConfigError for a plate that is assigned to a body the model does not have."""
     names = [body.name for body in spec.bodies]
     for plate, parts in borne_by.items():
         for body in parts:
@@ -63,8 +63,9 @@ def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -
 
 
 def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
-    """Sentences on the feet that were chosen of a model with its own markers, or on why plates in the
-    source are not used."""
+    """Sentences on the chosen feet of a model with its own markers, or on why plates in the source are not
+    used.
+    """
     if not (run.forces or is_c3d(run.source)):
         return []
     try:
@@ -79,7 +80,7 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Sentences on which bodies bear which plates."""
+    """Sentences on which bodies the plates act."""
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
         for plate, parts in borne_by.items()

@@ -17,7 +17,7 @@ from streams.addresses import is_stream
 def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
     """The run with the person whose markers it solves, and sentences on the choice.
 
-    ConfigError where several persons could be meant, or nobody is called as is asked for. The persons in a
+    ConfigError where several persons could be meant, or no person has the requested name. The persons in a
     stream are told apart when it comes (rtsim/stages/markers/marker_input).
     """
     if is_stream(run.source):

@@ -1,7 +1,8 @@
-"""A static trial out of a live stream: how long a person has stood still with all markers on.
+"""Takes a static trial from a live stream, when a person has stood still long enough with all markers
+visible.
 
-Markers of who stands sway by some millimetres in some seconds; who shifts the weight or turns moves them by
-centimetres. The frames that are taken are the newest in a row in which no marker leaves its place.
+Markers of a standing person sway by some millimetres within seconds; shifting the weight or turning moves
+them by centimetres. The newest successive frames in which no marker leaves its place are used.
 """
 
 from __future__ import annotations
@@ -45,10 +46,13 @@ MOST_FRAMES = 20_000
 class StandingSoFar(NamedTuple):
     """Progress of a static trial by its newest frames.
 
-    seconds : in a row so far in which the person stands still, of frames that show all markers [s]
-    movement_mm : farthest from its place that a marker was in the newest half second; NaN = none was seen
-    missing : names of the markers that are wanted and not seen; n_wanted : how many are
-    fault : why the labels of the stream cannot be used, None = they can
+    seconds : duration of the successive frames so far in which the person stands still and all markers are
+        visible [s]
+    movement_mm : largest distance of a marker from its place in the newest half second [mm]; NaN = none was
+        seen
+    missing : names of required markers that are not seen
+    n_wanted : number of required markers
+    fault : why the labels of the stream cannot be used; None = they can
     """
 
     seconds: float = 0.0
@@ -59,7 +63,7 @@ class StandingSoFar(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Return the progress of a static trial in words, for a person who stands before a screen."""
+        """Return the progress of a static trial in words, for a person in front of a screen."""
         if self.fault is not None:
             return self.fault.what
         if not self.n_wanted:
@@ -77,14 +81,16 @@ class StandingTrial:
 
     Parameters
     ----------
-    source : address, for sentences; wanted_s : seconds that are wanted [s]
-    lab : marker map, None = found by the names; side : right, left, or "" = those that are there
-    person : whose markers, "" = of the only one
+    source : address, for sentences
+    wanted_s : required duration [s]
+    lab : marker map, None = found by the names
+    side : right, left, or "" = the legs with markers
+    person : the person whose markers are used, "" = the only one
     stored : measures of the person that are known (name -> SI value); None = they come later
 
     Attributes
     ----------
-    lacking : why no subject can come of the labels at hand, whoever stands; None = nothing is known to lack
+    lacking : why the labels are insufficient for any subject; None = nothing is known to be missing
     """
 
     def __init__(
@@ -102,7 +108,7 @@ class StandingTrial:
         self._stored = stored
 
     def take(self, frame: ReceivedFrame) -> None:
-        """Take in a frame; another session, or time that runs backwards, begins anew."""
+        """Take a frame; another session, or time that runs backwards, starts the collection anew."""
         if frame.session is not self._session:
             self._begin(frame.session)
         if self._frames and not frame.time > self._frames[-1][0]:
@@ -112,7 +118,7 @@ class StandingTrial:
             self._frames.popleft()
 
     def look(self) -> StandingSoFar:
-        """Judge the frames so far."""
+        """Check the frames so far."""
         if self._fault is not None or not self._frames:
             return StandingSoFar(fault=self._fault)
         trial = self._trial()
@@ -134,7 +140,7 @@ class StandingTrial:
         return StandingSoFar(pace * int(complete[first:].sum()), float(moved), missing, len(wanted))
 
     def trial(self) -> MarkerTrial:
-        """The frames in a row in which the person stands still."""
+        """The successive frames in which the person stands still."""
         trial = self._trial()
         columns = list(find_markers(self._wanted(trial), trial.names).values())
         reach = 1e3 * reach_back(trial.positions[:, columns])
@@ -213,7 +219,8 @@ class StandingTrial:
 
 
 def reach_back(x: Array) -> Array:
-    """(n,) - from each frame to the last, how far a marker is from the middle of its places at most [m].
+    """(n,) largest distance of any marker from the centre of its positions, over the frames from each one to
+    the last [m].
 
     x : (n, n_marker, 3) - NaN = not seen [m]
     """
@@ -226,8 +233,10 @@ def reach_back(x: Array) -> Array:
 
 
 def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = False) -> ConfigError:
-    """Why a stream never became a static trial: what was wrong last, and what to do; over : whether the
-    stream has ended"""
+    """A sentence on why a stream never became a static trial, and what to do.
+
+    over : whether the stream has ended
+    """
     if so_far.fault is not None:
         return so_far.fault
     if not so_far.n_wanted:

@@ -1,5 +1,6 @@
-"""Whether a trial belongs to the subject: what is reported before the first frame, and what prevents the
-run."""
+"""Checks whether a trial belongs to the subject; faults are reported before the first frame or prevent the
+run.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +37,9 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
     """Sentences before a run: from the reader, on the calibration, and on how well the trial fits the
     person.
 
-    anyway : a trial that is not the subject's is told, not refused
+    anyway : a trial of another person is reported, not refused
 
-    ConfigError for a trial without data, without a marker that is followed, or of another person.
+    ConfigError for a trial without data, without a tracked marker, or of another person.
     """
     from rtsim.models.load import load_model
 
@@ -89,13 +90,14 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
 
 
 def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
-    """A model with the markers of its own that a run follows."""
+    """A model that brings its own markers, as tracked by a run."""
     return with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
 
 
 def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
-    """Sentences on how well a trial fits the person or model that is followed; ConfigError where it does
-    not, unless `anyway`."""
+    """Sentences on how well a trial fits the tracked person or model; ConfigError if it does not, unless
+    `anyway`.
+    """
     check_shown(tracked.names, f"{tracked.kind}'s", trial, where)
     if tracked.mirrors:
         trial = trial._replace(positions=MIRROR * trial.positions)
@@ -116,7 +118,7 @@ def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool
 
 
 def check_shown(names: tuple[str, ...], whose: str, trial: MarkerTrial, where: str) -> None:
-    """Raise ConfigError for a trial without frames, or without any marker that is followed."""
+    """Raise ConfigError for a trial without frames, or without any tracked marker."""
     found = find_markers(names, trial.names)
     if not found:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Whether the markers without names belonged to the person who was sought; known after the last frame."""
+"""Checks after the last frame whether the markers without names belonged to the expected person."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ FEWEST_FRAMES = 200
 
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
-    """The labeller of markers without names, where a run requests it; a run that a motion drives has none."""
+    """The labeller of markers without names, where a run requests it; a run with a prescribed motion has
+    none.
+    """
     kinematics = kinematics_if_any(stages)
     return None if kinematics is None else kinematics.unnamed
 
 
 def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
-    """Raise ConfigError where the person was not found in any frame, or never half of the markers with
-    certainty."""
+    """Raise ConfigError if the person was found in no frame, or if fewer than half of the markers were ever
+    certain.
+    """
     unnamed = unnamed_of(stages)
     if unnamed is None or not unnamed.n_frame:
         return

@@ -328,7 +328,7 @@ def _position(
             PlateFinding(
                 "off_plate", p, beyond,
                 f"{names[p]} has its centre of pressure outside its surface in {100 * beyond:.0f} % of "
-                    "its frames: check its corners, its origin and the unit of its moments.",
+                "its frames: check its corners, its origin and the unit of its moments.",
             )
         ]  # fmt: skip
     if contact.one_foot:  # the other may press it
@@ -338,8 +338,8 @@ def _position(
         PlateFinding(
             "far", p, off,
             f"In {100 * off:.0f} % of its frames {names[p]} has its centre of pressure where no foot "
-                "is: check where the plate lies, and that markers and forces are of one recording, one "
-                "clock and one laboratory.",
+            "is: check where the plate lies, and that markers and forces are of one recording, one "
+            "clock and one laboratory.",
         )
     ]  # fmt: skip
 
@@ -357,10 +357,7 @@ def _in_one_place(
     if not likely:
         return []
     share, name, said = likely[-1]  # by the greatest factor, which spreads the pressure most
-    more = (
-        f"That puts {100 * share:.0f} % of its frames under a foot, along which the centre of pressure then "
-        "moves."
-    )
+    more = f"That puts {100 * share:.0f} % of its frames under a foot."
     return [PlateFinding(name, p, share, f"{said} {more}")]
 
 
@@ -381,7 +378,7 @@ def _feet(
                 PlateFinding(
                     "two_feet", p, two / n_loaded,
                     f"Two feet are on {name} in {two} of {n_loaded} frames: the load of each is "
-                        "unknown, and moments of both legs are left out there.",
+                    "unknown, and moments of both legs are left out there.",
                 )
             )  # fmt: skip
         borne = (shares[:, p] == BEARS).sum(axis=0)

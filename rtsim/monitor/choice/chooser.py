@@ -25,7 +25,7 @@ N_ACROSS = 4
 """Buttons of tasks in a line."""
 PICTURES_TITLE = "Pictures"
 Entry = tuple[PlotPanel, int | None] | str
-"""What a line of the tree stands for: a panel, a curve of it, or a picture."""
+"""The meaning of a line of the tree: a panel, a curve of it, or a picture."""
 ENTRY = Qt.ItemDataRole.UserRole
 
 
@@ -61,7 +61,7 @@ class PanelChooser(QDialog):
         self._mark()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Offer what a stream has; a task of which it has nothing cannot be chosen."""
+        """Offer the panels of a stream; a task for which it has none cannot be chosen."""
         self._layout = layout
         blocker = QSignalBlocker(self.tree)
         self.tree.clear()
@@ -95,7 +95,7 @@ class PanelChooser(QDialog):
         return self.choice.shows(panel) if k is None else self.choice.shows_curve(panel, k)
 
     def items(self) -> Iterator[tuple[QTreeWidgetItem, Entry]]:
-        """Every line that can be ticked, with what it stands for."""
+        """All lines that can be ticked, each with the panel, curve or picture that it shows."""
         return iter(self._items)
 
     def _heading(self, words: str) -> QTreeWidgetItem:

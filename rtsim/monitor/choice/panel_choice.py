@@ -18,10 +18,11 @@ PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "
 
 @dataclass
 class PanelChoice:
-    """The chosen task, and the panels and curves chosen by hand besides it.
+    """The chosen task, and panels and curves that were chosen by hand in addition.
 
-    panels : key of a panel -> whether it is shown, for those that a hand has changed
-    curves : keys of the curves that are not shown; pictures : of PICTURES, those that are not shown
+    panels : key of a panel -> whether it is shown, for those changed by hand
+    curves : keys of the hidden curves
+    pictures : the hidden ones of PICTURES
     """
 
     task: str = ALL
@@ -30,7 +31,7 @@ class PanelChoice:
     pictures: set[str] = field(default_factory=set)
 
     def take_task(self, task: str) -> None:
-        """Show what goes with a task, and nothing that was chosen by hand before."""
+        """Show the panels of a task, and discard what was chosen by hand."""
         self.task = task
         self.panels.clear()
         self.curves.clear()
@@ -53,7 +54,7 @@ class PanelChoice:
         (self.curves.discard if on else self.curves.add)(curve_key(panel, k))
 
     def chosen(self, panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
-        """The panels that are shown, in as many columns as fit, which are about equally long."""
+        """The panels that are shown, in as many columns as fit, of similar length."""
         shown = [panel for panel in panels if self.shows(panel)]
         if len(shown) == len(panels) and len({panel.column for panel in panels}) <= n_column_most:
             return shown
@@ -66,9 +67,7 @@ def curve_key(panel: PlotPanel, k: int) -> str:
 
 
 def dealt_out(panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
-    """Panels distributed over as many columns as before, or fewer, of similar lengths; their order is
-    kept.
-    """
+    """Distribute panels over at most as many columns as before, of similar length; their order is kept."""
     counts = Counter(panel.column for panel in panels)
     columns = sorted(counts)
     n_column = min(len(columns), len(panels), n_column_most)

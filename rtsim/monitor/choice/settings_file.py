@@ -1,4 +1,4 @@
-"""Settings of the window that are kept between starts, in a file of the user's."""
+"""Settings of the window that are kept between starts, in a file of the user."""
 
 from __future__ import annotations
 
@@ -26,9 +26,12 @@ Pixels = Annotated[int, Meta(ge=200, le=20_000)]
 class WindowSettings(Struct, forbid_unknown_fields=True):
     """Choices when the window was last closed.
 
-    task, panels, curves, pictures : as in PanelChoice; duration_s : of the time axes [s]
-    strides : curves over the stride in the place of time; size : of the window [px]
-    feedback_* : of the biofeedback: key of its curve, target band [display unit], whether it sounds
+    task, panels, curves, pictures : as in PanelChoice
+    duration_s : length of the time axes [s]
+    strides : whether curves are drawn over the stride instead of time
+    size : size of the window [px]
+
+    feedback_* : biofeedback: key of its curve, target band [display unit], whether it sounds
     """
 
     task: str = ALL
@@ -48,14 +51,14 @@ class WindowSettings(Struct, forbid_unknown_fields=True):
         return PanelChoice(self.task, dict(self.panels), set(self.curves), set(self.pictures))
 
     def take_choice(self, choice: PanelChoice) -> None:
-        """Keep a choice; of more than is kept, the newest."""
+        """Keep a choice; if it has too many entries, the newest ones."""
         self.task, self.panels = choice.task, dict(list(choice.panels.items())[-N_KEY_MOST:])
         self.curves = sorted(choice.curves)[:N_KEY_MOST]
         self.pictures = sorted(choice.pictures)
 
 
 def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
-    """The settings in a file, and a sentence where it is unusable; the default ones without it."""
+    """The settings in a file, and a sentence if it is unusable; without a file the default settings."""
     if path is None or not path.exists():
         return WindowSettings(), ""
     try:
@@ -74,7 +77,7 @@ def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
 
 
 def write_settings(path: Path | None, settings: WindowSettings) -> str:
-    """Write the file, whole or not at all; a sentence where that was not possible."""
+    """Write the file completely or not at all; returns a sentence if that was not possible."""
     if path is None:
         return ""
     try:

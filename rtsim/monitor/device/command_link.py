@@ -25,7 +25,7 @@ ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it ta
 class CommandLink:
     """Connection between the buttons of the window and the control address.
 
-    say : shows a sentence and brings the window's texts up to date
+    say : shows a sentence and updates the texts of the window
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class CommandLink:
 
     @property
     def busy(self) -> bool:
-        """Whether a command is under way."""
+        """Whether a command is being sent."""
         return self.commander is not None and self.commander.busy
 
     def offer(self) -> None:
-        """Buttons for what the other side takes, where its control address is known."""
+        """Offer buttons for the commands that the sender accepts, if its control address is known."""
         layout = self.feed.layout
         if layout is None:
             return
@@ -79,7 +79,7 @@ class CommandLink:
                 key.setEnabled(EMERGENCY in commands)
 
     def show(self) -> None:
-        """Write the state of the device and of the buttons."""
+        """Update the state of the device and of the buttons."""
         feed = self.feed
         said = feed.telemetry if feed.layout and feed.told_of_this_session else None
         self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, self.busy)
@@ -101,19 +101,21 @@ class CommandLink:
         self.show()
 
     def stop(self) -> None:
-        """Send the emergency stop: before anything else, and whatever else is under way."""
+        """Send the emergency stop at once, whatever else is being sent."""
         self._wishes.clear()
         if self.commander:
             self.commander.stop(EMERGENCY)
             self._say("Emergency stop.")
 
     def wish(self, name: str, value: float) -> None:
-        """Send a parameter that was moved."""
+        """Send a parameter that was changed on its slider."""
         self._wishes[name] = value
         self.send_wishes()
 
     def mark(self, time: float, label: str) -> bool:
-        """Have the other side keep a mark at a time of the trial [s], as soon as it can; whether it does."""
+        """Ask the sender to record a mark at a time of the trial [s], as soon as possible; returns whether
+        it accepts marks.
+        """
         layout = self.feed.layout
         takes = layout is not None and layout.commands is not None and MARK in layout.commands
         if self.commander is None or not takes:
@@ -123,7 +125,7 @@ class CommandLink:
         return True
 
     def send_wishes(self) -> None:
-        """Send marks that wait, and what was moved; sliders that moved meanwhile go with the next."""
+        """Send waiting marks and changed parameters; sliders that move meanwhile are sent with the next."""
         if self._marks and self.commander and self.commander.send(MARK, self._marks[0]):
             self._marks.popleft()
             self._asked = ""

@@ -18,8 +18,8 @@ TIMEOUT = 3.0  # s
 
 
 class Commander(QObject):
-    """Gives one command at a time over a connection that stays; `answered(ok, text)` comes in the window's
-    thread.
+    """Gives one command at a time over a connection that stays open; `answered(ok, text)` is emitted in the
+    window's thread.
     """
 
     answered = Signal(bool, str)
@@ -41,7 +41,7 @@ class Commander(QObject):
         self._over.connect(self._rest)
 
     def send(self, name: str, args: Mapping[str, Any]) -> bool:
-        """Start a command; False when another one is still under way."""
+        """Start a command; returns False while another one is being sent."""
         if self.busy:
             return False
         self.busy = True
@@ -49,12 +49,14 @@ class Commander(QObject):
         return True
 
     def insist(self, name: str) -> None:
-        """Send a command at once, whatever is under way; and again after that, which may be done later."""
+        """Send a command at once, whatever else is being sent, and again afterwards, which may be later."""
         self._again = name if self.busy else ""
         self._start(name, {}, True)
 
     def stop(self, name: str) -> None:
-        """Send the emergency stop: datagrams, which nobody can block, and the command of this name."""
+        """Send the emergency stop: as datagrams, which cannot be blocked by other connections, and as a
+        command.
+        """
         if stop_address(self.address):
             threading.Thread(target=self._send_datagrams, daemon=True).start()
         self.insist(name)

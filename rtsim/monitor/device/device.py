@@ -48,7 +48,9 @@ SNAPSHOTS = ("A", "B")
 
 
 class Slider(QSlider):
-    """One parameter: it shows the value that acts, and requests another when the handle is released."""
+    """A slider for one parameter: it shows the value in effect, and requests another when the handle is
+    released.
+    """
 
     wished = Signal(str, float)
 
@@ -65,7 +67,7 @@ class Slider(QSlider):
 
     @property
     def wish(self) -> float:
-        """Send the value at which the slider stands."""
+        """Send the value at the slider's position."""
         low, high = self.parameter.low, self.parameter.high
         return low + (high - low) * self.value() / STEPS
 
@@ -92,7 +94,9 @@ class DevicePanel(QFrame):
     """Panel of a run with a device: state, arming, parameters. It is hidden where the stream has no device,
     and takes no keyboard focus, so that no key arms by accident.
 
-    emergency, commanded, wished : pressed; a command with its arguments; a parameter with its value
+    emergency : emitted when the stop is pressed
+    commanded : emitted with a command and its arguments
+    wished : emitted with a parameter and its value
     """
 
     emergency = Signal()
@@ -127,7 +131,7 @@ class DevicePanel(QFrame):
         self.hide()
 
     def set_layout(self, device: DeviceLayout | None, can_command: bool) -> None:
-        """Take the device of a layout; without a control address the panel only shows."""
+        """Take the device of a layout; without a control address the panel is for display only."""
         self.device = device
         self.setVisible(device is not None)
         for part in (self.stop, self.buttons, self.snapshots):
@@ -175,10 +179,12 @@ class DevicePanel(QFrame):
         telemetry: Telemetry | None,
         busy: bool,
     ) -> None:
-        """Write the state; that of a sender that is silent is not known, and not shown as if it were.
+        """Show the state of the device; while the sender is silent it is shown as unknown.
 
-        values : the newest of DEVICE_FIELDS; heard : whether frames come; reason : of the newest transition
-        busy : a command is under way; the emergency stop can be pressed
+        values : the newest of DEVICE_FIELDS
+        heard : whether frames come
+        reason : reason of the newest transition
+        busy : a command is being sent; the emergency stop can be pressed all the same
         """
         if self.device is None:
             return
@@ -201,7 +207,7 @@ class DevicePanel(QFrame):
         return QSize(300, 360)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the buttons whole in a small window, and leave the times out."""
+        """Keep the buttons complete in a small window, and leave the times out."""
         super().resizeEvent(event)
         self.table.setVisible(event.size().height() > self.theme.px(LEAST_FOR_TIMES))
 

@@ -1,4 +1,4 @@
-"""Contents and controls for a run with a device, from its descriptor alone."""
+"""Displays and controls for a run with a device, from its descriptor alone."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Parameter(NamedTuple):
 class DeviceLayout(NamedTuple):
     """The device of a session, as its panel shows it.
 
-    coordinate : on which the device acts; tick_ms : of the exchange; sizes : entries of DEVICE_FIELDS.
+    coordinate : coordinate on which the device acts
+    tick_ms : tick of the exchange [ms]
+    sizes : number of entries of each of DEVICE_FIELDS
     """
 
     coordinate: str
@@ -42,7 +44,7 @@ class DeviceLayout(NamedTuple):
 
 
 def device_of(session: Session, specs: Mapping[str, FieldSpec], notes: list[str]) -> DeviceLayout | None:
-    """The device of a run, None where there is none; implausible entries are left out, and reported."""
+    """The device of a run, None without one; implausible entries are left out and reported."""
     told = session.meta.get("device")
     if not isinstance(told, dict) or not all(_is_row(specs.get(name)) for name in DEVICE_FIELDS):
         return None

@@ -32,7 +32,7 @@ NO_TARGET = "The lowest value of a target is below its highest."
 
 
 class FedBackValue(NamedTuple):
-    """A curve that can be chosen: the channel of the history, and what it is called."""
+    """A curve that can be chosen for biofeedback: its channel of the history, and its name."""
 
     key: str
     name: str
@@ -83,7 +83,7 @@ class FeedbackWindow(QWidget):
         self._set_target()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Offer the curves of a stream; the chosen one remains where it exists."""
+        """Offer the curves of a stream; the chosen one remains if it exists."""
         self.values = [
             FedBackValue(f"{panel.key}/{name}", f"{panel.title}: {name}", panel.unit, panel.first + k)
             for panel in layout.panels
@@ -105,7 +105,7 @@ class FeedbackWindow(QWidget):
         self.gauge.update()
 
     def take(self, time: float, newest: NDArray[np.float64]) -> None:
-        """Show the (n_channel,) newest values, of a time of the curves [s]."""
+        """Show the newest values (n_channel,) at a time of the curves [s]."""
         index = self.chosen.currentIndex()
         if not self.isVisible() or not 0 <= index < len(self.values):
             return
@@ -118,7 +118,7 @@ class FeedbackWindow(QWidget):
             self.share.setText(f"{100.0 * target.share:.0f} % of {target.seconds_known:.0f} s in the target")
 
     def toggle_full_screen(self) -> None:
-        """Switch full screen on or off, on another display than the monitor's where there is one."""
+        """Switch full screen on or off, on another display than the monitor's if there is one."""
         if self.isFullScreen():
             self.showNormal()
         else:

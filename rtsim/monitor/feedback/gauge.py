@@ -1,4 +1,6 @@
-"""The large picture of the biofeedback: a number to be read from five metres, a scale with the target."""
+"""The large display of the biofeedback: a number that can be read from five metres, and a scale with the
+target.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,14 @@ class FeedbackGauge(QWidget):
         return QSize(720, 480)
 
     def show_value(self, value: float) -> None:
-        """Show the newest value [display unit]; NaN where it is not known."""
+        """Show the newest value [display unit]; NaN = unknown."""
         if value != self.value:
             self.value = value
             self.update()
 
     @property
     def colour(self) -> str:
-        """Colour of the number: by the target, where there is one and the value is known."""
+        """Colour of the number, by the target if there is one and the value is known."""
         if self.target is None or not math.isfinite(self.value):
             return self.theme.text
         return self.theme.good if self.target.holds(self.value) else self.theme.bad

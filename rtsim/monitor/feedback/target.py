@@ -1,4 +1,4 @@
-"""A target band of one value: whether the value is in it, for which part of the time, and when to sound."""
+"""A target band for one value: whether the value is inside, for which part of the time, and when to sound."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TargetBand:
         return self.low <= value <= self.high
 
     def take(self, time: float, value: float) -> bool:
-        """Count a value at a time [s]; returns whether it is time to sound, as it is outside."""
+        """Count a value at a time [s]; returns whether a sound is due because it is outside."""
         passed = time - self._time
         self._time = time
         if not math.isfinite(value):
@@ -48,7 +48,7 @@ class TargetBand:
 
     @property
     def share(self) -> float:
-        """Part of the time in the target; NaN before anything is known."""
+        """Part of the time inside the target; NaN before any value is known."""
         return self.seconds_inside / self.seconds_known if self.seconds_known else math.nan
 
     def restart(self) -> None:

@@ -40,7 +40,7 @@ STYLES = (
 
 
 class Name(NamedTuple):
-    """A curve's name with the height at which it stands, and the end of the curve [px]."""
+    """A curve's name with the height of its text, and the end of the curve [px]."""
 
     text: str
     number: int
@@ -73,7 +73,7 @@ def direct(panel: FigurePanel) -> bool:
 
 
 def names_width(panel: FigurePanel) -> float:
-    """Room beside the plot for the names of its curves [px]; 0 for curves of legs, which the figure's key
+    """Space beside the plot for the names of its curves [px]; 0 for curves of legs, which the figure's key
     explains.
     """
     if panel.sides is not None:
@@ -84,14 +84,16 @@ def names_width(panel: FigurePanel) -> float:
 
 
 def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
-    """Height below which names or plot do not fit [px]."""
+    """Smallest height at which names and plot fit [px]."""
     n_name = len(panel.curves) if panel.sides is None else 0
     names = LEADING * QFontMetricsF(font_of(size)).height() * n_name
     return max(TOP + 40.0 + (BOTTOM_TITLED if titled else BOTTOM), TOP + names + BOTTOM)
 
 
 class Chart:
-    """A panel in a rectangle [px], with room for names on the right that all panels of a figure share."""
+    """A panel in a rectangle [px], with space for names on the right that is equal for all panels of a
+    figure.
+    """
 
     def __init__(
         self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False
@@ -338,7 +340,7 @@ def pen_of(index: int) -> QPen:
 
 
 def side_pen(side: str) -> QPen:
-    """The line of a leg; of no leg where it is ""."""
+    """The pen for the line of a leg, or of no leg if the side is ""."""
     colour = QColor(getattr(LIGHT, side) if side else LIGHT.stick)
     pen = QPen(colour, LINE, STYLES[0], Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
     if side in OF_SIDES:
@@ -347,7 +349,7 @@ def side_pen(side: str) -> QPen:
 
 
 def paint_rings(painter: QPainter, points: Sequence[QPointF]) -> None:
-    """Rings where a curve ends before values that are not known: a gap is no dash."""
+    """Draw rings where a curve ends before unknown values, so that a gap is not mistaken for a dash."""
     pen = painter.pen()
     painter.setPen(QPen(pen.color(), 0.75 * LINE))
     painter.setBrush(QColor(LIGHT.panel))
@@ -358,7 +360,7 @@ def paint_rings(painter: QPainter, points: Sequence[QPointF]) -> None:
 
 
 def has_gaps(panel: FigurePanel) -> bool:
-    """Whether a curve of a panel has values, and none at some places."""
+    """Whether a curve of a panel has values, but not everywhere."""
     known = [np.isfinite(y) for y in panel.curves.values()]
     return any(bool(some.any()) and not bool(some.all()) for some in known)
 
@@ -370,10 +372,10 @@ def runs(known: NDArray[np.bool_]) -> list[slice]:
 
 
 def apart(heights: Sequence[float], distance: float, top: float, bottom: float) -> list[float]:
-    """Rising heights, moved as little as possible so that neighbours are a distance apart, within top and
-    bottom [px].
+    """Rising heights, moved as little as possible so that neighbours keep a distance, within top and bottom
+    [px].
 
-    Neighbours that are too near become a block around their mean; blocks that touch become one.
+    Neighbours that are too close become a block around their mean; blocks that touch become one.
     """
     low, high = top + 0.5 * distance, bottom - 0.5 * distance
     blocks: list[tuple[float, int]] = []  # mean height, how many

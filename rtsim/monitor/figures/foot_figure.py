@@ -37,14 +37,14 @@ HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.
 class FootFigureContent(NamedTuple):
     """Content of a figure of a foot.
 
-    title : of the figure
+    title : title of the figure
     panels : curves over the step
-    centres : (n_ellipsoid, 3), forms : (n_ellipsoid, 3, 3) - of the ellipsoids, X medial, Y forward, Z up:
-        the sum over their axes of r^2 axis axis' [m], [m^2]
-    names : of the ellipsoids
+    centres : (n_ellipsoid, 3) centres of the ellipsoids, X medial, Y forward, Z up [m]
+    forms : (n_ellipsoid, 3, 3) their forms: the sum over their axes of r^2 axis axis' [m^2]
+    names : names of the ellipsoids
     maps : rows of pressure maps, name -> (n, n_cell) [Pa]
-    cells : (n_cell, 2) - of the maps, X and Y [m]
-    instants : (n,) - of the maps [s]
+    cells : (n_cell, 2) centres of the cells, X and Y [m]
+    instants : (n,) times of the maps [s]
     """
 
     title: str
@@ -136,7 +136,9 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> N
 
 
 def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
-    """Centres (n, 2) and forms (n, 2, 2) along two directions of the foot, the rows of view : (2, 3)."""
+    """Centres (n, 2) and forms (n, 2, 2) projected on two directions of the foot, the rows of view :
+    (2, 3).
+    """
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 
 
@@ -175,9 +177,10 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: F
 
 
 def pressed(drawn: FootFigureContent) -> tuple[Array, Array]:
-    """Least and greatest place (2,) of the cells that a foot presses in any map, with one cell around [m].
+    """Smallest and largest position (2,) of the cells with pressure in any map, with a margin of one cell
+    [m].
 
-    A mat is larger than a foot, and each of its cells may say a little.
+    A mat is larger than a foot, and its other cells may show a small offset.
     """
     felt = np.max([rows.max(axis=0, initial=0.0) for rows in drawn.maps.values() if rows.size], axis=0)
     shown = drawn.cells[felt > FAINT * felt.max()] if felt.max() > 0.0 else drawn.cells
@@ -201,7 +204,7 @@ def edges_of(cells: Array) -> Array:
 
 
 def heat(part: float) -> tuple[int, int, int]:
-    """Colour of a part of the greatest pressure, each component from 0 to 255."""
+    """Colour for a pressure, given as a part of the greatest; each component from 0 to 255."""
     at = np.clip(part, 0.0, 1.0) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     mixed = [float(np.interp(at, np.arange(len(HEAT)), colours[:, k])) for k in range(3)]

@@ -1,4 +1,4 @@
-"""The key of a figure: what its lines, bands and shades mean, in lines below its title."""
+"""The key of a figure, below its title: the meaning of its lines, bands and shades."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def key_of(panels: Sequence[FigurePanel]) -> list[str]:
 
 
 def key_lines(key: Sequence[str], room: float) -> list[list[str]]:
-    """The entries in lines that fit into a room [px]."""
+    """The entries of the key in lines that fit into a width [px]."""
     lines: list[list[str]] = []
     taken = room
     for words in key:
@@ -62,7 +62,7 @@ def entry_width(words: str) -> float:
 
 
 def paint_key(painter: QPainter, lines: Sequence[Sequence[str]], left: float, top: float) -> None:
-    """Draw the lines of a key from a place on [px]."""
+    """Draw the lines of a key from a position on [px]."""
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QColor, QFontMetricsF
 

@@ -1,4 +1,6 @@
-"""A figure of a tuning: expected cost and its standard deviation over two parameters, trials and the best."""
+"""A figure of a tuning: expected cost and its standard deviation over two parameters, with the trials and
+the best one.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def save_landscape(paper: Paper, shown: Landscape) -> None:
 
 
 def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: Landscape) -> None:
-    """One map with its axes, its bar of colours and what was tried; values : (n, n), first the way right."""
+    """Draw one map with its axes, colour bar and tried settings; values : (n, n), the first axis to the
+    right.
+    """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 
@@ -121,13 +125,13 @@ def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: 
 
 
 def ticks(low: float, high: float) -> Array:
-    """Round numbers from low to high."""
+    """Round numbers between low and high."""
     step = nice_step(max(high - low, 1e-12), LINES)
     return np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1.0) * step + 0.0
 
 
 def colour(part: float) -> tuple[int, int, int]:
-    """Colour for a part of the range, each component from 0 to 255."""
+    """Colour for a value, given as a part of the range; each component from 0 to 255."""
     at = float(np.clip(part, 0.0, 1.0)) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     red, green, blue = (

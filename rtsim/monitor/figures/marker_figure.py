@@ -1,4 +1,4 @@
-"""A figure of the markers of a person who stands, with the role of each: front, side, and feet from above."""
+"""A figure of the markers of a standing person, with the role of each: front, side, and feet from above."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ UNSURE = "unsure"
 
 
 class DrawnMarker(NamedTuple):
-    """name, role ("" = none) and side ("" = both) of a marker; place (3,) : forwards, up, to the right [m]
+    """A marker of the figure.
+
+    name, role, side : role "" = none, side "" = both
+    place : (3,) forwards, up, to the right [m]
     kind : a key of the figure's colours
     """
 
@@ -60,7 +63,9 @@ class DrawnMarker(NamedTuple):
 
 
 class MarkerView(NamedTuple):
-    """title; axes (2, 3) : what is to the right and upwards on paper; markers that are drawn, and labelled"""
+    """A view of the figure: title; axes (2, 3), the directions to the right and upwards on paper; markers
+    that are drawn, and those that are labelled.
+    """
 
     title: str
     axes: Array
@@ -71,7 +76,7 @@ class MarkerView(NamedTuple):
 def save_markers(
     paper: Paper, title: str, markers: Sequence[DrawnMarker], colours: Mapping[str, tuple[str, str]]
 ) -> None:
-    """Save the figure; colours : kind -> attribute of the theme, and what is written in the key."""
+    """Save the figure; colours : kind -> attribute of the theme, and the text in the key."""
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
@@ -112,7 +117,7 @@ def save_markers(
 
 
 def views_of(markers: Sequence[DrawnMarker]) -> list[MarkerView]:
-    """Front, right side (or the left one where that alone has roles), and feet from above."""
+    """Front, right side (or the left one if only that has roles), and feet from above."""
     known = [marker for marker in markers if marker.role or marker.kind != "none"]
     sides = {marker.side for marker in known if marker.role}
     seen = "left" if "right" not in sides and "left" in sides else "right"
@@ -136,7 +141,7 @@ def views_of(markers: Sequence[DrawnMarker]) -> list[MarkerView]:
 
 
 def paint_view(painter: QPainter, room: QRectF, view: MarkerView, tints: Mapping[str, QColor]) -> None:
-    """Markers of a view in the middle of its room, labels left and right of them."""
+    """Draw the markers of a view in its centre, with labels on the left and right."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 
@@ -202,7 +207,7 @@ def sticks(by_role: Mapping[tuple[str, str], DrawnMarker]) -> list[tuple[DrawnMa
 
 
 def spread(rows: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Heights of labels near to rows, ascending, with a line's room between them where that can be."""
+    """Heights of labels near their rows, ascending, a line's height apart if possible."""
     apart = min(LINE, (bottom - top) / max(1, len(rows) - 1)) if rows else LINE
     placed: list[float] = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""The area between two curves, of windows and figures alike."""
+"""The area between two curves, for windows and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Pages of a figure: which panels stand on which, how high each row is, and notes at the foot of the last."""
+"""Pages of a figure: the panels on each page, the height of each row, and notes at the foot of the last
+page.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
 
 
 class PanelRow(NamedTuple):
-    """Panels side by side; below : with the numbers and the title of their abscissa."""
+    """Panels side by side; below : whether the abscissa has numbers and a title."""
 
     panels: list[FigurePanel]
     below: bool
@@ -30,9 +32,12 @@ class PanelRow(NamedTuple):
 class FigurePage(NamedTuple):
     """A page of a figure, with its panels.
 
-    rows : from top to bottom; heights : of the rows [px]; notes : lines at its foot
-    key : lines of entries; names : room for names of curves beside the plots [px]
-    columns : most panels of a row of the whole figure
+    rows : rows from top to bottom
+    heights : heights of the rows [px]
+    notes : lines at its foot
+    key : lines of entries
+    names : space for names of curves beside the plots [px]
+    columns : largest number of panels in a row of the whole figure
     """
 
     rows: list[PanelRow]
@@ -50,9 +55,10 @@ def size_of_pages(paper: Paper) -> tuple[float, float]:
 
 
 def pages_of(paper: Paper, panels: Sequence[FigurePanel], notes: Sequence[str] = ()) -> list[FigurePage]:
-    """Panels and notes on pages, in their order; panels of a group together where a page holds them.
+    """Distribute panels and notes over pages, in order; panels of a group stay together if a page can hold
+    them.
 
-    ConfigError where a page is too small for a single row of panels.
+    ConfigError if a page is too small for a single row of panels.
     """
     from rtsim.monitor.figures.chart import LEFT, names_width
 
@@ -85,9 +91,10 @@ def pages_of(paper: Paper, panels: Sequence[FigurePanel], notes: Sequence[str] =
 def check_room(
     paper: Paper, panels: Sequence[FigurePanel], size: tuple[float, float], wide: float, room: float
 ) -> None:
-    """Raise ConfigError where the narrowest or lowest of rows has no room on a page of a size [px].
+    """Raise ConfigError if the narrowest or lowest row does not fit on a page of a size [px].
 
-    wide : width that the rows need; room : height that is left for them
+    wide : width that the rows need
+    room : height that is left for them
     """
     rows = rows_of(panels)
     tall = max((least_of(row) for row in rows), default=0.0)
@@ -102,7 +109,7 @@ def check_room(
 
 
 def split_panels(panels: Sequence[FigurePanel], room: float) -> list[list[FigurePanel]]:
-    """Panels of each page; room : height of its rows [px]."""
+    """Split panels into pages; room : height for the rows of a page [px]."""
     pages: list[list[FigurePanel]] = [[]]
     for some in blocks_of(panels):
         whole = tall_of(some) <= room
@@ -114,7 +121,7 @@ def split_panels(panels: Sequence[FigurePanel], room: float) -> list[list[Figure
 
 
 def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
-    """Panels that stay together: of a group, or of a row that groups share."""
+    """Panels that stay together: those of a group, or of a row that groups share."""
     blocks: list[list[FigurePanel]] = []
     for panel in panels:
         last = blocks[-1][-1] if blocks else None
@@ -150,9 +157,9 @@ def least_of(row: PanelRow) -> float:
 
 
 def heights_of(rows: Sequence[PanelRow], room: float, lone: bool) -> list[float]:
-    """Heights of the rows of a page [px], which fill the room as far as that is worth it.
+    """Heights of the rows of a page [px]; they fill the page up to a useful height.
 
-    lone : whether there is but one panel, which may be as high as the page
+    lone : whether there is only one panel, which may be as high as the page
     """
     wanted = [wanted_of(row) for row in rows]
     spare = room - sum(wanted) - BETWEEN * max(0, len(rows) - 1)
@@ -163,7 +170,7 @@ def heights_of(rows: Sequence[PanelRow], room: float, lone: bool) -> list[float]
 
 
 def rows_of(panels: Sequence[FigurePanel]) -> list[PanelRow]:
-    """Panels by their rows; an abscissa has numbers where nothing stands below that shares it."""
+    """Panels by rows; an abscissa has numbers if no panel below shares it."""
     rows: list[list[FigurePanel]] = []
     for panel in panels:
         if panel.row and rows and rows[-1][0].row == panel.row:
@@ -182,7 +189,7 @@ def rows_of(panels: Sequence[FigurePanel]) -> list[PanelRow]:
 
 
 def folded(notes: Sequence[str], room: float) -> list[str]:
-    """Notes in lines that fit into a room [px]; a word that is longer than a line is broken."""
+    """Wrap notes into lines of a width [px]; a word that is longer than a line is broken."""
     from PySide6.QtGui import QFontMetricsF
 
     from rtsim.monitor.figures.chart import NAME, font_of

@@ -1,4 +1,4 @@
-"""The paper of a figure: a PNG, SVG or PDF file of a size in millimetres."""
+"""The file of a figure: PNG, SVG or PDF, with a size in millimetres."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PIXELS_MOST = 200_000_000
 
 
 class Paper(NamedTuple):
-    """Where a figure goes: file, width and height [mm] (None = as it needs), pixels per inch of a PNG.
+    """Destination of a figure: file, width and height [mm] (None = as needed), pixels per inch of a PNG.
 
-    option : of the command line that names the file, for errors
+    option : command-line option that names the file, for errors
     """
 
     path: Path
@@ -48,18 +48,13 @@ class Paper(NamedTuple):
 
 
 def paper_of(path: Path, size: str | None, dpi: int | None, option: str = "--plot") -> Paper:
-    """The paper that the command line asks for.
+    """The destination that the command line states.
 
-    Parameters
-    ----------
     path : file to write
     size : "WIDTHxHEIGHT" in millimetres, or None
-    dpi : pixels per inch, for a PNG alone
-    option : that names the file
-
-    Raises
-    ------
-    ConfigError : a file that cannot be written there, a size or a resolution that cannot be, or no Qt
+    dpi : pixels per inch, for PNG only
+    option : option that names the file
+    ConfigError : a file that cannot be written there, an impossible size or resolution, or no Qt
     """
     check_path(path, option)
     if dpi is not None and path.suffix.lower() != ".png":
@@ -81,7 +76,7 @@ def paper_of(path: Path, size: str | None, dpi: int | None, option: str = "--plo
 
 
 def size_of(text: str) -> tuple[float, float]:
-    """Width and height [mm] of WIDTHxHEIGHT."""
+    """Parse width and height [mm] from "WIDTHxHEIGHT"."""
     try:
         width, height = (float(part) for part in text.lower().split("x"))
     except ValueError:
@@ -114,15 +109,16 @@ def draw_on(paper: Paper, width: float, height: float, title: str, draw: Draw) -
 
 
 def page_path(path: Path, k: int) -> Path:
-    """The file of page k, from 0: the requested name, the next ones with -2, -3 appended."""
+    """The file of page k, from 0: the requested name, for further pages with -2, -3 appended."""
     return path.with_stem(f"{path.stem}-{k + 1}") if k else path
 
 
 def draw_pages(paper: Paper, width: float, height: float, title: str, pages: Sequence[Draw]) -> list[Path]:
-    """Draw pages of a size [px at 96 per inch]: into one PDF file, or into a PNG or SVG file each; the files.
+    """Draw pages of a size [px at 96 per inch] into one PDF file, or into one PNG or SVG file each; returns
+    the files.
 
-    They are drawn in memory first, as Qt does not tell whether the disk took all of a vector file.
-    ConfigError when one cannot be written, and then what was there before stays.
+    They are drawn in memory first, as Qt does not report a full disk for vector files. ConfigError if one
+    cannot be written; a previous file is then kept.
     """
     one_file = paper.path.suffix.lower() == ".pdf"
     written = []
@@ -134,7 +130,7 @@ def draw_pages(paper: Paper, width: float, height: float, title: str, pages: Seq
 
 
 def drawn_file(paper: Paper, width: float, height: float, title: str, draws: Sequence[Draw]) -> bytes:
-    """The bytes of a file with these pages; of a PNG or SVG file one page alone."""
+    """The bytes of a file with these pages; a PNG or SVG file has one page."""
     from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, QSizeF
     from PySide6.QtGui import QColor, QImage, QPageSize, QPainter, QPdfWriter
     from PySide6.QtSvg import QSvgGenerator

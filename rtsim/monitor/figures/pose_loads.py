@@ -1,4 +1,4 @@
-"""Loads in a picture of a pose: muscles along their points, forces as arrows, the joint of a device."""
+"""Loads in a picture of a pose: muscles along their paths, forces as arrows, the joint of a device."""
 
 from __future__ import annotations
 
@@ -32,7 +32,11 @@ THIN, THICK, ARROW, HEAD, DEVICE_RADIUS = 1.0, 4.0, 2.2, 8.0, 11.0  # px
 
 
 class PointLine(NamedTuple):
-    """Points in a row: indices of their segments, -1 = ground, and places in these (n, 3) [m]."""
+    """A line through points.
+
+    segments : (n,) indices of the segments of the points, -1 = ground
+    points : (n, 3) positions on these [m]
+    """
 
     name: str
     segments: NDArray[np.intp]
@@ -58,19 +62,19 @@ class PoseLoads:
         self.device = point_line("device", [place], segments) if placed else None
 
     def signs(self) -> tuple[str, ...]:
-        """Entries of the key for what is drawn."""
+        """Entries of the key for the loads that are drawn."""
         there = {MUSCLE: bool(self.muscles), DEVICE: self.device is not None}
         return (*(name for name, one in there.items() if one), *(row[0] for row in self.arrows))
 
     def points(self, k: int) -> Array:
-        """(n, 3) - all that is drawn in frame k and known, so that a picture has room for it [m]."""
+        """(n, 3) positions of all known loads of frame k, so that they fit into the picture [m]."""
         parts = [self.line_at(line, k) for line in self.muscles]
         parts += [end for row in self.arrows for end in self._arrow(row, k)]
         points = np.concatenate(parts) if parts else np.empty((0, 3))
         return points[np.isfinite(points).all(axis=1)]
 
     def line_at(self, line: PointLine, k: int) -> Array:
-        """(n, 3) - points of a muscle in ground [m]."""
+        """(n, 3) points of a muscle in ground [m]."""
         positions, rotations = self._fields["segment_positions"][k], self._fields["segment_rotations"][k]
         moved = np.einsum("nij,nj->ni", rotations[line.segments], line.points) + positions[line.segments]
         return np.where((line.segments < 0)[:, None], line.points, moved)
@@ -116,7 +120,7 @@ class PoseLoads:
 
 
 def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
-    """The muscles of a descriptor, as far as they are what it should hold."""
+    """The muscles of a descriptor, as far as their entries are valid."""
     if not isinstance(rows, Mapping):
         return []
     lines = [point_line(str(name), points, segments) for name, points in rows.items()]
@@ -124,7 +128,7 @@ def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
 
 
 def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine | None:
-    """Rows (segment, x, y, z) as far as they are valid; None where none is."""
+    """The valid ones of rows (segment, x, y, z); None if there are none."""
     known = [row for row in rows if _is_point(row, segments)] if isinstance(rows, (list, tuple)) else []
     if not known:
         return None

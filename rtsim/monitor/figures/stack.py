@@ -1,4 +1,4 @@
-"""A figure: panels of curves in the colours of the monitor, on as many pages as they need."""
+"""A figure: panels of curves in the colours of the monitor, on as many pages as necessary."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ TITLE, TITLE_LEAST = 14.0, 7.0  # px
 def save_panels(
     paper: Paper, title: str, panels: Sequence[FigurePanel], notes: Sequence[str] = ()
 ) -> list[Path]:
-    """Save panels as a figure, notes at its foot, on pages of the paper's size; the files.
+    """Save panels as a figure on pages of the paper's size, with notes at its foot; returns the files.
 
-    ConfigError where the paper is too small for a row of panels or a file cannot be written.
+    ConfigError if the page is too small for a row of panels or a file cannot be written.
     """
     ready_to_draw()
     pages = pages_of(paper, panels, notes)

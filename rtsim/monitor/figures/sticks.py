@@ -31,10 +31,12 @@ TEXT, NAME = 12.0, 10.0  # px
 def save_sticks(
     paper: Paper, title: str, results: Results, instants: Sequence[float], view: str, names: bool = False
 ) -> None:
-    """Save the frames nearest to instants [s] in a view of the monitor; names : whether joints are named,
-    too. Planes are those of the person at each instant, or else of the room, as the title states.
+    """Save the frames nearest to instants [s] in a view of the monitor.
 
-    ConfigError where the recording shows no joints and no markers at any of them.
+    names : whether the names of joints are written
+
+    The view is relative to the person at each instant, or else to the room, as the title states. ConfigError
+    if the recording has no joints and no markers at any of them.
     """
     ready_to_draw()
     from PySide6.QtCore import QRectF, Qt
@@ -100,7 +102,7 @@ def save_sticks(
 
 
 def whole_width(paper: Paper, n_picture: int, width: float) -> float:
-    """Width of a figure of pictures of this width [px]; ConfigError where the paper is too narrow."""
+    """Width of a figure of pictures of this width [px]; ConfigError if the page is too narrow."""
     least = (width + APART) * n_picture - APART + 2.0 * MARGIN
     whole = paper.size[0] or max(WHOLE, least)
     if whole < least:
@@ -122,7 +124,7 @@ def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
 
 
 def points_of(data: dict[str, Array]) -> Array:
-    """(n, 3) - joints and markers that are known [m]."""
+    """(n, 3) known joints and markers [m]."""
     from rtsim.monitor.layout import POINTS
 
     parts = [data[name].reshape(-1, 3) for name in POINTS if name in data]
@@ -133,10 +135,10 @@ def points_of(data: dict[str, Array]) -> Array:
 def cameras_for(
     clouds: Sequence[Array], view: str, height: float, faced: Sequence[float] = ()
 ) -> tuple[list[Camera], float]:
-    """A camera for each cloud of points (n, 3), all at one scale and height, and the width of each picture
-    [px]; height : of the pictures [px].
+    """Cameras for clouds of points (n, 3), all at one scale and height, and the width of each picture [px].
 
-    faced : azimuths from which the person is seen from the right [deg]; () = views are the room's
+    height : height of the pictures [px]
+    faced : azimuths from which the person is seen from the right [deg]; () = views are relative to the room
     """
     from rtsim.monitor.pose.projection import VIEWS, Camera
 

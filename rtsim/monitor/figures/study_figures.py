@@ -159,7 +159,7 @@ def paint_tornado(painter: QPainter, room: QRectF, panel: TornadoPanel) -> None:
 
 
 def paint_heat(painter: QPainter, room: QRectF, panel: HeatPanel) -> None:
-    """Means over two parameters, with their bar of colours; a cell without a mean stays white."""
+    """Draw means over two parameters, with a colour bar; a cell without a mean stays white."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor
 

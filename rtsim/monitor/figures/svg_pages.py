@@ -1,4 +1,4 @@
-"""Pages in SVG as one PDF, or as pictures: drawn by Qt, which the extra of the monitor brings."""
+"""Convert SVG pages to a PDF or to pictures; Qt draws them, which the extra `monitor` installs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ A4_MM = (210.0, 297.0)
 
 
 def save_pdf(path: Path, pages: Sequence[str], title: str) -> None:
-    """Write pages (SVG documents of A4) as a PDF; ConfigError where Qt is not there or the file cannot be
-    written, and then what was there before stays.
+    """Write pages (SVG documents of A4) as a PDF.
+
+    ConfigError if Qt is missing or the file cannot be written; a previous file is then kept.
     """
     ready_to_draw()
     from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSizeF

@@ -1,7 +1,7 @@
-"""Foot strikes and foot offs of frames as they come, from plates and from how the feet move.
+"""Foot strikes and foot offs in live frames, from force plates and from the motion of the feet.
 
-By plates: the load of a foot passes a threshold. By markers: as the gait phase of a run has it
-(rtsim/methods/gait_phase.py, after Zeni et al. 2008), where no plate tells of that event.
+By plates: the load of a foot passes a threshold. By markers: as in the gait phase of a run
+(rtsim/methods/gait_phase.py, after Zeni et al. 2008), if no plate shows the event.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 class LiveGaitEvents:
     """Finds gait events in the frames of a session as they come.
 
-    Attributes
-    ----------
-    kept : events in the order in which they were found; times are those of the window's curves [s]
-    can_tell : whether the session has what shows events; n_found : how many there were
+    kept : events in the order in which they were found, with times of the window's curves [s]
+    can_tell : whether the session has the data for gait events
+    n_found : number of events so far
     """
 
     def __init__(self) -> None:
@@ -46,7 +45,7 @@ class LiveGaitEvents:
         self._restart()
 
     def begin(self, session: Session) -> None:
-        """Take a descriptor; events before it are kept where the curves go on."""
+        """Take a descriptor; earlier events are kept if the curves go on."""
         specs = {spec.name: spec for spec in session.fields}
         own = str(session.meta.get("side") or "")
         self._feet, self._sides = [], []
@@ -65,7 +64,7 @@ class LiveGaitEvents:
         self._restart()
 
     def since(self, time: float) -> list[GaitEvent]:
-        """The events that are not before a time [s], without a look at those of minutes ago."""
+        """The events from a time on [s]; the search ends at the first older one."""
         found = []
         for event in reversed(self.kept):  # by plates and by markers they come in turns, nearly in order
             if event.time < time - LATEST_S:
@@ -79,7 +78,7 @@ class LiveGaitEvents:
         self.kept.clear()
 
     def look(self, frame: ReceivedFrame, now: float) -> None:
-        """Take a frame that stands at `now` on the time axis of the curves [s]."""
+        """Take a frame that is at time `now` on the axis of the curves [s]."""
         if not self.can_tell:
             return
         if not self._time <= frame.time <= self._time + 1.0:

@@ -24,8 +24,11 @@ LOOK_BACK_S = 20.0
 
 
 class StrideCurves(NamedTuple):
-    """Curves of one side: values (n_stride, n_channel, 101) and their mean and standard deviation
-    (n_channel, 101), n - 1, NaN where fewer than one and two strides are known.
+    """Curves of one side over the stride.
+
+    values : (n_stride, n_channel, 101) curves of the strides
+    mean, deviation : (n_channel, 101) mean and sample standard deviation (n - 1); NaN if no stride, or only
+        one, is known
     """
 
     values: Array
@@ -34,11 +37,9 @@ class StrideCurves(NamedTuple):
 
 
 class Strides:
-    """Cuts strides out of the history as their last strikes come.
+    """Cuts strides out of the history when their final foot strike arrives.
 
-    Attributes
-    ----------
-    n_stride : how many of each side were cut so far
+    n_stride : number of strides of each side so far
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,7 @@ class Strides:
         self._curves: dict[str, StrideCurves | None] = {}
 
     def clear(self) -> None:
-        """Forget all of them, as the time or the curves are others."""
+        """Discard all strides, as the time axis or the curves have changed."""
         self.__init__()  # type: ignore[misc]
 
     def take(self, events: Sequence[GaitEvent], history: History) -> None:
@@ -72,8 +73,8 @@ class Strides:
         return self._curves[side]
 
     def current(self, side: str, events: Sequence[GaitEvent], history: History) -> tuple[Array, Array]:
-        """Phase of the stride in progress [%] (n,), and its values (n_channel, n), by the length of the
-        last strides; empty without one.
+        """Phase (n,) of the stride in progress [%], and its values (n_channel, n); the phase assumes the
+        length of the last strides. Empty without one.
         """
         window = history.window(STRIDE_S[1])
         strikes = [e.time for e in events if e.side == side and e.kind == STRIKE]

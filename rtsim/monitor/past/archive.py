@@ -1,4 +1,4 @@
-"""The last ten minutes of curves and poses, within bounds of memory, whatever the rate and however many."""
+"""The last ten minutes of curves and poses, within a fixed amount of memory for any rate and number."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ CURVE_BYTES, POSE_BYTES = 192 << 20, 96 << 20
 
 
 class CurveArchive:
-    """Samples of a history in a ring of single precision, thinned to RATE_HZ.
+    """Samples of a history in a ring buffer of single precision, thinned to RATE_HZ.
 
-    Parameters
-    ----------
-    n_channel : values per sample; rate : of the history's samples [Hz]
+    n_channel : values per sample
+    rate : rate of the history's samples [Hz]
     """
 
     def __init__(self, n_channel: int, rate: float) -> None:
@@ -44,11 +43,13 @@ class CurveArchive:
         return min(self.n_pushed, self.n_capacity)
 
     def clear(self, history: History) -> None:
-        """Forget every sample, also those of the history so far."""
+        """Discard all samples, also those of the history so far."""
         self.n_pushed, self._n_taken = 0, history.n_pushed
 
     def take(self, history: History) -> None:
-        """Take what the history has got since the last time; as far as it still holds it."""
+        """Copy the samples that were added to the history since the last call, as far as it still holds
+        them.
+        """
         new = history.latest(history.n_pushed - self._n_taken)
         if self.stride == 1:
             time, values, quality = new.time, new.values, new.quality
@@ -97,9 +98,7 @@ class CurveArchive:
 class PoseArchive:
     """Arrays of the figure at POSE_HZ at most, in single precision.
 
-    Parameters
-    ----------
-    parts : field -> shape of what is kept of it
+    parts : field -> shape of the part that is kept
     """
 
     def __init__(self, parts: Mapping[str, tuple[int, ...]]) -> None:
@@ -118,7 +117,7 @@ class PoseArchive:
         self.n_pushed = 0
 
     def push(self, time: float, pose: Mapping[str, Array], quality: Quality) -> None:
-        """Keep a pose, unless the last one kept is of just before."""
+        """Keep a pose, unless the last one is too recent."""
         newest = self._time[(self.n_pushed - 1) % self.n_capacity] if self.n_pushed else -math.inf
         if not self._parts or time - newest < self.period:
             return
@@ -132,7 +131,7 @@ class PoseArchive:
         self.n_pushed += 1
 
     def at(self, time: float) -> tuple[dict[str, Array], Quality]:
-        """The newest pose that is not after a time [s]; the oldest where all are after it."""
+        """The newest pose that is not after a time [s]; the oldest if all are after it."""
         n = min(self.n_pushed, self.n_capacity)
         slots = np.arange(self.n_pushed - n, self.n_pushed) % self.n_capacity
         if not n:

@@ -1,4 +1,4 @@
-"""The bar below the curves with which one looks back: a slider over the last ten minutes."""
+"""The bar below the curves for looking back in time: a slider over the last ten minutes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDEST = "−10:00.0"
 
 
 class TimeBar(QWidget):
-    """`moved` comes with the time to look at [s of the curves], NaN for what comes now."""
+    """The time bar; `moved` is emitted with the time to show [s of the curves], NaN for live data."""
 
     moved = Signal(float)
 
@@ -69,7 +69,7 @@ class TimeBar(QWidget):
         self._write()
 
     def hold(self) -> None:
-        """Stop at the time that is shown now."""
+        """Keep showing the present time."""
         if math.isnan(self.at):
             self.look_at(self._reach[1])
 
@@ -78,7 +78,7 @@ class TimeBar(QWidget):
         self.look_at(math.nan)
 
     def step(self, by: float) -> None:
-        """Go forwards or backwards from the time that is shown [s]."""
+        """Move the shown time forwards or backwards [s]."""
         oldest, newest = self._reach
         if math.isnan(newest):
             return
@@ -86,7 +86,7 @@ class TimeBar(QWidget):
         self.look_at(math.nan if at >= newest else max(at, oldest))
 
     def look_at(self, time: float) -> None:
-        """Show a time [s], NaN for what comes."""
+        """Show a time [s], NaN for live data."""
         self.at = time
         self.set_reach(*self._reach)
         self.moved.emit(time)
@@ -103,6 +103,6 @@ class TimeBar(QWidget):
 
 
 def ago(seconds: float) -> str:
-    """How long before the newest frame, in minutes and seconds."""
+    """Time before the newest frame, in minutes and seconds."""
     minutes, rest = divmod(max(0.0, seconds), 60.0)
     return f"−{int(minutes)}:{rest:04.1f}"

@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF
 
 
 class BehindCurves(pg.GraphicsObject):
-    """A graphics item as large as the visible part of a plot, which is redrawn whenever that changes and has
-    no effect on the axis ranges.
+    """A graphics item that fills the visible part of a plot, is redrawn when that changes, and has no effect
+    on the axis ranges.
     """
 
     def boundingRect(self) -> QRectF:

@@ -89,7 +89,7 @@ class CurvePanel(PlotCard):
         return sides[k] in DASHES if sides else super().dashed(k)
 
     def pen(self, k: int, width: float) -> QPen:
-        """The line of the curve with this index, so wide [px]."""
+        """The pen for the curve with this index, of a width [px]."""
         style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
         return pg.mkPen(self.colour(k), width=self.theme.scale * width, style=style)
 
@@ -111,7 +111,7 @@ class CurvePanel(PlotCard):
             self.item.setYRange(*new_range, padding=0.0)
 
     def mark_seen(self, tolerance: Array) -> None:
-        """Write into (n_channel,), at the channels that are drawn, how far a curve may be off [units]."""
+        """Write into (n_channel,) the tolerance of each drawn channel [units]."""
         box = self.item.getViewBox()
         low, high = box.viewRange()[1]
         off = OFF_PX * float(high - low) / max(1.0, box.height())
@@ -124,7 +124,7 @@ class CurvePanel(PlotCard):
     ) -> None:
         """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels.
 
-        kept : (n_channel, n) samples that make a difference; all unless given
+        kept : (n_channel, n) whether a sample affects the picture; all if not given
         """
         self.n_drawn += 1
         self.fit(values)
@@ -200,7 +200,9 @@ class CurvePanel(PlotCard):
 
 
 class CrowdPanel(CurvePanel):
-    """Many curves, as of all muscles or ligaments: those alone that have been seen to differ from zero."""
+    """A panel of many curves, such as all muscles or ligaments; it shows those that have been different from
+    zero.
+    """
 
     def __init__(
         self, panel: PlotPanel, theme: Theme, time_titled: bool, hidden: frozenset[int] = frozenset()
@@ -225,7 +227,7 @@ class CrowdPanel(CurvePanel):
         self._write_values()
 
     def fit(self, values: Array) -> None:
-        """Show the curves that act, and set the range of the ordinate."""
+        """Show the curves that are not zero, and set the range of the ordinate."""
         acting = np.flatnonzero((np.abs(self._rows(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})
         if new != self.acting:

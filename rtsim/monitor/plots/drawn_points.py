@@ -1,7 +1,7 @@
-"""Which samples of a curve have to be drawn, so that it looks as with all of them.
+"""Selects the samples of a curve that have to be drawn so that it looks the same as with all of them.
 
-Between samples a curve is a straight line. A sample that lies on the line through those beside it, to a small
-part of a pixel, changes no picture and takes as much time as any other.
+Between samples a curve is a straight line. A sample that lies on the line through those beside it, to a
+small part of a pixel, changes no picture and takes as much time as any other.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ N_FEW = 250
 def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> NDArray[np.bool_]:
     """Which samples are needed, (n_row, n).
 
-    Parameters
-    ----------
-    time : (n,) [s], rising
-    rows : (n_row, n) values; those that are not finite, and their neighbours, are kept, and all of N_FEW
+    time : (n,) rising times [s]
+    rows : (n_row, n) values; values that are not finite and their neighbours are kept, and all samples if
+        there are at most N_FEW
     tolerance : (n_row,) OFF_PX in units of the values; 0 keeps all that are not on a line
-    first : number of the first sample in the stream: what is left out moves along with the curve
+    first : number of the first sample in the stream, so that omitted samples scroll along with the curve
     """
     n = len(time)
     kept = np.ones(rows.shape, dtype=np.bool_)

@@ -1,5 +1,6 @@
-"""Events as marks over the time axis: foot strikes and foot offs in the colours of the sides, and those that
-somebody marked."""
+"""Events as marks over the time axis: foot strikes and foot offs in the colours of the sides, and user
+marks.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ OPACITY = 0.55
 
 
 class EventMarks(BehindCurves):
-    """Vertical lines: a strike whole, an off half and dashed, what somebody marked dotted."""
+    """Vertical lines: full height for a strike, half height and dashed for a foot off, dotted for a user
+    mark.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""The words above a plot: its title, the names of its curves after their colours, and their newest values.
+"""The text above a plot: its title, the names of its curves after their colours, and their newest values.
 
-Painted as plain text, name by name, into as many lines as there is room for. What does not fit is counted.
+It is painted as plain text, name by name, into as many lines as fit. Names that do not fit are counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WIDEST_VALUE = "\u2212000.0"
 
 
 class Entry(NamedTuple):
-    """A curve: its name, its colour, whether its line is dashed, and its newest value where it is known."""
+    """A curve: its name, its colour, whether its line is dashed, and its newest value if known."""
 
     name: str
     colour: str
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 class HeaderEntry(NamedTuple):
-    """Position of an entry [px], and its name as far as there is room for it."""
+    """Position of an entry [px], and its name as far as it fits."""
 
     entry: Entry
     name: str
@@ -80,14 +80,14 @@ class Header(QWidget):
         self._arrange()
 
     def set_lines_most(self, n: int) -> None:
-        """Set the number of lines for which there is room."""
+        """Set the largest number of lines."""
         if n != self.lines_most:
             self.lines_most = n
             self._arrange()
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Entries of all curves, including those for which there is no room."""
+        """Entries of all curves, including those that do not fit."""
         return self._entries
 
     def text(self) -> str:

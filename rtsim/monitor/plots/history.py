@@ -92,7 +92,7 @@ class Timeline:
     Parameters
     ----------
     period : nominal time between two frames [s]
-    regular : a longer silence is a gap; otherwise only the sequence numbers tell
+    regular : whether a longer silence counts as a gap; otherwise only the sequence numbers do
     """
 
     def __init__(self, period: float, regular: bool = True) -> None:
@@ -102,7 +102,7 @@ class Timeline:
         self._broken = False
 
     def interrupt(self) -> None:
-        """Another sender follows: its numbers and clock have nothing to do with those before."""
+        """Note that another sender follows, whose numbers and clock are unrelated to the earlier ones."""
         self._broken = self._last is not None
         self._last = None
 

@@ -1,4 +1,4 @@
-"""A curve that is drawn anew many times a second, in a plot whose ranges others set."""
+"""A curve that is redrawn many times a second, in a plot whose ranges are set elsewhere."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF
 
 
 class PlotLine(pg.PlotCurveItem):
-    """A curve with gaps where values are missing. It takes the visible part of the plot for its bounds: to
-    look for those of its samples, at every draw, takes as long as half of the drawing.
+    """A curve with gaps where values are missing. It uses the visible part of the plot as its bounds:
+    computing those of its samples at every draw would take as long as half of the drawing.
     """
 
     def __init__(self) -> None:

@@ -65,7 +65,7 @@ class Backdrop(BehindCurves):
 
 
 class PlotCard(QFrame):
-    """A plot that keeps still under the mouse, with a line of text above it."""
+    """A plot that cannot be moved by the mouse, with a line of text above it."""
 
     def __init__(self, left: str, bottom: str) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class PlotCard(QFrame):
         return font
 
     def paint_axes(self, theme: Theme) -> None:
-        """Take the colours of a theme for everything but the curves."""
+        """Use the colours of a theme for everything but the curves."""
         self.theme = theme
         self.header.set_theme(theme)
         self.plot.setBackground(theme.panel)
@@ -170,7 +170,7 @@ class PlotCard(QFrame):
     ) -> None:
         """Write a title and the names of the curves after their colours, with values where there are any.
 
-        colours : index of the colour of each, in their order unless given
+        colours : index of the colour of each; in order if not given
         """
         rows = zip(names, values or [""] * len(names), colours or range(len(names)), strict=True)
         entries = [Entry(name, self.colour(k), self.dashed(k), value) for name, value, k in rows]
@@ -181,7 +181,7 @@ class PlotCard(QFrame):
         return self.theme.curve(k)
 
     def dashed(self, k: int) -> bool:
-        """Whether the curve with this index has a dashed line, as its colour is that of another one."""
+        """Whether the curve with this index has a dashed line, as another curve has the same colour."""
         return k // len(self.theme.curves) % 2 == 1
 
 

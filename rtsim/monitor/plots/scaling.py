@@ -38,7 +38,7 @@ def held_range(
     ----------
     current : the range shown now, None before the first
     values : the data in view, any shape; NaN is ignored
-    extent_least : the shortest range worth showing, so that noise is not blown up
+    extent_least : smallest useful range, so that noise is not magnified
     from_zero : the range starts at zero (for quantities that are never negative)
     """
     finite = values[np.isfinite(values)]

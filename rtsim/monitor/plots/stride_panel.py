@@ -30,8 +30,8 @@ NO_STRIDE = "no full stride yet"
 
 
 class StridePanel(CurvePanel):
-    """Curves of a side over its own strides; curves without a side over the right strides, or the left
-    where there are no others.
+    """Curves of a side over its own strides; curves without a side over the right strides, or over the left
+    ones if there are no others.
     """
 
     def __init__(self, panel: PlotPanel, theme: Theme, titled: bool, hidden: frozenset[int]) -> None:
@@ -54,7 +54,7 @@ class StridePanel(CurvePanel):
         self.set_theme(theme)
 
     def set_duration(self, duration: float) -> None:
-        """Ignore the length of the time axes, as the axis of this panel is the stride."""
+        """Ignore the length of the time axes, as this panel is over the stride."""
 
     def set_theme(self, theme: Theme) -> None:
         """Recolour the plot."""

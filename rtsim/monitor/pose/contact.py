@@ -1,4 +1,4 @@
-"""Where the condyles touch the tibial plateau: traces of the contact points, seen from above."""
+"""Positions of the contact points on the tibial plateau: their traces, seen from above."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class ContactPlot(PlotCard):
         self.write_header("Contact on the tibial plateau", self._names())
 
     def draw(self, window: Window) -> None:
-        """Show the traces of a window of the history, and a dot at each newest point."""
+        """Draw the traces of a window of the history, and a dot at each newest point."""
         if self._contact is None:
             return
         first = self._contact.first

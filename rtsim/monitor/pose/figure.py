@@ -1,4 +1,4 @@
-"""The view of the newest frame as a stick figure, turned and zoomed by hand, painted without OpenGL."""
+"""The newest frame as a stick figure, which can be turned and zoomed, painted without OpenGL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: 
 
 
 class StickFigureView(QWidget):
-    """The newest frame as a stick figure. Drag turns it, the wheel zooms, a double click fits it again."""
+    """The newest frame as a stick figure. Dragging turns it, the wheel zooms, a double click fits it
+    again.
+    """
 
     turned = Signal()
 
@@ -76,7 +78,7 @@ class StickFigureView(QWidget):
         self.update()
 
     def set_frame(self, data: Mapping[str, Array]) -> None:
-        """Copy the arrays of a frame of the layout; positions that cannot be are taken for unknown."""
+        """Copy the arrays of a frame of the layout; impossible positions are treated as unknown."""
         for name, array in self._data.items():
             np.copyto(array, data[name])
             array[np.abs(array) > FAR] = np.nan
@@ -90,13 +92,13 @@ class StickFigureView(QWidget):
         self.update()
 
     def dim(self, on: bool) -> None:
-        """Show the figure faintly, when it is not of now or not to be trusted."""
+        """Show the figure faintly, if it is outdated or unreliable."""
         if on != self.dimmed:
             self.dimmed = on
             self.update()
 
     def look(self, name: str) -> None:
-        """Take one of the named views: planes are those of the person, who is followed when they turn."""
+        """Use one of the named views, relative to the person, also when the person turns."""
         self._view, self._across = name, self._across_person()
         self.camera.look(VIEWS[name], self._across)
         if not self._zoomed:
@@ -219,7 +221,7 @@ class StickFigureView(QWidget):
         return super().event(event)
 
     def marker_text(self, x: float, y: float) -> str:
-        """Text on the marker at a pixel, empty where there is none."""
+        """Text for the marker at a pixel, empty if there is none."""
         where = "markers_model" if "markers_model" in self._data else "markers_measured"
         if self._layout is None or where not in self._data:
             return ""

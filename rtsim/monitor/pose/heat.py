@@ -1,4 +1,4 @@
-"""A field as a heat image, such as the pressure under both feet: dark where nothing presses, hidden where
+"""A field as a heat image, such as the pressure under both feet: dark where there is none, hidden if
 unknown.
 """
 
@@ -34,8 +34,8 @@ class HeatImage(PlotCard):
     """The images of one field beside each other, on one scale that keeps its largest value; hidden without
     data.
 
-    Those alone of which something is known, each with its letter and the outline of all that has pressed so
-    far, and a bar that says what the colours mean.
+    Only images with known values are shown, each with its letter and the outline of all cells with pressure
+    so far, and a colour bar.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Explanations of the figure: the directions of the ground axes, its signs, and words about a marker."""
+"""Explanations of the figure: the directions of the ground axes, its signs, and texts about a marker."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> N
 
 
 def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ...]:
-    """The signs that the figure of a stream with these fields, and joints of these sides, may have."""
+    """The signs that may occur in the figure of a stream with these fields and joints of these sides."""
     markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
     forces = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
     legs = tuple(side for side in SIDES if side in sides)
@@ -47,7 +47,7 @@ def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ..
 
 
 def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:
-    """Paint the meanings of the signs along the lower edge, on more lines upwards where one is too short."""
+    """Paint the meanings of the signs along the lower edge, on more lines if necessary."""
     scale = theme.scale
     radius = SIGN_RADIUS * scale
     x, y = KEY_LEFT * scale, height - KEY_BOTTOM * scale

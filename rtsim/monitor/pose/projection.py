@@ -31,8 +31,8 @@ LEVEL_LEAST = (
 
 
 class View(NamedTuple):
-    """A named direction of view, from the right of a person at azimuth 0 (who faces to the right of the
-    picture), from before them at 90; degrees. The room's X axis stands in for a person who is not known.
+    """A named direction of view, with azimuth 0 from the right of a person (who faces to the right of the
+    picture) and 90 from the front [deg]. Without a known direction of the person the room's X axis is used.
     """
 
     azimuth: float
@@ -49,10 +49,11 @@ VIEWS: dict[str, View] = {
 
 
 def across(labels: Sequence[str], rotations: Array) -> float:
-    """Azimuth at which a person is seen from the right [deg], by the axis across their body; NaN where no
-    segment gives it.
+    """Azimuth at which a person is seen from the right [deg], by the medio-lateral axis; NaN if no segment
+    gives it.
 
-    labels : of the segments; rotations : (n, 3, 3) - segment to ground
+    labels : names of the segments
+    rotations : (n, 3, 3) segment to ground
     """
     names = [label.removesuffix("_r").removesuffix("_l") for label in labels]
     for name in FACING:
@@ -79,9 +80,10 @@ class Camera:
         self.azimuth, self.elevation, self.perspective = VIEWS["3-D"]
 
     def look(self, view: View, across: float = 0.0) -> None:
-        """Take a named direction; target and zoom stay.
+        """Use a named direction; target and zoom stay.
 
-        across : azimuth from which the person is seen from the right [deg]; NaN as 0, from the room's Z axis
+        across : azimuth from which the person is seen from the right [deg]; NaN counts as 0, the view along
+            the room's Z axis
         """
         self.azimuth, self.elevation, self.perspective = view
         if not math.isnan(across):
@@ -97,11 +99,11 @@ class Camera:
         self.span = min(SPAN_LIMITS[1], max(SPAN_LIMITS[0], self.span * factor))
 
     def filled(self, points: Array, width: float, height: float, border: float) -> float:
-        """How much of the view (n, 3) points take, across or up, whichever is more: 1 = up to the border.
+        """Part of the view that (n, 3) points fill, horizontally or vertically, whichever is larger: 1 = up
+        to the border.
 
-        Parameters
-        ----------
-        width, height : size of the view [px];  border : strip along its edges that is kept free [px]
+        width, height : size of the view [px]
+        border : margin along its edges that is kept free [px]
         """
         middle = np.array([0.5 * width, 0.5 * height])
         reach = np.maximum(middle - border, 1.0)
@@ -109,7 +111,7 @@ class Camera:
         return float((np.abs(pixels - middle) / reach).max(initial=0.0))
 
     def fit(self, points: Array, width: float, height: float, border: float, share: float) -> None:
-        """Zoom so that (n, 3) points take this share of the view, up to a border [px]."""
+        """Zoom so that (n, 3) points fill this part of the view, without a border [px]."""
         for _ in range(N_FIT):  # in perspective the zoom moves the eye, too
             filled = self.filled(points, width, height, border) / share
             self.zoom(max(filled, 1e-3))

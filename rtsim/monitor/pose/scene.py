@@ -1,4 +1,4 @@
-"""The stick figure of a frame, for a painter: segments, markers and residuals, ligaments, contacts."""
+"""Painting of the stick figure of a frame: segments, markers and residuals, ligaments, contacts."""
 
 from __future__ import annotations
 
@@ -30,9 +30,10 @@ MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  
 class DrawnFrame(NamedTuple):
     """The stick figure of a frame, in pixels.
 
-    data : fields of the layout's parts; stick : (n, 2) pairs of joint centres
-    width, height : of the view [px]
-    sides : right, left or "" of each joint centre; () = none is told
+    data : fields of the layout's parts
+    stick : (n, 2) pairs of joint centres
+    width, height : size of the view [px]
+    sides : right, left or "" of each joint centre; () = unknown
     """
 
     data: Mapping[str, Array]
@@ -44,13 +45,13 @@ class DrawnFrame(NamedTuple):
     sides: Sequence[str] = ()
 
     def paint(self, painter: QPainter, frames_shown: bool = False) -> None:
-        """Paint everything but the floor; frames_shown : whether with the axes of the segments."""
+        """Paint everything but the floor; frames_shown : whether the axes of the segments are drawn."""
         self.paint_segments(painter, frames_shown)
         self.paint_forces(painter)
         self.paint_markers(painter)
 
     def pixels(self, points: Array) -> Array:
-        """(n, 3) places on the view, as of `Camera.project`; NaN where they cannot be drawn."""
+        """(n, 3) positions in the view, as returned by `Camera.project`; NaN if they cannot be drawn."""
         pixels = self.camera.project(points, self.width, self.height)
         pixels[np.abs(pixels) > PIXEL_MOST] = np.nan
         return pixels
@@ -131,14 +132,14 @@ class DrawnFrame(NamedTuple):
 
 
 def lines(start: Array, end: Array) -> list[QLineF]:
-    """Lines between two (n, 3) lists of pixels, without those that have an unknown end."""
+    """Draw lines between two (n, 3) lists of pixels, except those with an unknown end."""
     known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
     ends = np.column_stack([start[known, :2], end[known, :2]]).tolist()
     return [QLineF(*line) for line in ends]
 
 
 def dots(painter: QPainter, pixels: Array, radius: float) -> None:
-    """Paint circles at those of (n, 3) pixels that are known."""
+    """Paint circles at the known ones of (n, 3) pixels."""
     for x, y, near in pixels.tolist():
         if near == near:  # not NaN
             painter.drawEllipse(QPointF(x, y), radius, radius)

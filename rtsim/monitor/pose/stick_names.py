@@ -1,4 +1,4 @@
-"""Names beside the joints of a stick figure, where they lie on nothing else."""
+"""Names beside the joints of a stick figure, where they cover nothing else."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WORSE = 1000
 
 
 class Box(NamedTuple):
-    """A name in the picture, y down [px]."""
+    """The rectangle of a name in the picture, y down [px]."""
 
     left: float
     top: float
@@ -37,7 +37,7 @@ class Box(NamedTuple):
 
 
 def paint_names(painter: QPainter, scene: DrawnFrame, labels: Sequence[str]) -> None:
-    """Names beside joints; those that lie on each other, as right and left from the side, share one."""
+    """Draw names beside joints; joints that coincide, such as right and left in the side view, share one."""
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QColor
 
@@ -61,7 +61,7 @@ def paint_names(painter: QPainter, scene: DrawnFrame, labels: Sequence[str]) -> 
 
 
 def places_of(scene: DrawnFrame) -> Array:
-    """(n, 2) - places that a name should not cover: markers, and points along segments [px]."""
+    """(n, 2) positions that a name should not cover: markers, and points along segments [px]."""
     centres = scene.data["joint_centres"]
     part = np.linspace(0.0, 1.0, N_ALONG)[:, None, None]
     first, last = (centres[scene.stick[:, k]] for k in (0, 1))
@@ -74,11 +74,13 @@ def places_of(scene: DrawnFrame) -> Array:
 def freest(
     at: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], places: Array, picture: Box
 ) -> Box:
-    """The place where a name covers least within the picture; of several, the one to the right and up.
+    """The position at which a name covers least within the picture; of several, the one to the right and up.
 
-    at : of the joint [px]; size : width of the name and height of its letters [px]
-    taken : other names; places : (n, 2) - of what is drawn [px]
-    picture : what a name does not go beyond, where it would, it is moved back
+    at : position of the joint [px]
+    size : width of the name and height of its letters [px]
+    taken : rectangles of other names
+    places : (n, 2) positions of what is drawn [px]
+    picture : rectangle in which the name has to stay; it is moved back if necessary
     """
     (x, y), (width, height) = at, size
     boxes = [

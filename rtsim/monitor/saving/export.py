@@ -53,7 +53,8 @@ def write_table(
 ) -> None:
     """Save curves in display units, and events beside the next frame, as csv.
 
-    panels : with the indices of their curves that are shown; shift : from the time of the curves to that of
+    panels : panels with the indices of their visible curves
+    shift : offset from the time of the curves to that of the trial [s]
     the trial [s]
     """
     columns = [(panel, k) for panel, entries in panels for k in entries]

@@ -40,7 +40,7 @@ class SaveControl:
         return True
 
     def ask_and_save(self) -> None:
-        """Ask where to; with a device, which no dialogue may cover, a picture goes to this folder."""
+        """Ask for the file; with a device, which no dialogue may cover, save a picture into this folder."""
         name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S")
         if self.window.device.device is not None:
             self.save_as(f"{name}.png")

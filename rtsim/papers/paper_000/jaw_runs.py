@@ -1,4 +1,6 @@
-"""Runs of the synthetic jaw: both models of the joint, the truth, and the fifteen of the parameter study."""
+"""Runs of the synthetic jaw: both models of the joint, the true motion, and the fifteen runs of the
+parameter study.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ DISPLACEMENTS, FORCES = "joint_point_displacements", "joint_point_forces"
 class JawTask(NamedTuple):
     """Results of one task by both models of the joint.
 
-    fdk, pop : results; truth : (n, 2, 3) - how far condyles were moved from where they rest [mm]
+    fdk, pop : results of force-dependent kinematics and of the point-on-plane model
+    truth : (n, 2, 3) true displacement of the condyles from rest [mm]
     cycles : rows of the five cycles
     """
 
@@ -49,16 +52,16 @@ class JawTask(NamedTuple):
     cycles: list[slice]
 
     def places(self, model: str) -> Array:
-        """(n, 2, 3) - condyles in the skull by "fdk" or "pop", from where they rest [mm]."""
+        """(n, 2, 3) displacement of the condyles relative to the skull from rest, by "fdk" or "pop" [mm]."""
         return 1e3 * getattr(self, model).fields[DISPLACEMENTS]
 
     def forces(self, model: str) -> Array:
-        """(n, 2, 3) - forces of the joint by "fdk" or "pop" [N]."""
+        """(n, 2, 3) joint forces by "fdk" or "pop" [N]."""
         return np.asarray(getattr(self, model).fields[FORCES])
 
     def displaced(self, model: str, side: int, axis: int) -> Repeated:
-        """Compare the place of a condyle by a model with the true one, for a side and an axis: a row of table
-        1. Both curves are places in the skull, as the paper has them.
+        """Compare the position of a condyle by a model with the true one, for a side and an axis: a row of
+        table 1. Both curves are positions relative to the skull, as in the paper.
         """
         rest = 1e3 * condyles(self.name, np.zeros(1))[:, side, axis]
         return over_cycles(
@@ -72,7 +75,7 @@ class JawTask(NamedTuple):
 
 
 def seconds_of(task: str) -> float:
-    """How long a run of five cycles is [s]."""
+    """Duration of a run of five cycles [s]."""
     return SETTLED_S + N_CYCLE / TASKS[task].frequency_hz + SPARE_S
 
 
@@ -104,14 +107,14 @@ def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
 
 
 def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
-    """(N_PHASE, 2, 3), (N_PHASE, 2, 3) - mean and standard deviation over the five cycles [m], [N]."""
+    """Mean and standard deviation over the five cycles, (N_PHASE, 2, 3) each [m], [N]."""
     cycles = by_phase(task, own, field)[:N_CYCLE]
     return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)
 
 
 def phases_of(task: str, times: Array, values: Array) -> tuple[Array, Array]:
     """Return mean and standard deviation over the five cycles, as `mean_cycle`, of values (n, 2, 3) that are
-    no field of the results.
+    not a field of the results.
     """
     period = 1.0 / TASKS[task].frequency_hz
     at = times[0] + SETTLED_S + period * np.arange(N_CYCLE)[:, None] + np.linspace(0.0, period, N_PHASE)

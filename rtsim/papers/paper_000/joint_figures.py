@@ -1,7 +1,7 @@
 """Figures 3 to 7: the two models of the joint, and both beside the measurement in the three tasks.
 
-Bands of figures 5 to 7 are one standard deviation: of the measurement and both models over five cycles, of
-the fifteen runs of the parameter study over these.
+Bands of figures 5 to 7 are one standard deviation: over five cycles for the measurement and both models,
+over the fifteen runs for the parameter study.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ STUDY = "15 runs"
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """Figure 3: the joint model in which points of the condyles glide on planes, from the side and from the
+    """Figure 3: the joint model in which points of the condyles slide on planes, from the side and from the
     front.
     """
     spec = load_model(MODEL)
@@ -111,7 +111,7 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def stiffness_of(spec: ModelSpec, name: str) -> float:
-    """Stiffness per strain of a ligament over its length in the neutral pose [N/m]."""
+    """Stiffness of a ligament, as force per strain, over its length in the neutral pose [N/m]."""
     (own,) = (ligament for ligament in spec.ligaments if ligament.name == name)
     assert own.stiffness_N is not None
     ends = np.subtract(own.a.offset_mm, own.b.offset_mm)  # skull and mandible are aligned there
@@ -149,12 +149,12 @@ def task_figure(name: str, given: ItemInput) -> ItemResult:
 
 
 def order_of_paper() -> tuple[int, ...]:
-    """Return the order of our axes in the paper's figures: AP, SI, ML."""
+    """Return the order of the axes in the paper's figures: AP, SI, ML."""
     return tuple(AXES.index(axis) for axis in ("ap", "si", "ml"))
 
 
 def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
-    """Return rows on the parameter study: the number of its runs, how much their results vary, and curve
+    """Return rows on the parameter study: the number of its runs, the variation of their results, and curve
     shapes that the paper describes in words.
     """
     own, rows = task_of(task), []

@@ -1,6 +1,7 @@
-"""Tables 1 and 2 of the mandible's joint, all tasks: kinematics beside the measurement, forces of both.
+"""Tables 1 and 2 of the mandible's joint, all tasks: kinematics compared with the measurement, and the
+forces of both models.
 
-The paper's subject is not public: the measurement is the built-in synthetic jaw, made by neither model.
+The paper's subject is not public: the measurement is the built-in synthetic jaw, which follows neither model.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ def indices_of(place: str) -> tuple[int, int]:
 
 
 def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
-    """Rows with the four metrics of one row of the table; the name of the first one has its deviation over
-    cycles.
+    """Rows with the four metrics of one row of the table; the name of the first one includes its deviation
+    over cycles.
     """
     words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))
@@ -88,7 +89,7 @@ def signs_in_words() -> str:
 
 
 def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Return the statements of the paper on kinematics that hold for any subject, with our numbers."""
+    """Return a sentence on the meaning of the axes of the tables."""
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     middle = own.places("pop")[rows, :, 2].mean(axis=1)
     lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))

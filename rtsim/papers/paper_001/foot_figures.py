@@ -1,6 +1,7 @@
-"""Figures 5.9 to 5.15, tables 5.5 to 5.9: a foot's contact identified from steps, each fit from ten starts.
+"""Figures 5.9 to 5.15, tables 5.5 to 5.9: contact parameters of a foot identified from steps, each fit from
+ten starting points.
 
-The thesis' steps are not public: ours are synthetic, as large as its own, of parameters that are known
+The steps of the thesis are not public: ours are synthetic, of the same size and with known parameters
 (`rtsim.methods.foot.rolling_foot`), with 1 % noise. `rtsim fit foot` does the same with recorded steps.
 """
 
@@ -62,7 +63,7 @@ STEP_DATA = "a synthetic step of known parameters with 1 % noise; rtsim fit foot
 
 
 class FootCase(NamedTuple):
-    """A fit: the step it is of, what was found, and the seconds of its median start."""
+    """A fit: its step, its result, and the computing time of the median start [s]."""
 
     known: SyntheticStep
     fit: FootFit
@@ -72,7 +73,7 @@ class FootCase(NamedTuple):
 
 @lru_cache(maxsize=3)
 def case_of(kind: str) -> FootCase:
-    """The calibration step fitted from ten starts, the parameters known."""
+    """The calibration step fitted from ten starting points, with known parameters."""
     truth = true_parameters(SEED)
     known = known_step(truth, 1, CADENCES["calibration"], NOISE, friction=kind == "friction")
     around = guess(known.trial.frame)
@@ -85,7 +86,7 @@ def case_of(kind: str) -> FootCase:
 
 @lru_cache(maxsize=1)
 def held_steps() -> dict[str, tuple[Errors, float]]:
-    """Errors of all cadences by the parameters of the calibration, and seconds of each."""
+    """Errors at all cadences with the parameters of the calibration, and the computing time of each [s]."""
     case = case_of("pressure")
     found = {"calibration": (case.fit.errors[0], case.seconds)}
     for k, (name, length) in enumerate(CADENCES.items()):
@@ -124,7 +125,7 @@ def table_5_5(given: ItemInput) -> ItemResult:
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
-    """Return how many of the ten starts of a fit end near the least cost, and what they cost."""
+    """Return how many of the ten starts of a fit end near the least cost, and their costs."""
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
     return [
@@ -136,7 +137,7 @@ def start_rows(case: FootCase) -> list[Comparison]:
 
 
 def table_5_6(given: ItemInput) -> ItemResult:
-    """Table 5.6: the thirty fitted parameters, except mu_d, beside those that the step was made with."""
+    """Table 5.6: the thirty fitted parameters, except mu_d, beside the true ones of the synthetic step."""
     case = case_of("pressure")
     found = nearest_form(case.fit.parameters, case.known.parameters)
     rows = []
@@ -171,7 +172,7 @@ def table_5_7(given: ItemInput) -> ItemResult:
 
 
 def table_5_8(given: ItemInput) -> ItemResult:
-    """Table 5.8: errors in newtons and millimetres, means over the steps that were compared with the fit."""
+    """Table 5.8: errors in newtons and millimetres, means over the steps compared with the fit."""
     errors = [own for name, (own, _) in held_steps().items() if name != "calibration"]
     ours = (
         WEIGHT * float(np.mean([own.normal for own in errors])),
@@ -214,7 +215,7 @@ def table_5_9(given: ItemInput) -> ItemResult:
 
 
 def foot_item(kind: str, shapes: bool, given: ItemInput) -> ItemResult:
-    """Forces, ellipsoids and pressures of a fit; shapes : ellipsoids alone."""
+    """Forces, ellipsoids and pressures of a fit; shapes : whether only the ellipsoids are drawn."""
     case = case_of(kind)
     errors = case.fit.errors[0]
     printed = (
@@ -231,7 +232,7 @@ def foot_item(kind: str, shapes: bool, given: ItemInput) -> ItemResult:
 
 
 def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: object) -> list[Path]:
-    """The figure of a foot, or of its ellipsoids alone; whose data it is of stands in its title."""
+    """Draw the figure of a foot, or only its ellipsoids; the title states the source of the data."""
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
 
     content = drawn(case.step, case.fit.parameters)
@@ -243,8 +244,8 @@ def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: obj
 
 
 def figure_5_10(given: ItemInput) -> ItemResult:
-    """Figure 5.10: friction under the foot, the greatest possible friction, and the normal force from which
-    that follows.
+    """Figure 5.10: friction under the foot, the greatest possible friction, and the normal force that
+    determines it.
     """
     case = case_of("friction")
     mu_d = float(case.fit.parameters[NAMES.index("mu_d")])
@@ -265,7 +266,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
 
 
 def figure_5_11(given: ItemInput) -> ItemResult:
-    """Figure 5.11: friction over the sliding velocity, by dynamic friction alone."""
+    """Figure 5.11: friction over the sliding velocity, with dynamic friction only."""
     case = case_of("friction")
     mu_d = float(case.fit.parameters[NAMES.index("mu_d")])
     curve: FigurePanel = friction_curve(mu_d)

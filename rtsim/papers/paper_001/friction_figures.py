@@ -52,7 +52,7 @@ CONTACT_MS, PERIOD_S = 6.94, 2.5
 
 
 def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Array:
-    """(n,) - friction of a law at velocities (n,) [N]; coefficients : as in a model's file."""
+    """(n,) friction of a law at velocities (n,) [N]; coefficients : as in a model's file."""
     given: dict[str, Any] = {
         "static": STATIC,
         "dynamic": DYNAMIC,
@@ -65,14 +65,14 @@ def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Arr
 
 
 def peak(law: str, **coefficients: float) -> tuple[float, float]:
-    """Return the greatest friction up to a velocity of 3 v_t [N], and at which part of v_t it is."""
+    """Return the greatest friction up to a velocity of 3 v_t [N], and its velocity as a part of v_t."""
     v = np.linspace(0.0, 3.0 * V_T, 6001)
     found = force(law, v, **coefficients)
     return float(found.max()), float(v[found.argmax()] / V_T)
 
 
 def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with friction over velocity in parts of v_t."""
+    """Return a panel with friction over velocity as a part of v_t."""
     return FigurePanel(
         title=title, unit="N", x_title="velocity over v_t", x=GRID / V_T, curves=curves, enlarged=True
     )  # fmt: skip
@@ -133,7 +133,7 @@ def specker(part: float) -> Array:
 
 
 def specker_peak(part: float) -> tuple[float, float]:
-    """Return the greatest friction of the law of Specker [N], and at which part of v_t it is, with v_d as a
+    """Return the greatest friction of the law of Specker [N] and its velocity as a part of v_t, for v_d as a
     part of v_t.
     """
     return peak("specker", dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
@@ -149,7 +149,7 @@ def specker_rows(part: float, printed: float) -> list[Comparison]:
 
 
 def figure_4_5(given: ItemInput) -> ItemResult:
-    """Figure 4.5: friction over velocity by the proposed law (Brown and McPhee), and its summands."""
+    """Figure 4.5: friction over velocity by the proposed law (Brown and McPhee), and its terms."""
     wet = {"viscous_N_s_m": VISCOUS, "transition_force_N": F_NT}
     dynamic = force("brown_mcphee", GRID, static=DYNAMIC)
     viscous = VISCOUS * GRID
@@ -182,7 +182,7 @@ def around(value: float) -> tuple[float, float]:
 
 
 def figure_4_6(given: ItemInput) -> ItemResult:
-    """Figure 4.6: summands of the proposed law over the normal force, at a velocity far above v_t."""
+    """Figure 4.6: terms of the proposed law over the normal force, at a velocity far above v_t."""
     v, loads = np.array([0.5]), np.linspace(0.0, 2.0 * F_NT, 201)
     wet = {"viscous_N_s_m": VISCOUS, "transition_force_N": F_NT}
     whole = np.array([force("brown_mcphee", v, F_n=float(F_n), **wet)[0] for F_n in loads])
@@ -205,7 +205,10 @@ def figure_4_6(given: ItemInput) -> ItemResult:
 class FrictionRun(NamedTuple):
     """A friction experiment simulated with one friction law.
 
-    times : (n,) [s]; v : (n, n_v) [m/s], [rad/s]; friction, normal : (n,) [N]; factor : times real time
+    times : (n,) times [s]
+    v : (n, n_v) speeds [m/s], [rad/s]
+    friction, normal : (n,) forces [N]
+    factor : multiple of real time
     """
 
     times: Array
@@ -217,7 +220,7 @@ class FrictionRun(NamedTuple):
 
 @lru_cache(maxsize=8)
 def run_of(experiment: str, law: str) -> FrictionRun:
-    """The shipped experiment, its steps those of the shipped file, with a law."""
+    """The shipped experiment with a friction law and the step size of the shipped file."""
     spec = with_law(load_model(experiment), law)
     model = build(spec)
     drawn_ms = min(spec.simulation.step_ms, DRAWN_MS[experiment])
@@ -292,7 +295,7 @@ def figure_4_8(given: ItemInput) -> ItemResult:
 
 
 def time_panel(title: str, unit: str, t: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with curves over time."""
+    """Compute where the block slides on the belt faster than v_t, (n,) bool."""
     return FigurePanel(title=title, unit=unit, x_title="time [s]", x=t, curves=curves, enlarged=True)
 
 
@@ -352,14 +355,14 @@ def figure_4_9(given: ItemInput) -> ItemResult:
 
 
 def end_of_slip(run: FrictionRun) -> float:
-    """When the ball's sliding velocity falls below v_t [s], between rows."""
+    """The time at which the ball's sliding velocity falls below v_t [s], interpolated between rows."""
     over = slide_of(run) - V_T
     k = int(np.flatnonzero(over < 0.0)[0])
     return float(run.times[k] - run.times[1] * over[k] / (over[k] - over[k - 1]))
 
 
 def slide_of(run: FrictionRun) -> Array:
-    """(n,) - sliding velocity of the ball on the floor [m/s]."""
+    """(n,) sliding velocity of the ball on the floor [m/s]."""
     return np.asarray(run.v[:, 0] + RADIUS * run.v[:, 2])
 
 

@@ -1,4 +1,4 @@
-"""Figures 3.4 and 3.5 and table 3.2: the volumetric knee after a push, and what its outcome depends on."""
+"""Figures 3.4 and 3.5 and table 3.2: the volumetric knee after a push, and the sensitivity of its motion."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KNEE = "shipped model knee: table 3.2, spheres and planes quoted from Abdel-Rahm
 
 
 def run_of(spec: ModelSpec, pulse: Pulse) -> Trace:
-    """A run of a push up to a right angle of flexion and a little more."""
+    """Simulate the knee after a push until slightly more than a right angle of flexion."""
     load = replace(spec.loads[0], force_N=(0.0, -pulse.force, 0.0), duration_s=pulse.duration)
     longer = replace(spec.simulation, duration_s=1.05 * pulse.t90)
     return whole_run(replace(spec, loads=(load,), simulation=longer))
@@ -171,13 +171,13 @@ def table_3_2(given: ItemInput) -> ItemResult:
 
 
 def widths(found: KneeSensitivity) -> list[float]:
-    """Widths of the intervals of the three largest total indices of every output."""
+    """Widths of the intervals of the three largest total indices of each output."""
     largest = [(k, j) for k in range(len(found.outputs)) for j in ranked(found, k, 3)]
     return [float(found.total[k, j, 2] - found.total[k, j, 1]) for k, j in largest]
 
 
 def design_of(found: KneeSensitivity) -> str:
-    """Return in words how the Sobol indices were computed: parameters, ranges, design, runs."""
+    """Describe in words how the Sobol indices were computed: parameters, ranges, design, runs."""
     return (
         f"Sobol indices of {len(found.names)} parameters, even within 2 mm of insertions, 2 % of slack "
         f"lengths, 1 mm of spheres, radii and planes, {100.0 * STIFFNESS:.0f} % of k_V, "
@@ -189,7 +189,9 @@ def design_of(found: KneeSensitivity) -> str:
 
 
 def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
-    """Total indices with their intervals, and first ones, of the three outputs of the whole knee."""
+    """Panels with total indices, their intervals and first-order indices for the three outputs of the whole
+    knee.
+    """
     panels = []
     for k, output in enumerate(found.outputs[: len(WHOLE)]):
         order = ranked(found, k, N_SHOWN)
@@ -203,12 +205,12 @@ def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
 
 
 def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
-    """(n,) - the parameters of the largest total indices of output k."""
+    """(n,) parameters with the largest total indices of output k."""
     return np.argsort(-found.total[k, :, 0])[:n]
 
 
 def ranks_in_words(found: KneeSensitivity) -> list[str]:
-    """Return sentences that say which parameters the ranks of the figure stand for."""
+    """Return sentences that name the parameter for each rank in the figure."""
     return [
         f"{output}: {', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
         for k, output in enumerate(found.outputs[: len(WHOLE)])

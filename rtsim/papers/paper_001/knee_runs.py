@@ -1,4 +1,4 @@
-"""Runs of the volumetric knee (chapter 3) with other parameters, and Sobol indices of what comes of them."""
+"""Runs of the volumetric knee (chapter 3) with perturbed parameters, and Sobol indices of their results."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ WHOLE = ("time to 90 deg", "peak medial force", "lateral lift-off")
 class KneeOutcome(NamedTuple):
     """Results of a run of the knee up to a right angle of flexion.
 
-    t90 : [s]; medial : peak force [N]
-    lift_off : flexion at which the lateral contact first opens, 90 where it does not [deg]
-    ligaments : (12,) - peak forces [N]
+    t90 : time to a right angle [s]
+    medial : peak medial force [N]
+    lift_off : flexion at which the lateral contact first opens, 90 if it does not [deg]
+    ligaments : (12,) peak forces [N]
     """
 
     t90: float
@@ -64,9 +65,11 @@ class KneeOutcome(NamedTuple):
 class KneeSensitivity(NamedTuple):
     """Sobol indices of every output by every parameter.
 
-    names : of n_in parameters; outputs : names of n_out outputs
-    n_run : runs; n_left_out : base points left out
-    first, total : (n_out, n_in, 3) - index, lower and upper end of its interval
+    names : names of the n_in parameters
+    outputs : names of the n_out outputs
+    n_run : number of runs
+    n_left_out : number of base points left out
+    first, total : (n_out, n_in, 3) index, lower and upper end of its interval
     """
 
     names: tuple[str, ...]
@@ -100,9 +103,10 @@ def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
 
 
 def lift_off_deg(flexion: Array, depth: Array) -> float:
-    """Flexion at which a contact first opens; a right angle where it does not before.
+    """Flexion at which a contact first opens [deg]; 90 if it does not open before.
 
-    flexion : (n,) [rad]; depth : (up to n,) - of the contact up to a right angle [m]
+    flexion : (n,) [rad]
+    depth : (up to n,) penetration of the contact up to a right angle [m]
     """
     opened = np.flatnonzero(depth < 0.0)
     if not len(opened):
@@ -163,7 +167,7 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
 
 
 def rows_of(some: Array) -> Array:
-    """(n, 15) - outcomes of perturbations (n, n_in), one after the other; a run that fails is NaN."""
+    """(n, 15) outcomes of perturbations (n, n_in), computed one after the other; a run that fails is NaN."""
     spec, found = load_model("knee"), []
     for x in some:
         try:
@@ -175,7 +179,9 @@ def rows_of(some: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity:
-    """Sobol indices by Saltelli's design, A, B and A with single columns of B, of n_base (d + 2) runs."""
+    """Sobol indices by Saltelli's design with matrices A, B and A with single columns of B: n_base (d + 2)
+    runs.
+    """
     spec = load_model("knee")
     names = parameter_names(spec)
     d = len(names)

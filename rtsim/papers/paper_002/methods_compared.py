@@ -29,7 +29,10 @@ TENSION_N = 250.0
 class ComparedArms(NamedTuple):
     """Moment arms about one angle by all methods.
 
-    angle : name; values : (n,) - of the angle [rad]; muscles : names; lengths : (n, n_muscle) [m]
+    angle : name of the angle
+    values : (n,) its values [rad]
+    muscles : names
+    lengths : (n, n_muscle) [m]
     arms : method -> (n, n_muscle) [m]
     """
 
@@ -40,7 +43,7 @@ class ComparedArms(NamedTuple):
     arms: dict[str, Array]
 
     def apart(self, methods: tuple[str, ...]) -> float:
-        """The largest difference between some of the methods, of all muscles and values [m]."""
+        """The largest difference between some of the methods, over all muscles and values [m]."""
         found = np.array([self.arms[method] for method in methods])
         return float(np.ptp(found, axis=0).max())
 
@@ -67,8 +70,8 @@ def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int
 def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tension: float) -> float:
     """Torque about an angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
 
-    From the constrained forward dynamics at rest and without gravity, back through inverse dynamics: the
-    power of f = M v-dot along the angle's motion, which must equal r s.
+    The acceleration comes from constrained forward dynamics at rest without gravity; the torque is the power
+    of f = M v-dot along the motion of the angle, and must equal r s.
     """
     C, names = arms.coupling(q, angle), arms.model.names
     leverage = new_leverage_work(arms.leverage)
@@ -92,7 +95,9 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
 
 
 def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> float:
-    """The largest difference of eq. 24's torque from r s, in parts of the largest r s; every few values."""
+    """The largest difference of eq. 24's torque from r s, relative to the largest r s, at some of the
+    values.
+    """
     expected, torques = [], []
     for k in range(0, len(found.values), every):
         q = arms.assembled(angle=found.angle, value=float(found.values[k]))
@@ -103,7 +108,7 @@ def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> floa
 
 
 def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, angle: str) -> Array:
-    """(n,) - distance of a straight muscle's line from the origin of a body: figure 1's moment arm [m]."""
+    """(n,) distance of a straight muscle's line from the origin of a body: the moment arm of figure 1 [m]."""
     stations, bodies, found = arms.model.stations, arms.model.names.bodies, []
     m = arms.model.names.muscles.index(muscle)
     for value in values:
@@ -117,6 +122,6 @@ def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, a
 
 
 def placed(point: Array, place: tuple[Array, Array]) -> Array:
-    """(3,) - a point of a body in ground [m]."""
+    """(3,) position of a body-fixed point in ground [m]."""
     rotation, origin = place
     return np.asarray(rotation @ point + origin)

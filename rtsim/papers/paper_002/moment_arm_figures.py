@@ -118,7 +118,7 @@ def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
 
 
 def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
-    """A row for each angle and muscle: the four methods, and what they differ by."""
+    """Panels for each angle and muscle: moment arms by the four methods, and their differences."""
     panels = []
     for found in some:
         x = np.degrees(found.values)

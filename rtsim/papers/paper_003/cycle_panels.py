@@ -15,15 +15,15 @@ CYCLE, RECORDING = "gait cycle [%]", "part of the recording [%]"
 
 
 def percent(n: int) -> Array:
-    """(n,) - percent of the cycle at n evenly spaced frames."""
+    """(n,) percent of the cycle at n evenly spaced frames."""
     return np.linspace(0.0, 100.0, n)
 
 
 def mean_panel(
     title: str, unit: str, curves: Mapping[str, Sequence[Array] | Array], x_title: str
 ) -> FigurePanel:
-    """Curves by name, each of several persons (n_frame,), as means, with a standard deviation where there are
-    several persons.
+    """Means of curves (n_frame,) of several persons by name, with a standard deviation if there are several
+    persons.
     """
     stacked = {name: np.array(list(of_persons)) for name, of_persons in curves.items()}
     several = next(iter(stacked.values())).shape[0] > 1

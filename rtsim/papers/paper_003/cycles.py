@@ -1,9 +1,9 @@
 """Gait cycles for paper 003: five synthetic persons who stand for its five subjects, or a recording.
 
 The persons are the shipped walker in five statures, as those of the paper 1.74 (0.09) m, each with joint
-angles of their own. Their bones move as the knee with the prescribed ligament lengths of eq. 1 has it, which
-is the natural motion that was measured in vitro; their markers move on the bones as skin does, by the sizes
-that were measured beside bone pins (`rtsim.bench.coverage.skin`). Each cycle has 131 frames at 100 Hz.
+angles of their own. Their bones move as in the knee model with the prescribed ligament lengths of eq. 1, the
+natural motion measured in vitro; their markers move relative to the bones by soft tissue artefacts of the
+size measured with bone pins (`rtsim.bench.coverage.skin`). Each cycle has 131 frames at 100 Hz.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ LONGEST = 1000
 class MarkerCycle(NamedTuple):
     """Markers of a person's right leg, and the person.
 
-    measured : (n_frame, n_marker, 3) - in the subject's order, in ground, Y up, NaN = not seen [m]
-    dt : between frames [s]
+    measured : (n_frame, n_marker, 3) positions in the subject's order, in ground, Y up, NaN = not seen [m]
+    dt : time between frames [s]
     """
 
     name: str
@@ -56,7 +56,7 @@ class MarkerCycle(NamedTuple):
 
 
 def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
-    """The cycles of an item: the synthetic ones, or the recording that was given."""
+    """The gait cycles of an item: the synthetic ones, or the given recording."""
     if given.recording is None:
         return made_up_cycles()
     return (recorded_cycle(given.recording, given.static),)
@@ -64,15 +64,15 @@ def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
 
 @cache
 def made_up_cycles() -> tuple[MarkerCycle, ...]:
-    """The five persons; the same at every call and in every process."""
+    """The five synthetic persons; the same at every call and in every process."""
     spec, walker = load_model(ONE_LEG), the_walker()
     rng = np.random.default_rng(SEED)
     return tuple(draw_cycle(rng, spec, walker, k + 1) for k in range(N_PERSON))
 
 
 def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, number: int) -> MarkerCycle:
-    """Draw one person at random, with stature, joint angles and skin movement, and return the markers of a
-    cycle.
+    """Draw one person at random, with stature, joint angles and soft tissue artefacts; returns the markers
+    of a cycle.
     """
     subject = in_size(walker, rng.normal(MEAN_STATURE, DEVIATION) / OF_WALKER)
     phase = 2.0 * math.pi * np.arange(N_FRAME) / (N_FRAME - 1)
@@ -115,10 +115,10 @@ def in_size(subject: Subject, factor: float) -> Subject:
 
 @cache
 def recorded_cycle(path: Path, static: Path | None) -> MarkerCycle:
-    """A recording from its first to its last frame; the person is calibrated from the static trial, from the
-    movement itself, or is in the file, as in one of natural coordinates (.npz).
+    """A recording from its first to its last frame. The person is calibrated from the static trial or the
+    movement, or stored in the file, as in natural coordinates (.npz).
 
-    ConfigError for a file that cannot be read, or one too long for hundreds of runs.
+    ConfigError for a file that cannot be read, or that is too long for hundreds of runs.
     """
     trial = load_trial(str(path))
     if len(trial.times) > LONGEST:

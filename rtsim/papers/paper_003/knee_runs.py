@@ -34,13 +34,13 @@ RECORDED = ("angles", "displacements", "lengthening", "contacts")
 class KneeRun(NamedTuple):
     """The knee in every frame by one method; NaN in a frame that did not converge.
 
-    angles : (n_frame, 3) - extension, adduction, internal rotation [deg]
-    displacements : (n_frame, 3) - of the tibia to lateral, anterior, proximal [mm]
-    lengthening : (n_frame, 4) - of ACL, PCL, MCL, LCL, in % of the neutral lengths
-    contacts : (n_frame, 2, 3) - medial and lateral contact point in the axes of the tibia [mm]
-    experimental : (n_frame, 4) - lengthening by eq. 1 at this flexion [%]
-    residual : (n_frame,) - of the optimality conditions
-    seconds : of the whole run
+    angles : (n_frame, 3) extension, adduction, internal rotation [deg]
+    displacements : (n_frame, 3) displacement of the tibia to lateral, anterior, proximal [mm]
+    lengthening : (n_frame, 4) lengthening of ACL, PCL, MCL, LCL in % of the neutral lengths
+    contacts : (n_frame, 2, 3) medial and lateral contact point in the axes of the tibia [mm]
+    experimental : (n_frame, 4) lengthening by eq. 1 at this flexion [%]
+    residual : (n_frame,) residual of the optimality conditions
+    seconds : computing time of the whole run [s]
     """
 
     angles: Array
@@ -53,7 +53,7 @@ class KneeRun(NamedTuple):
 
 
 class KneeSolver:
-    """Solves one person's cycle by the three methods, again and again with other weights."""
+    """Solves one person's cycle by the three methods, repeatedly with different weights."""
 
     def __init__(self, cycle: MarkerCycle, spec: ModelSpec | None = None) -> None:
         self.cycle = cycle
@@ -89,7 +89,7 @@ class KneeSolver:
     def run(self, method: str, weights: Mapping[str, float] | None = None) -> KneeRun:
         """Solve all frames from a fresh start.
 
-        weights : of ligaments that the method has soft, in place of those of table 3 [1/m^2]
+        weights : weights of the ligaments that are soft in the method, instead of those of table 3 [1/m^2]
         """
         estimator, usual = self._estimator, None
         estimator.switch(method)

@@ -1,4 +1,4 @@
-"""Tables of Sancisi et al. (2017) as printed, by which the shipped model is checked.
+"""Tables of Sancisi et al. (2017) as printed, with which the shipped model is compared.
 
 Lengths in mm; weights in 1/m^2 with marker weights of 1.
 """

@@ -1,4 +1,4 @@
-"""Tables 2 and 3: what the shipped model has of the paper's."""
+"""Tables 2 and 3: the paper's parameters in the shipped model."""
 
 from __future__ import annotations
 

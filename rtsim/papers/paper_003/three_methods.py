@@ -46,7 +46,7 @@ class MethodRuns(NamedTuple):
     solvers: list[KneeSolver]
 
     def stacked(self, method: str, what: str) -> Array:
-        """(n_person, n_frame, ...) - a field of the runs."""
+        """A field of the runs as one array (n_person, n_frame, ...)."""
         return np.array([getattr(run, what) for run in self.runs[method]])
 
 

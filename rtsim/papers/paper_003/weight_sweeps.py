@@ -1,4 +1,4 @@
-"""Figures 6 to 9 and table 5: what the weights of the ligaments do to the knee."""
+"""Figures 6 to 9 and table 5: the effect of the ligaments' weights on the knee."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ KINEMATIC, LENGTHS = NAMES[:6], NAMES[6:]
 class WeightRuns(NamedTuple):
     """Runs of a gait cycle with many weights of the ligaments.
 
-    weights : (n_run, 4) - of ACL, PCL, MCL, LCL [1/m^2]
-    values : of each person (n_run, n_frame, 10) - in the order of NAMES and the units of UNITS
+    weights : (n_run, 4) weights of ACL, PCL, MCL, LCL [1/m^2]
+    values : for each person (n_run, n_frame, 10), in the order of NAMES and the units of UNITS
     """
 
     weights: Array
@@ -77,7 +77,7 @@ def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRun
 
 
 def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
-    """(10,) - largest range between runs over the frames that all of them solve, mean over the persons."""
+    """(10,) largest range between runs over the frames that all of them solve, mean over the persons."""
     return np.array([np.nanmax(v[chosen].max(axis=0) - v[chosen].min(axis=0), axis=0) for v in values]).mean(
         axis=0
     )
@@ -104,7 +104,8 @@ def band_panels(
 ) -> list[FigurePanel]:
     """A panel for each quantity of the first person: some runs, and the range of all about one of them.
 
-    shown : runs to be drawn, by their names; about : the one that carries the band
+    shown : runs to be drawn, by name
+    about : the run around which the band is drawn
     """
     values, panels = runs.values[0], list[FigurePanel]()
     for name in names:
@@ -128,7 +129,7 @@ def band_panels(
 
 
 def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Figures 6 and 8: the effect of the ligaments' weights beside those of the markers."""
+    """Figures 6 and 8: the effect of the ligaments' weights relative to those of the markers."""
     runs = absolute_runs(given)
     weights = runs.weights[:, 0]
     over_all, above = variation(runs.values), variation(runs.values, weights > CUT)
@@ -147,7 +148,7 @@ def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Figures 7 and 9: the effect of the ligaments' weights beside each other."""
+    """Figures 7 and 9: the effect of the ligaments' weights relative to each other."""
     runs = relative_runs(given)
     changed = variation(runs.values)
     rows = [unsolved(runs)]

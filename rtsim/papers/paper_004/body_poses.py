@@ -1,4 +1,4 @@
-"""Figures 2 and 3: the planar body, and its poses through the lift, as sticks."""
+"""Figures 2 and 3: the planar body, and its poses through the lift, as stick figures."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def stick_panel(title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Heights over the way forwards, which is drawn as wide as the heights are large."""
+    """A panel with heights over the forward direction, both to one scale."""
     heights = np.array([*curves.values()])
     spare = 0.5 * max(
         0.0, float(np.nanmax(heights) - np.nanmin(heights)) - float(np.nanmax(x) - np.nanmin(x))
@@ -80,7 +80,7 @@ def stick_panel(title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
 
 
 def flexion_of(lift: LiftMotion, k: int) -> Array:
-    """(n,) - flexion of the k-th joint of the body [deg]; joints of both sets stand in one order."""
+    """(n,) flexion of the k-th joint of the body [deg]; both motions have the same order of joints."""
     joint = list(dict.fromkeys(one.joint for one in lift.placed))[k]
     if joint.coordinate not in lift.motion.names:
         return np.zeros(len(lift.motion.times))
@@ -97,9 +97,9 @@ def pose_of(lift: LiftMotion, model: Model, frame: int) -> tuple[Array, Array]:
 
 
 def sticks(model: Model, q: Array, level: str = "") -> tuple[Array, Array]:
-    """(n,), (n,) - forwards and up [m] of lines from joint to joint, NaN between them.
+    """Forward and upward coordinates (n,), (n,) of lines from joint to joint, NaN between them [m].
 
-    level : body whose axes and origin are taken, "" = ground
+    level : body whose axes and origin are used, "" = ground
     """
     tree = model.tree
     at = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof))

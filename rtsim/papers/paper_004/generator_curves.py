@@ -1,4 +1,6 @@
-"""Figures 1 and A.6 and table A.2: curves of the generators, what parameters do to them, their numbers."""
+"""Figures 1 and A.6 and table A.2: curves of the generators, the effect of their parameters, and their
+values.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ COLUMNS = (
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """Figure 1: what blends, scales and the shift do to the curves of the hip's extensor."""
+    """Figure 1: the effect of blends, scales and shift on the curves of the hip's extensor."""
     one = next(one for one in generators_of(SET) if one.name == SHOWN)
     best, grid = radians(one.spec.optimal_angle_deg), np.radians(np.linspace(-60.0, 200.0, 53))
     still = np.zeros(len(grid))
@@ -112,7 +114,7 @@ def figure_a_6(given: ItemInput) -> ItemResult:
 
 
 def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
-    """(1,) - a part of the greatest speed [rad/s], or the best angle [rad]."""
+    """(1,) a part of the greatest speed [rad/s], or the optimal angle [rad]."""
     value = part * one.spec.speed_deg_s if speed else one.spec.optimal_angle_deg
     return np.radians([value])
 

@@ -1,4 +1,6 @@
-"""Table 1, figures 4 and 5: the hip's extensor fitted to the stoop lift, from many starts and over a_max."""
+"""Table 1, figures 4 and 5: the hip's extensor fitted to the stoop lift, from many starting points and for
+several a_max.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ OTHER_LIFT = "of another lift than the paper's: --recording takes the authors' q
 
 @lru_cache(maxsize=1)
 def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, FittedGenerator]:
-    """The lift; the right hip's extensor from the authors' start, and from all starts and random ones."""
+    """Fit the right hip's extensor to the lift: from the authors' starting point, and from all and random
+    ones.
+    """
     lift = lift_of(recording)
     first = fit_of(lift, lift.hips[0], several=False, most_passive=PASSIVE_OF_PAPER)
     best = fit_of(lift, lift.hips[0], most_passive=PASSIVE_OF_PAPER, more_starts=random_starts())
@@ -47,7 +51,9 @@ def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, Fitted
 
 
 def table_1(given: ItemInput) -> ItemResult:
-    """Table 1: the fitted parameters, the minima that all starts lead to, and how they depend on a_max."""
+    """Table 1: the fitted parameters, the minima that all starting points lead to, and their dependence on
+    a_max.
+    """
     lift, first, best = fits_of(given.recording)
     rows = []
     for (name, unit, printed, digit), value in zip(TABLE_1, shown(first.x), strict=True):
@@ -103,7 +109,7 @@ def one_row(
 
 
 def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
-    """Return rows that show whether the fitted generator can do the lift (eqs 10 to 12)."""
+    """Return rows that show whether the fitted generator can produce the lift (eqs 10 to 12)."""
     assert fit.after is not None
     active, passive = fit.after.activation, fit.after.passive
     rows = [
@@ -115,7 +121,7 @@ def feasible_rows(words: str, fit: FittedGenerator) -> list[Comparison]:
 
 
 def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
-    """The left hip beside the right one, and how many other generators had to change."""
+    """Compare the left hip with the right one, and count the other generators that had to change."""
     left = fit_of(lift, lift.hips[1], several=False, most_passive=PASSIVE_OF_PAPER)
     apart = float(np.abs(left.x - first.x).max())
     others = [one for one in lift.placed if one.name not in lift.hips]
@@ -159,8 +165,8 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
 
 
 def over_caps(lift: LiftMotion) -> list[FigurePanel]:
-    """Return parameters and squared distance of the least minimum over a_max, and of the one that the
-    authors' start leads to.
+    """Return parameters and squared distance of the global minimum over a_max, and of the minimum reached
+    from the authors' starting point.
     """
     found: dict[str, list[float]] = {name: [] for name in ("least", "start", *(name for name, *_ in TABLE_1))}
     for cap in CAPS:

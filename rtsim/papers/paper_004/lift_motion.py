@@ -1,7 +1,7 @@
-"""The stoop lift that generators are fitted to: the paper's own where a user gives it, else a synthetic one.
+"""The stoop lift to which generators are fitted: the paper's own if a user gives it, else a synthetic one.
 
-The authors publish their trial (github.com/mjhmilla/MillardSreenivasaMombaur2017, ID_2D/q_stoop2.csv with its
-other tables beside it); `--recording` takes it, or joints of another lift.
+The authors publish their trial (github.com/mjhmilla/MillardSreenivasaMombaur2017, ID_2D/q_stoop2.csv and its
+other tables); `--recording` reads it, or the joints of another lift.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class LiftMotion(NamedTuple):
     """A lift and the generators at its joints.
 
     is_of_paper : whether it is the paper's own trial, by its samples and its depth
-    data : what it is, for the foot of a figure
+    data : source of the lift, for the foot of a figure
     """
 
     motion: JointMotion
@@ -87,7 +87,7 @@ def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
 
 
 def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
-    """The fit of one generator; ConfigError where it has none."""
+    """The fit of one generator; ConfigError if it has none."""
     one = next(one for one in lift.placed if one.name == name)
     if one.joint.coordinate not in lift.motion.names:
         raise ConfigError(f"the lift has no joint {one.joint.coordinate}", where="--recording")
@@ -98,7 +98,9 @@ def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
 
 
 def random_starts(n: int = N_RANDOM, seed: int = 0) -> tuple[tuple[float, ...], ...]:
-    """Starts (5,), even over the room between the default and FARTHEST, the passive shift both ways."""
+    """Random starting points (5,), uniform between the default and FARTHEST; the passive shift has either
+    sign.
+    """
     drawn = np.random.default_rng(seed).uniform(size=(n, len(FARTHEST)))
     low = np.array([1.0, 1.0, -FARTHEST[2], 0.0, 1.0])
     return tuple(tuple(row) for row in (low + drawn * (np.array(FARTHEST) - low)).tolist())

@@ -1,7 +1,7 @@
-"""Figure B.7 and tables B.3, B.4: the least strength of legs that follows from a walk.
+"""Figure B.7 and tables B.3, B.4: the least strength of the legs that a walk requires.
 
 The paper's child walks in crouch gait; the trial is that of Sreenivasa et al. (2017). Here the built-in
-walker walks over its synthetic plate; of a person `rtsim fit torque-generators --bounds` tells the same.
+walker walks over its synthetic plate; for a person `rtsim fit torque-generators --bounds` computes the same.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ SMALL = 25.0
 
 
 class PanelRoom(NamedTuple):
-    """Where a panel stands on a page."""
+    """Position and size of a panel on a page."""
 
     x: float
     y: float
@@ -50,7 +50,9 @@ def draw_panel(
 ) -> None:  # fmt: skip
     """Draw the panel of a quantity.
 
-    before : of an earlier session, drawn dotted; offs : side -> foot off [%]; lacks : why there is no curve
+    before : curves of an earlier session, drawn dotted
+    offs : side -> foot off [%]
+    lacks : why there is no curve
     """
     left, right, top, bottom = frame_panel(page, room, now.title, now.unit)
     rows = rows_shown([curve for curve in (now, before) if curve is not None])

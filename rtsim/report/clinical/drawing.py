@@ -1,6 +1,7 @@
-"""Drawing a page as SVG: lines, areas, texts that are escaped and fit, and a frame. Units are tenths of a mm.
+"""Drawing a page as SVG: lines, areas, texts that are escaped and fit, and a frame. Units are tenths of a
+mm.
 
-Presentation attributes alone are used, so that whatever renders SVG Tiny draws what a browser does.
+Only presentation attributes are used, so that programs for SVG Tiny draw the same as a browser.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ WIDE = 0.62
 class Page:
     """Elements of one page, in the order of drawing.
 
-    panels : data of its panels for whoever points at them
+    panels : data of its panels, shown by the script when a reader points at them
     """
 
     def __init__(self) -> None:
@@ -80,7 +81,9 @@ class Page:
         self, x: float, y: float, words: str, size: float = 32.0, colour: str = INK, anchor: str = "start",
         bold: bool = False, room: float = math.inf, upright: bool = False,
     ) -> None:  # fmt: skip
-        """Add a line of text, smaller where it has no room, then cut off; upright : to be read from below."""
+        """Add a line of text, smaller if it does not fit, then cut off; upright : whether it is rotated, to
+        be read from below.
+        """
         size = max(SMALLEST * size, min(size, room / (WIDE * max(1, len(words)))))
         words = cut(words, room, size)
         weight = ' font-weight="bold"' if bold else ""
@@ -106,7 +109,7 @@ def printable(words: str) -> str:
 
 
 def cut(words: str, room: float, size: float) -> str:
-    """A text shortened with an ellipsis where it is longer than its room, between words if possible."""
+    """A text shortened with an ellipsis if it is too long, between words if possible."""
     if not math.isfinite(room):
         return words
     n = max(1, int(room / (WIDE * size) + 1e-9))

@@ -15,9 +15,9 @@ NOTICE = "Computed by research software; not a medical device."
 
 
 class PageFlow:
-    """Lines and tables one below the other, on as many pages as they take.
+    """Lines and tables one below the other, on as many pages as they need.
 
-    pages : so far, each with its title
+    pages : pages so far, each with its title
     """
 
     def __init__(self, title: str) -> None:
@@ -70,10 +70,11 @@ class PageFlow:
     def table(
         self, head: list[str], rows: list[list[str]], widths: list[float], size: float = 28.0, every: int = 0
     ) -> None:
-        """Add a table whose head is repeated on every page: the first column aligned to the left, the
-        others to the right.
+        """Add a table whose head is repeated on every page: the first column aligned to the left, the others
+        to the right.
 
-        widths : of the columns, parts of the page; every : each so many columns begin anew, to the left
+        widths : widths of the columns as parts of the page
+        every : number of columns after which alignment begins again with the left
         """
         height = 1.55 * size
         edges = [MARGIN]

@@ -1,4 +1,6 @@
-"""Norms of a laboratory's own trials: mean and deviation over persons, each the mean of its strides."""
+"""Norms from a laboratory's own trials: mean and deviation over persons, each person represented by the mean
+of the strides.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,13 @@ from rtsim.report.clinical.session import (
 def norms_of_trials(
     trials: Sequence[tuple[str, ReportTrial]], where: str, angles: str, name: str, source: str, licence: str
 ) -> tuple[NormSet, list[str]]:
-    """Norms, and sentences for the user. Both legs of a person count as one; of a lone one the deviation is
-    over strides.
+    """Norms from trials, and sentences for the user. Both legs of a person count as one curve; for a single
+    person the deviation is over strides.
 
-    trials : the person, "" = as the results name one, and the trial; angles : convention, "" = as they have
+    trials : the person ("" = as named in the results) and the trial
+    angles : convention, "" = that of the results
 
-    ConfigError where no trial has a full stride.
+    ConfigError if no trial has a complete stride.
     """
     walks = [(person or _person(trial), trial) for person, trial in trials if trial.cycles]
     notes = [f"{trial.name}: left out, no full stride is known" for _, trial in trials if not trial.cycles]

@@ -13,8 +13,9 @@ MASS_SHARE = 0.1
 
 
 def size_difference(trials: Sequence[ReportTrial]) -> str:
-    """The trials that cannot belong to one person, in words; "" where all can. Unknown sizes are not
-    compared."""
+    """A sentence on trials that cannot belong to one person; "" if all can. Unknown sizes are not
+    compared.
+    """
     statures = [(number_of(trial.results.session.meta, "stature_m"), trial.name) for trial in trials]
     masses = [(trial.mass, trial.name) for trial in trials]
     for name, sizes, share, unit in (

@@ -1,4 +1,4 @@
-"""The page of quality: flagged frames and why, markers, gaps, deviations, notes; settings and versions."""
+"""The quality page: flagged frames with reasons, markers, gaps, deviations, notes; settings and versions."""
 
 from __future__ import annotations
 
@@ -193,8 +193,8 @@ def _notes(flow: PageFlow, trial: ReportTrial) -> None:
 
 
 def calm_notes(trial: ReportTrial) -> list[str]:
-    """Return the notes of a trial for the page, merged into few lines: those that say nothing unusual in one,
-    both legs together.
+    """Return the notes of a trial for the page in few lines: routine notes in one line, both legs
+    together.
     """
     own = {FOLDERS.sub("", note) for note in trial.notes}
     of_files = [note for note in notes_of(trial) if ": " in note and note not in own]

@@ -25,11 +25,14 @@ from rtsim.report.clinical.session import (
 class GaitReport(NamedTuple):
     """Content of a gait report.
 
-    person : name or code; date : of the session, in words; version : of this program
-    now, before : the session, and an earlier one that is drawn beside it
-    convention : of the angles; norms : of the same one
+    person : name or code
+    date : date of the session, as text
+    version : version of this program
+    now, before : the session, and an earlier one drawn beside it
+    convention : convention of the angles
+    norms : norms of the same convention
     kinematics, kinetics : session label -> curves, in the order of the panels
-    scores : session label -> against the norms, where these are there
+    scores : session label -> scores against the norms, if there are norms
     """
 
     person: str
@@ -75,7 +78,7 @@ def make_report(
 ) -> GaitReport:  # fmt: skip
     """The content of all pages; ConfigError for norms of another convention than the angles.
 
-    angles : convention that is asked for; "" = that of the norms, or what the results have
+    angles : requested convention; "" = that of the norms, or of the results
     where : the file of the norms
     """
     trials = [*now.trials, *(before.trials if before else ())]
@@ -99,7 +102,7 @@ def make_report(
 
 
 def offs_of(session: ReportSession) -> dict[str, float]:
-    """Mean foot off of the strides of each side [% of the cycle], by side."""
+    """Mean foot off of the strides of each side [% of the cycle]."""
     found = {}
     for side in SIDES:
         known = [off_percent(c) for t in session.trials for c in t.cycles if c.side == side]
@@ -110,7 +113,7 @@ def offs_of(session: ReportSession) -> dict[str, float]:
 
 
 def off_percent(cycle: GaitCycle) -> float:
-    """When the foot leaves the ground [% of the cycle]; NaN = not known."""
+    """The instant at which the foot leaves the ground [% of the cycle]; NaN = not known."""
     return 100.0 * (cycle.off - cycle.strike) / (cycle.end - cycle.strike)
 
 

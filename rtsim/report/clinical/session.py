@@ -30,8 +30,8 @@ WITHOUT_FEET = (
 
 
 class ReportTrial(NamedTuple):
-    """One recording: name of its file, results, gait, the strides that are used, and sentences for the
-    user.
+    """One recording: name of its file, results, gait events, the strides that are used, and sentences for
+    the user.
     """
 
     name: str
@@ -47,17 +47,17 @@ class ReportTrial(NamedTuple):
 
 
 class ReportSession(NamedTuple):
-    """Trials of one person in one session; label : for legends, such as `before`."""
+    """Trials of one person in one session; label : name in legends; `before` for an earlier session."""
 
     label: str
     trials: tuple[ReportTrial, ...]
 
 
 class ReportCurve(NamedTuple):
-    """A quantity over the cycles of both sides, of all trials of a session.
+    """A quantity over the cycles of both sides, for all trials of a session.
 
-    up, down : what positive and negative mean
-    strides, sound : side -> (n_stride, 101), and whether no flag regards the value
+    up, down : meaning of positive and negative values
+    strides, sound : side -> (n_stride, 101) values, and whether they are free of flags
     trials : side -> the trial of each stride
     """
 
@@ -71,28 +71,30 @@ class ReportCurve(NamedTuple):
     trials: dict[str, tuple[str, ...]]
 
     def usable(self, side: str) -> FloatArray:
-        """(n_stride, 101) - NaN where a flag regards the value."""
+        """(n_stride, 101) values; NaN where they are flagged."""
         return np.where(self.sound[side], self.strides[side], math.nan)
 
     def mean(self, side: str) -> FloatArray:
-        """(101,) - mean over the strides of `averaged`; NaN where it is not known."""
+        """(101,) mean over the strides of `averaged`; NaN where it is not known."""
         return mean_of(self.usable(side))
 
     def deviation(self, side: str) -> FloatArray:
-        """(101,) - standard deviation (n - 1) over the strides of `averaged`."""
+        """(101,) standard deviation (n - 1) over the strides of `averaged`."""
         return deviation_of(self.usable(side))
 
     def n_averaged(self, side: str) -> int:
-        """How many strides the mean is over."""
+        """Number of strides in the mean."""
         return int(averaged(self.usable(side)).sum())
 
 
 class CurveSource(NamedTuple):
-    """Where the curve of an angle, moment or power comes from in the results.
+    """Source of the curve of an angle, moment or power in the results.
 
-    name, title, unit, up, down : as of ReportCurve; field, label : of the results, without side
-    scale : of a trial, what its values are multiplied with; 0 = not known
-    part : second index of the field; turned : the left side has the other sign
+    name, title, unit, up, down : as in ReportCurve
+    field, label : field and label of the results, without side
+    scale : returns the factor of a trial for its values; 0 = not known
+    part : second index of the field
+    turned : whether the left side has the opposite sign
     """
 
     name: str
@@ -108,14 +110,14 @@ class CurveSource(NamedTuple):
 
 
 def number_of(meta: Mapping[str, Any], key: str) -> float:
-    """A number above 0 in a descriptor; 0 where it has none, as in a file by other software."""
+    """A number above 0 in a descriptor; 0 if it has none, as in a file by other software."""
     value = meta.get(key)
     sound = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value < math.inf
     return float(value) if sound and value is not None else 0.0
 
 
 def trial_of(results: Results, name: str) -> ReportTrial:
-    """A trial from results; strides that are turns are left out where there are others."""
+    """Read a trial from results; strides in turns are left out if there are others."""
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
     lacks = without_stride(gait) or ("" if gait.feet else WITHOUT_FEET)
@@ -236,10 +238,10 @@ ground reaction force."""
 
 
 def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
-    """The convention of the angles on page one: the requested one, else cgm where all trials have it
+    """The convention of the angles on page one: the requested one, else cgm if all trials have it
     completely.
 
-    ConfigError where a trial lacks what is asked for.
+    ConfigError if a trial lacks the requested one.
     """
     lacking = {
         convention: next(

@@ -1,4 +1,4 @@
-"""Sentences on whose methods gave the numbers of a report: those that its runs used, and no others."""
+"""Sentences on the published methods behind the numbers of a report; only those that its runs used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ BY = {
 
 
 def sources_of(trials: Iterable[ReportTrial], convention: str) -> list[str]:
-    """Sentences on whose methods gave the numbers of trials; convention : that of the angles on page one"""
+    """Sentences on the published methods behind the numbers of trials; convention : convention of the angles
+    on page one.
+    """
     found: list[str] = []
     told_by: set[str] = set()
     for trial in trials:

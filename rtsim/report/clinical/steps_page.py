@@ -22,7 +22,7 @@ NAMES_WIDTH = 520.0
 
 
 class StepValue(NamedTuple):
-    """A spatio-temporal value of a side: mean and standard deviation over strides, and how many."""
+    """A spatio-temporal value of a side: mean and standard deviation over strides, and number of strides."""
 
     name: str
     side: str

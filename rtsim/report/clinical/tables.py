@@ -1,4 +1,4 @@
-"""A report as tables: what a spreadsheet or a statistics program reads, number for number."""
+"""A report as tables for a spreadsheet or a statistics program, one number per row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHEET_NAME_MOST = 31
 
 
 class ReportTable(NamedTuple):
-    """Rows of a table below a head; name : of its file and sheet."""
+    """Rows of a table below a head; name : name of its file and sheet."""
 
     name: str
     head: tuple[str, ...]
@@ -187,7 +187,7 @@ def require_xlsx() -> None:
 def write_xlsx(path: Path, tables: Sequence[ReportTable], curves: dict[str, list[ReportCurve]]) -> None:
     """Write all tables as sheets, and a wide sheet for each quantity with a column for each stride.
 
-    ConfigError where XlsxWriter is not there or the file cannot be written.
+    ConfigError if XlsxWriter is missing or the file cannot be written.
     """
     require_xlsx()
     import xlsxwriter

@@ -1,4 +1,6 @@
-"""What a stage is built from: the run, its model, who is followed, and the stages before it."""
+"""The context in which a stage is built: the run, its model, the tracked subject, and the stages
+before it.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,13 @@ OneStage = TypeVar("OneStage", bound=Stage)
 
 @dataclass
 class StageContext:
-    """What a stage is built from: run, model, person, forces, mass and the stages before it.
+    """The context in which a stage is built: run, model, person, forces, mass and the stages before it.
 
-    subject : None where the model brings its own markers; before : the stages that come before it, by name
-    forces : what force plates say, where the run has some
-    mass_kg : of the person, or of the model, 0 = not known
-    options : the record of the stage's own table [options.NAME]; None of a stage that has none
+    subject : None if the model brings its own markers
+    before : the stages before it, by name
+    forces : force plate data, if the run has some
+    mass_kg : mass of the person or the model [kg], 0 = not known
+    options : options from the stage's own table [options.NAME]; None if it has none
     """
 
     run: RunConfig
@@ -59,7 +62,7 @@ class StageContext:
         return next((stage for stage in self.before.values() if isinstance(stage, kind)), None)
 
     def stage(self, kind: type[OneStage]) -> OneStage:
-        """Return the stage of this class that comes before; LookupError where there is none, as a stage must
+        """Return the stage of this class before this one; LookupError if there is none, as a stage must
         declare what it needs.
         """
         found = self.find(kind)
@@ -71,8 +74,9 @@ class StageContext:
 
     @cached_property
     def oblique_walk(self) -> NDArray[np.float64] | None:
-        """(3,) - direction of walking of a recording in which it is oblique to all axes of the
-        laboratory; None for others, and for streams."""
+        """(3,) direction of walking in a recording in which it is oblique to all axes of the laboratory;
+        None otherwise, and for streams.
+        """
         run, source = self.run, Path(self.run.source)
         pelvis = segments_of(self.subject).get(PELVIS)
         if pelvis is None or not has_format(source, MARKERS) or not is_file(source):

@@ -1,4 +1,5 @@
-"""What a stage says of itself before it is built: what it needs, when it is usual, which kernels it calls.
+"""The declaration of a stage, known before it is built: its needs, when it is used by default, and which
+kernels it calls.
 
 Each module of rtsim/stages that is a stage ends in `STAGE = StageDeclaration(...)`. The builder of a run's
 stages, the checks before a run and the groups of kernels that are compiled read these, so that nothing else
@@ -44,9 +45,10 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 
 
 class TableUse(NamedTuple):
-    """Error text where none of a run's stages uses one of its tables: what is wrong, and the remedy.
+    """Error text if none of a run's stages uses one of its tables: the fault and the remedy.
 
-    unnamed : where the stages are named; unbuilt : where the usual ones have nothing to do, "" = as unnamed
+    unnamed : text if the stages are named in the run
+    unbuilt : text if the default stages have nothing to do, "" = as unnamed
     """
 
     unnamed: tuple[str, str]
@@ -55,23 +57,25 @@ class TableUse(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StageDeclaration:
-    """What is known of a stage before a run; all but `make` may be left out. Facts are those of FACTS.
+    """The declaration of a stage, known before a run; all but `make` may be left out. Facts are those of
+    FACTS.
 
-    make : builds the stage, or returns None where it has nothing to do with the model
-    needs : names of the stages that come before it; what those need is not repeated
-    either : names of stages of which one at least comes before it
+    make : builds the stage, or returns None if it has nothing to do for the model
+    needs : names of the stages that must come before it, without those that these need themselves
+    either : names of stages of which at least one must come before it
     inputs : facts without which it has nothing to do
-    usual : facts with which a run that names no stages has it; None = only where it is named
+    usual : facts with which a run has it by default; None = only if the run names it
     order : its place among the usual stages
     joins : whether, where it is usual, it follows the stages that a run names, too
-    spared : facts with which it is left out in silence where it is named and its inputs are not there
-    weighs : whether the mass of the person is looked for even where there are no force plates
+    spared : facts with which it is silently left out if it is named and its inputs are missing
+    weighs : whether the mass of the person is determined even without force plates
     kernels : group of kernels -> facts with which the stage calls it (rtsim/live/compiled/group_table.py)
-    tables : tables of the run that are for this stage, and what is told where no stage takes them
+    tables : tables of the run that belong to this stage, and the error if no stage uses them
     options : the record of its own table [options.NAME]; None = it has none
-    check : of run, model, facts and the stages before it, before the run; ConfigError for impossible settings
-    provides : what it gives to others, as GAIT
-    of_motion : builds the stage that stands for it and its needs where a motion is the source of the run
+    check : checks run, model, facts and the stages before it, before the run; raises ConfigError for
+        impossible settings
+    provides : what it provides to others, such as GAIT
+    of_motion : builds the stage that replaces it and its needs if the source of the run is a motion
     """
 
     make: Callable[[StageContext], Stage | None]

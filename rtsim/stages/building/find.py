@@ -48,8 +48,9 @@ def stage_names() -> list[str]:
 
 
 def check_named(names: Sequence[str]) -> None:
-    """Raise ConfigError for a name among the stages of a run that is neither a stage nor a word for the
-    default ones, and for stages that do not begin with the kinematics."""
+    """Raise ConfigError for names that are neither stages nor words for the default ones, and for stages
+    that do not begin with the kinematics.
+    """
     find_stages(names)
     if names and names[0] != FIRST:
         raise ConfigError(f"{names[0]!r} comes first", where="stages", allowed=f"{FIRST} first")
@@ -102,7 +103,7 @@ def usual_stages(facts: Facts) -> list[str]:
 
 
 def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
-    """The names of the stages of a run: those that it names, or the usual ones, for which REST stands."""
+    """The names of the stages of a run: those that it names, or the default ones, for which REST stands."""
     rest = [name for name in usual if name not in named]
     return [name for word in named or (REST,) for name in (rest if word == REST else (word,))]
 
@@ -149,7 +150,7 @@ def make_stages(
 
 
 def made_by(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:
-    """The stage of this name by its declaration; None where it has nothing to do."""
+    """Build the stage of this name; None if it has nothing to do."""
     return declared.make(setting)
 
 
@@ -169,7 +170,7 @@ def misplaced(name: str, need: str) -> ConfigError:
 
 
 def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None:
-    """Raise ConfigError for a table of the run that is for stages of which it has none."""
+    """Raise ConfigError for a table of the run whose stages it does not have."""
     taken = {key for stage in stages.values() for key in stage.tables}
     usual = not run.stages or REST in run.stages
     for key, use in ((key, use) for stage in own_stages().values() for key, use in stage.tables.items()):
@@ -179,8 +180,8 @@ def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None
 
 
 def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec.Struct | None:
-    """The record of a stage's own table [options.NAME], its defaults where the run has none; ConfigError for
-    a table that the stage does not take, and for what cannot stand in it.
+    """The options from a stage's own table [options.NAME], or its defaults; ConfigError for a table that the
+    stage does not have, and for invalid values.
     """
     table = run.options.get(name)
     where = f"options.{name}"

@@ -35,11 +35,12 @@ Answer = TypeVar("Answer")
 class PackageStage(Stage):
     """A stage of another package, whose errors do not end the run.
 
-    It does not rehearse: what a package does besides computing is not known.
+    It is not used for cache warming, as side effects of a package are not known.
 
     Parameters
     ----------
-    name : of its entry point; stage : as its package has made it
+    name : name of its entry point
+    stage : the stage built by its package
     """
 
     def __init__(self, name: str, stage: Stage) -> None:

@@ -1,7 +1,6 @@
-"""Checks of what a run requests: against the declarations of its stages, and against the names in its
-model.
+"""Checks of what a run requests: against the declarations of its stages, and against the names in its model.
 
-A wrong name is told before anything is compiled, which takes a minute at the first start.
+A wrong name is reported before anything is compiled, which takes a minute at the first start.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) 
     """Raise ConfigError for a table that has no effect, a stage without the inputs that it needs, and
     settings that a stage refuses.
 
-    of_model : whether the run follows the model's own markers; forces : whether it has force plates
+    of_model : whether the run uses the model's own markers
+    forces : whether it has force plates
     """
     facts = facts_of(run, spec, own_markers=of_model, forces=forces)
     stages = stages_of(run, facts)

@@ -1,4 +1,6 @@
-"""Where a device acts on a limb: an element without stiffness, the last of the springs of its model."""
+"""The element by which a device acts on a limb: a spring without stiffness, the last of the springs of its
+model.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ ELEMENT = "device"
 class Limb(Protocol):
     """The limb that the device moves: that of a simulator, or the joint of a measured person.
 
-    q, v : coordinates and speeds; time : of these [s]
+    q, v : coordinates and speeds
+    time : their time [s]
     """
 
     q: np.ndarray

@@ -1,4 +1,4 @@
-"""The balance of energy of a limb with a device, after each forward step; drift ends torque."""
+"""The energy balance of a limb with a device, after each forward step; energy drift ends torque."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LABELS = ("model", *SOURCES, "drift")
 
 
 class EnergyAccount(Stage):
-    """Compares the energy of the model with the work of all forces; where they differ, torque ends and a
-    fault latches.
+    """Compares the energy of the model with the work of all forces; if they differ, torque ends and a fault
+    latches.
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
@@ -97,7 +97,7 @@ class EnergyAccount(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """A sentence on what forbids torque; empty where nothing does."""
+        """A sentence on why torque must end; empty if it need not."""
         return self.refusal
 
     def report(self) -> None:
@@ -133,5 +133,5 @@ MEANING = "kinetic and potential energy; work of the sources since the start; th
 
 
 def balance_of(values: NDArray[np.float64]) -> Quantity:
-    """Return the energy balance as a quantity; values : (6,) - in the order of LABELS [J]."""
+    """Return the energy balance as a quantity; values : (6,) in the order of LABELS [J]."""
     return Quantity("energies", values, "J", LABELS, curves=PANEL, meaning=MEANING)

@@ -37,16 +37,11 @@ UNANSWERED = StageOutcome(Status.DEGRADED)
 
 
 class DeviceTorque(Stage):
-    """Judges the device's messages and applies its torque to the limb, held over the tick.
+    """Checks the device's messages and applies its torque to the limb, constant over the tick.
 
-    Parameters
-    ----------
-    arm_s : time of ticks at which it arms by itself, as soon as nothing speaks against it [s]; None = only by
-        command. Whatever ends torque, or speaks against it after a time without, ends that, too.
-
-    Attributes
-    ----------
-    asked : what was commanded and waits for a tick
+    arm_s : time of the ticks at which it arms automatically, as soon as no check objects [s]; None = only by
+        command. Anything that ends torque, or objects to it after an armed state has ended, cancels this.
+    asked : commands that wait for a tick
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Limb, arm_s: float | None = None) -> None:
@@ -104,9 +99,9 @@ class DeviceTorque(Stage):
         return UNANSWERED if x.n_missed else FINE
 
     def apply(self, watched: str) -> None:
-        """Latch faults, and carry out the requests since the last time; between two frames, too.
+        """Latch faults, and carry out waiting requests; also called between two frames.
 
-        watched : what speaks against torque beside the device, in words; empty where nothing does
+        watched : a sentence by other checks on why torque must end; empty if there is none
         """
         x = self.exchange
         wrong = x.judge(watched)
@@ -212,7 +207,7 @@ class DeviceTorque(Stage):
         return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
 
     def ask(self, name: str, args: Args) -> bool:
-        """Have a command carried out in the next tick; from any thread."""
+        """Schedule a command for the next tick; from any thread."""
         self.asked.put(name, args)
         return False
 
@@ -310,7 +305,8 @@ class TorqueCommand(Stage):
 
     Parameters
     ----------
-    say : told of each transition, in words
+    say : called with a sentence on each transition
+    fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
     fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
     """
 
@@ -344,7 +340,7 @@ class TorqueCommand(Stage):
         return FINE
 
     def between(self) -> None:
-        """Send zero torque between two frames where no torque is commanded; send nothing where some is."""
+        """Send zero torque between two frames if no torque is commanded; otherwise send nothing."""
         x, s = self.exchange, self.simulator
         if not x.arming.on:
             self._send(x.output(s.time, float(s.q[self._q]), 0.0))
@@ -372,7 +368,7 @@ class TorqueCommand(Stage):
     def end(self, failure: str = "") -> None:
         """Send and record the last output of the run: zero torque, disarmed.
 
-        failure : why the model could not go on, which latches as a fault; empty where it could
+        failure : why the model could not go on, which latches as a fault; empty if it could
         """
         x = self.exchange
         if failure:

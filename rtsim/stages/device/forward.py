@@ -1,4 +1,4 @@
-"""Forward step: a model moved on by the time of a tick."""
+"""The forward step: advances a model by the time of a tick."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class ForwardStep(Stage):
     Parameters
     ----------
     rate : ticks per second [Hz]; the period is a whole number of steps
+    every : number of ticks between published frames
     every : a frame is published every so many ticks
-    lap_s : simulated time after which the simulation goes back to its start [s]; 0 = never
-    feed : the motion that a stream brings, where coordinates take one
+    lap_s : simulated time after which the simulation returns to its start [s]; 0 = never
+    feed : motion from a stream, if coordinates are moved by one
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class ForwardStep(Stage):
         self._flags = Status.OK
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Run the steps of one tick; the run ends where a step has no result."""
+        """Run the steps of one tick; the run ends if a step has no result."""
         if self._n_in_lap and self._n_in_lap == self.n_lap:
             self._begin_anew()
             self.counters["restarts"] += 1

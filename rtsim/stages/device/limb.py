@@ -1,4 +1,4 @@
-"""The limb of a run with a device: a forward step that can stand, and go back to its start, by command."""
+"""The limb of a run with a device: a forward step that can be paused, and reset to its start, by command."""
 
 from __future__ import annotations
 

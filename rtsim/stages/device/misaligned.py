@@ -24,8 +24,9 @@ PARALLEL = 1e-9
 class Turning(NamedTuple):
     """The axis about which a body turns with a coordinate, fixed in its parent.
 
-    axis : (3,) - through the joint's frame on the parent, in its axes
-    place_mm : (3,) - of the body's origin from there, in its neutral pose with the coordinate at zero
+    axis : (3,) axis through the joint's frame on the parent, in its axes
+    place_mm : (3,) position of the body's origin from there, in its neutral pose with the coordinate at zero
+        [mm]
     """
 
     axis: np.ndarray
@@ -33,7 +34,9 @@ class Turning(NamedTuple):
 
 
 def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
-    """The device's joint, None where it is the limb's; ConfigError where that has no fixed axis."""
+    """The device's joint, None if it is aligned with the limb's; ConfigError if the limb's joint has no
+    fixed axis.
+    """
     if config.misalignment is None:
         return None
     turning, where = turning_of(carried_by(spec, config), config.coordinate), f"{config.name}: misalignment"
@@ -47,8 +50,8 @@ def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
 
 
 def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
-    """The model with a spring between the device's joint and its cuff, where it has straps; unchanged
-    without.
+    """The model with a spring between the device's joint and its cuff if the device has straps; otherwise
+    unchanged.
     """
     joint, said, body = joint_of(spec, config), config.misalignment, carried_by(spec, config)
     turning = turning_of(body, config.coordinate)
@@ -102,6 +105,6 @@ def turning_of(body: Body, coordinate: str) -> Turning | None:
 
 
 def direction(axis: Axis) -> np.ndarray:
-    """(3,) - unit vector along an axis."""
+    """(3,) unit vector along an axis."""
     found = np.array(AXES[axis] if isinstance(axis, str) else axis, float)
     return found / np.linalg.norm(found)

@@ -1,4 +1,4 @@
-"""The phase of the gait of a limb that is simulated, for the controller of its device."""
+"""The gait phase of a simulated limb, for the controller of its device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SimulatedGait(Stage):
-    """Follows a coordinate that rises in swing, as a foot before the pelvis does, tick by tick."""
+    """Computes the gait phase from a coordinate that rises in swing, such as the position of the foot
+    relative to the pelvis, tick by tick.
+    """
 
     def __init__(self, spec: GaitSpec, exchange: DeviceExchange, simulator: Limb) -> None:
         super().__init__()
@@ -27,7 +29,7 @@ class SimulatedGait(Stage):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         super().reset()
         self._phases, self._time = GaitPhase(1), 0.0
 

@@ -1,4 +1,4 @@
-"""The joint of a person who wears a device: its angle by the estimate from markers, not simulated."""
+"""The joint of a person who wears a device: its angle is estimated from markers, not simulated."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ RATE_OFF = 0.02
 class WornJoint(Stage):
     """After the estimate of a frame: provides angle, phase of the gait and moment to controller and device.
 
-    To the stages of the exchange it is a limb, of one hinge that nobody simulates. A frame whose time does
-    not go on as its session states is of no use, whatever its markers are. How long there was none of use
-    counts by this computer's clock where frames come live, else by their times.
+    For the stages of the exchange it is a limb with one hinge, which is not simulated. A frame whose time
+    does not advance as its session states is unusable, whatever its markers are. The time without usable
+    frames is measured by this computer's clock for live frames, else by their times.
 
     Parameters
     ----------
-    gait : the stage of the gait's phase, where the run has it
-    moment : the joint's moment of the frame before [N m], NaN = not known
+    gait : the stage of the gait phase, if the run has it
+    moment : joint moment of the previous frame [N m], NaN = not known
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class WornJoint(Stage):
         self._forget()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin another session, whose times start anew; torque is not carried over to it."""
+        """Begin another session, whose times start anew; torque must not continue into it."""
         if not anew:
             return
         if not math.isnan(self._session_rate):
@@ -112,8 +112,9 @@ class WornJoint(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """A sentence on what forbids torque; empty where nothing does. A leap, or a new session, is
-        reported once."""
+        """A sentence on why torque must end; empty if it need not. A jump, or a new session, is reported
+        once.
+        """
         broken, self._broken = self._broken, ""
         rate = self._session_rate
         if not rate > 0.0:

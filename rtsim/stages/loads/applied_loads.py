@@ -1,5 +1,5 @@
-"""Loads of force plates on bodies of a model at the time of a frame, in every way of assigning plates to
-bodies.
+"""Loads of force plates on bodies of a model at the time of a frame: the base of all ways to assign plates
+to bodies.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class AppliedLoads(Stage):
 
     Attributes
     ----------
-    bearers : what bears plates, in the order of its arrays
+    bearers : the feet or bodies that bear plates, in the order of its arrays
+    pressed : (body of the model, bearer) of each; empty if another stage knows them
     pressed : (body of the model, bearer) of each; empty where another stage knows
-    force, moment : (n_bearer, 3) - about the ground origin [N], [N m]; NaN = unknown
+    force, moment : (n_bearer, 3) wrench on each bearer about the ground origin [N], [N m]; NaN = unknown
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class AppliedLoads(Stage):
         self.orders = {"tare": StageCommand(self._answer_tare, self._obey_tare, takes=("seconds",))}
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Write the wrench on each bearer from the plates of a frame; taken : whether these were
-        measured in it"""
+        """Write the wrench on each bearer from the plates of a frame; taken : whether the plates were
+        measured in it.
+        """
         raise NotImplementedError
 
     def size_bearing(self) -> None:
@@ -71,7 +73,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """(n_plate,) - share of each plate that a bearer bears."""
+        """(n_plate,) share of each plate that acts on a bearer."""
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
@@ -117,7 +119,7 @@ class AppliedLoads(Stage):
         self._tell()
 
     def noise_of(self, bearer: int) -> np.ndarray:
-        """(6, 6) - covariance of the noise of the wrench on a bearer, of all its plates [N m, N]."""
+        """(6, 6) covariance of the noise of the wrench on a bearer from all its plates [N m, N]."""
         parts = self.bearing_of(bearer) ** 2
         return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
 

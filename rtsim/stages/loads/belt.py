@@ -18,12 +18,10 @@ TILT = 0.1
 
 
 class Belt:
-    """The velocity of the surface on which feet stand, as of a treadmill's belt.
+    """The velocity of the surface on which the feet stand, such as a treadmill belt.
 
-    Attributes
-    ----------
-    velocity : (3,) - of the surface [m/s]; zeros until a foot has shown otherwise
-    moves : whether it does
+    velocity : (3,) velocity of the surface [m/s]; zeros until a foot has shown otherwise
+    moves : whether it moves
     """
 
     def __init__(self) -> None:
@@ -41,11 +39,12 @@ class Belt:
         return bool(self.velocity.any())
 
     def take(self, feet: Array, former: Array, dt: float, bears: NDArray[np.bool_], low: float) -> None:
-        """Learn the velocity from a frame: from feet that stand flat on a plate, or move level and low
-        in the direction of their heels.
+        """Update the velocity from a frame, by feet that are flat on a plate, or that move horizontally near
+        the ground in the direction of their heels.
 
-        feet, former : (2, 2, 3) - heel and tip of the toes now and in the frame before [m]
-        bears : (2,) - whether a foot bears a plate; low : height up to which a foot may stand [m]
+        feet, former : (2, 2, 3) heel and tip of the toes now and in the previous frame [m]
+        bears : (2,) whether a foot bears a plate
+        low : height up to which a foot may be on the ground [m]
         """
         for f in range(len(feet)):
             speeds = (feet[f] - former[f]) / dt if dt > 0.0 else np.full((2, 3), np.nan)

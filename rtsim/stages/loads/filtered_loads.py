@@ -18,17 +18,15 @@ from rtsim.stages.rates import FilteredMotion
 class FootWrenches(Protocol):
     """Wrenches on feet, or on other bodies that bear plates, at the time of the filtered motion.
 
-    Attributes
-    ----------
-    loads : the plates that they come from; None where they come from elsewhere
-    wrench : (n_bearer, 6) - moment about ground's origin [N m] and force [N]; NaN = not known
+    loads : the plates that they come from; None if they have another source
+    wrench : (n_bearer, 6) moment about the ground origin [N m] and force [N]; NaN = not known
     """
 
     loads: AppliedLoads | None
     wrench: NDArray[np.float64]
 
     def begin(self, anew: bool) -> None:
-        """Turn to the frames of an input session."""
+        """Begin the frames of an input session."""
 
     def take(self, time: float) -> None:
         """Compute the wrenches at the time of a frame [s]."""

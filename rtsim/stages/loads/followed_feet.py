@@ -1,4 +1,4 @@
-"""The feet of a person by their own markers: which body and frame each is, and its filtered motion."""
+"""The feet of a person by their own markers: body and frame of each, and its filtered motion."""
 
 from __future__ import annotations
 
@@ -38,15 +38,13 @@ FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]],
 
 
 class FollowedFeet:
-    """Frames on feet, fitted to the markers that the kinematics followed, gaps filled, filtered as these are.
+    """Frames of the feet, fitted to the markers of the kinematics, with gaps filled and the same filter.
 
-    The joints of the model have no part in it: where they cannot turn a foot as it stands, its sole would not
-    lie on the ground.
+    The joints of the model are not used: if they cannot reach the pose of a foot, its sole would not be on
+    the ground.
 
-    Attributes
-    ----------
-    place : the motion of each, at the time of the filtered motion
-    settled : (n,) - whether it is known
+    place : motion of each foot, at the time of the filtered motion
+    settled : (n,) whether it is known
     """
 
     def __init__(self, motion: FilteredMotion, axes: list[tuple[int, FootAxes]]) -> None:
@@ -93,8 +91,10 @@ class FollowedFeet:
 class FoundFoot(NamedTuple):
     """A foot that was found in a model.
 
-    body : its number; axes : its frame on that; stood : whether a static trial tells its sole
-    notes : plain sentences on its labels
+    body : number of its body
+    axes : its frame on that body
+    stood : whether a static trial shows the orientation of its sole
+    notes : sentences on its labels
     """
 
     body: int
@@ -111,10 +111,10 @@ def axes_of(
     static: MarkerTrial | None,
     load: float,
 ) -> list[FoundFoot]:
-    """Axes of every foot of a model, its sole level under a load [N] where a static trial shows one.
+    """Frames of every foot of a model, with a level sole under a load [N] if a static trial shows one.
 
-    A foot has the side of its body in the model and the marks that are on this body, whichever side their
-    labels say. ConfigError where markers of none are there, and for two feet of one side.
+    A foot has the side of its body in the model and the markers on this body, whichever side their labels
+    say. ConfigError if no foot has markers, and for two feet of one side.
     """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
     found: list[FoundFoot] = []
@@ -167,10 +167,12 @@ POINTS_DOWN = -0.5
 
 
 def upward(places: Mapping[str, Array], neutral: Array) -> Array:
-    """(3,) - which way is up on a foot that no static trial shows: that of the ground in the model's neutral
-    pose, or the body's y axis where that is nearer to the normal of heel and metatarsals, and not down.
+    """(3,) upward direction on a foot without a static trial: that of the ground in the model's neutral
+    pose, or the body's y axis if that is nearer to the normal of heel and metatarsals and does not point
+    down.
 
-    places : role -> (3,) on the body [m]; neutral : (3,) - up in that pose, on it
+    places : role -> (3,) position on the body [m]
+    neutral : (3,) upward direction in the neutral pose, on the body
     """
     heel = places["calcaneus"]
     normal = np.cross(places["metatarsal_1"] - heel, places["metatarsal_5"] - heel)
@@ -179,8 +181,9 @@ def upward(places: Mapping[str, Array], neutral: Array) -> Array:
 
 
 def unlike(body: str, off: float, source: str) -> str:
-    """The sentence that markers do not lie on a body as in the static trial; off : their deviation (RMS)
-    [mm]"""
+    """A sentence that the markers on a body are not arranged as in the static trial; off : their deviation
+    (RMS) [mm]
+    """
     return (
         f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "
         f"{off:.0f} mm (RMS; usual: up to {STRETCH:g}), and its marks are carried by them"

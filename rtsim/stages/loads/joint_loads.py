@@ -24,7 +24,7 @@ DEVIATE_S = 0.04
 class JointLoads(Stage):
     """Inverse dynamics from filtered motion and the forces on the feet at the same time.
 
-    Where the force on a foot is not known, all that it reaches is NaN.
+    If the force on a foot is unknown, all results that depend on it are NaN.
     """
 
     def __init__(
@@ -126,12 +126,11 @@ def _independent(rows: bytes) -> np.ndarray:
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """(2, 3, 3) - values, speeds and accelerations that errors cause, split into independent parts, one
-    in each row."""
+    """(2, 3, 3) errors of values, speeds and accelerations, split into independent parts, one in each row."""
     return _independent(products.tobytes())
 
 
 def columns_of(covariance: np.ndarray) -> np.ndarray:
-    """(n, n) - rows whose outer products add up to a covariance (n, n)."""
+    """(n, n) rows whose outer products sum to a covariance (n, n)."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)

@@ -56,8 +56,9 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 
 
 def check_balanced_of_person(run: RunConfig) -> None:
-    """Raise ConfigError for settings that prevent the balance of the legs that the run follows; where a
-    trial decides which legs these are, of one leg and of both."""
+    """Raise ConfigError for settings that prevent the balance of the legs in the run; if only the trial
+    decides which legs these are, for one leg and for both.
+    """
     from rtsim.models.load import load_model, model_for
 
     faults = []
@@ -78,7 +79,7 @@ SIDES = ("right", "both")
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
     """Raise ConfigError for settings that prevent the balance of the model's joints.
 
-    A model that needs a person's anatomy is built with the shipped subject, as names are the same.
+    A model that needs a person's anatomy is built with the shipped subject, which has the same names.
     """
     from rtsim.methods.fdk.fdk import check, held_of
     from rtsim.methods.fdk.fdk_coordinates import with_coordinates

@@ -1,4 +1,4 @@
-"""Shares of the feet in the ground's force on the whole body: wrenches on feet without force plates."""
+"""Shares of the feet in the ground reaction of the whole body: wrenches on the feet without force plates."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ Array = NDArray[np.float64]
 
 
 class SharedGroundForce:
-    """The ground's force, divided between two feet; shear is divided like the load, and there is no free
-    moment.
+    """The ground reaction, divided between two feet; shear is divided like the vertical force, and there is
+    no free moment.
 
-    Attributes
-    ----------
-    vertical : (2,) - of the feet in their order [N]; NaN = not known
-    wrench : (2, 6) - by sides, moment about ground's origin [N m] and force [N], after `lay`
+    vertical : (2,) vertical forces on the feet in their order [N]; NaN = not known
+    wrench : (2, 6) by sides, moment about the ground origin [N m] and force [N], after `lay`
     """
 
     def __init__(
@@ -52,8 +50,8 @@ class SharedGroundForce:
         """Do nothing, as the stage of the feet, which comes before, has taken the frame."""
 
     def share(self, height: float) -> bool:
-        """Divide the ground's force of this frame between the feet into `vertical`, on level ground at a
-        height [m]; return False where a force is measured and it is not known which foot bears it.
+        """Divide the ground reaction of this frame between the feet into `vertical`, on level ground at a
+        height [m]; return False if a force is measured and it is not known which foot bears it.
         """
         load = float(self._total.force[1])
         if math.isnan(load) or not self._followed.settled.all():

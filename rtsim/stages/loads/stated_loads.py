@@ -1,4 +1,4 @@
-"""Loads of force plates where the run states which bodies bear them, and in which parts."""
+"""Loads of force plates if the run states the bodies that bear them, and their shares."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class StatedLoads(AppliedLoads):
-    """Fixed parts of plates on bodies: two feet on one plate, hands that hold what a sensor measures.
+    """Fixed shares of plates on bodies, such as two feet on one plate, or hands on an instrumented object.
 
     Parameters
     ----------
-    borne_by : of each plate by its name, the bodies that bear it and their parts
+    borne_by : for each plate by name, the bodies that bear it and their shares
+    bodies : names of the model's bodies
     bodies : names of the model's bodies
     """
 

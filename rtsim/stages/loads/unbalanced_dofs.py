@@ -1,4 +1,4 @@
-"""The degrees of freedom along which a load is not borne, in words."""
+"""Words for the degrees of freedom along which the load is not balanced."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ TOLD = 0.01
 
 
 def unbalanced_dofs(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
-    """The degrees of freedom whose load is not borne most, and by how much [N m for rotations, N].
+    """The degrees of freedom with the largest unbalanced load, and its size [N m for rotations, N].
 
-    names : of the freedoms; lack : (n,) - what is not borne; turns : whether moments work along it
+    names : names of the degrees of freedom
+    lack : (n,) unbalanced load
+    turns : whether it is a moment
     """
     size = np.abs(lack)
     worst = np.argsort(-size)[:N_NAMED]

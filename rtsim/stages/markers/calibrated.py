@@ -1,4 +1,4 @@
-"""Markers beside the places where the calibration of a person has them, whatever the frames before were."""
+"""Markers that are not at their calibrated places, judged in each frame independently of earlier ones."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ LIMIT = 4.2
 
 
 class CalibratedMarkers:
-    """Watches the markers of a person for such as are beside their calibrated places, by rigid shapes alone.
+    """Checks the markers of a person for deviations from their calibrated places, using rigid segments only.
 
-    Attributes
-    ----------
-    off : (n_body,) int64 - 1 = a marker of it is, in the newest frame
+    off : (n_body,) int64, 1 = a marker of the segment deviates in the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
@@ -53,13 +51,15 @@ class CalibratedMarkers:
         self.off[:] = 0
 
     def look(self, solved: bool) -> bool:
-        """Take in a frame; whether a marker is beside its place; solved : whether there is a new one."""
+        """Check a frame; returns whether a marker is not at its place; solved : whether there is a new
+        solution.
+        """
         if solved:
             self._find()
         return bool(self.off.any())
 
     def said(self) -> str:
-        """Return a sentence that names the markers, their segments and by how much they are off at least."""
+        """Return a sentence with the markers, their segments and their smallest possible deviation."""
         named = [
             f"{self._names[self._shape.marker[b]]} on {self._bodies[b]}, by "
             f"{1e3 * self._shape.evidence[b] * self._error[b]:.0f} mm or more"

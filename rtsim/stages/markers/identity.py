@@ -53,16 +53,12 @@ by less than this part of that: labels that came in disorder."""
 
 
 class Identity:
-    """Watches whether the markers of one stream stay on the same person.
+    """Checks whether the markers of one stream stay on the same person.
 
-    Parameters
-    ----------
-    body : (n_marker,) - of each marker; local : (n_marker, 3) - its place on that, in the model [m]
-
-    Attributes
-    ----------
-    doubted : whether the newest frame may be another person's
-    n_break : discontinuities so far
+    body : (n_marker,) body of each marker
+    local : (n_marker, 3) its position on that body in the model [m]
+    doubted : whether the newest frame may be of another person
+    n_break : number of discontinuities so far
     """
 
     def __init__(self, body: NDArray[np.int64], local: Array) -> None:
@@ -85,9 +81,10 @@ class Identity:
         self._known, self._new = _Distances(n_pair), _Distances(n_pair)
 
     def look(self, markers: Array, dt: float) -> bool:
-        """Take in a frame; returns whether it may be another person's.
+        """Check a frame; returns whether it may be of another person.
 
-        markers : (n_marker, 3) [m], NaN = not seen; dt : since the frame before [s], 0 = unknown
+        markers : (n_marker, 3) [m], NaN = not seen
+        dt : time since the previous frame [s], 0 = unknown
         """
         self._since += dt
         self._lost_s += dt

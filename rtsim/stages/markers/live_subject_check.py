@@ -92,19 +92,21 @@ class _Frames:
 
 
 class LiveSubjectCheck(Stage):
-    """Judges whether the markers of a stream belong to the subject by the distances between them, after
-    the kinematics of a run.
+    """Judges whether the markers of a stream belong to the subject by the distances between them, after the
+    kinematics of a run.
 
     Parameters
     ----------
-    kinematics : whose marker input has put the markers in the order of the subject, or of the model that
-        brings its own
+    kinematics : the kinematics, whose marker input has put the markers into the order of the subject or the
+        model
     where : the stream's address
 
     Attributes
     ----------
-    tracked : who the stream should be
-    refused : why the stream at hand is not theirs, in words; empty where it is, or is not known yet
+    tracked : the person or model expected in the stream
+    refused : why the present stream belongs to another person, in words; empty if it does not, or is not
+        known yet
+    unsettled : the same for the newest stream that was judged, also after its end
     unsettled : the same of the newest stream that was judged, also after its end
     """
 

@@ -1,8 +1,7 @@
 """From the markers of any stream to the markers of the model, in metres, Y up, right side.
 
-What cannot be meant is named in plain language and counted: markers that are missing or unknown,
-millimetres sent as metres, a wrong up axis. Order, duplicates, clock jumps and infinities are judged
-before, by the subscriber.
+Faults are reported in plain language and counted: missing or unknown markers, millimetres sent as metres, a
+wrong up axis. Order, duplicates, clock jumps and infinities are checked before, by the subscriber.
 """
 
 from __future__ import annotations
@@ -54,17 +53,12 @@ TOO_SMALL = {
 
 
 class MarkerInput:
-    """Maps the frames of one marker session onto the markers that are followed.
+    """Maps the frames of one marker session to the tracked markers.
 
-    Parameters
-    ----------
-    person, known : whose markers, where the stream has those of several, as in
+    person, known : the person whose markers are used, if the stream has several, as in
         `rtsim.subjects.markers.persons.choose`
-
-    Attributes
-    ----------
-    labels : of the stream, empty in the places of other persons' markers
-    usable : whether any markers are followed, of one person, in a unit that is known
+    labels : labels of the stream, empty for other persons' markers
+    usable : whether tracked markers of one person are present, in a known unit
     """
 
     def __init__(
@@ -112,7 +106,7 @@ class MarkerInput:
 
         data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
         usable. The array returned is overwritten by the next call.
-        dt : since the frame before [s], 0 = unknown
+        dt : time since the previous frame [s], 0 = unknown
         """
         self._n_frame += 1
         if not self.usable:
@@ -144,14 +138,15 @@ class MarkerInput:
         return self._unnamed is not None
 
     def in_ground(self) -> Array:
-        """(n_marker, 3) - markers of the model in ground, without the mirroring of a left leg [m]."""
+        """(n_marker, 3) markers of the model in ground, without the mirroring of a left leg [m]."""
         return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
 
     def name_ahead(self, positions: Array, steps: Array, progress: Callable[[int], None]) -> None:
-        """Seek the names of a whole recording before its first frame is admitted, where any are missing.
+        """Label a whole recording before its first frame is used, if labels are missing.
 
-        positions : (n, n_point, 3) in the session's unit and axes; steps : (n,) since the frame before [s],
-        0 = unknown; progress : told how many of twice the frames are done
+        positions : (n, n_point, 3) in the session's unit and axes
+        steps : (n,) time since the previous frame [s], 0 = unknown
+        progress : called with the number of finished frames, of twice their number
         """
         unnamed = self._unnamed
         if unnamed is None or not self.usable:

@@ -1,4 +1,4 @@
-"""The root body where a stream has no marker on it, as the pelvis where a leg alone is marked."""
+"""A root body without markers in the stream, such as the pelvis if only a leg is marked."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
 def beside_missing_root(
     model: Model, segments: Mapping[str, SubjectSegment], absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which angles (3 n_joint,) are of joints at a root without markers in the stream, and a sentence on it:
-    the root is held, and angles relative to it would be invented. For a leg alone, the sentence says that it
-    is one.
+    """Which angles (3 n_joint,) belong to joints at a root without markers, and a sentence on it: the root
+    is fixed, so that angles relative to it would be meaningless.
 
-    segments : of the person who is followed, none of a model with its own markers
+    segments : segments of the tracked person; none for a model with its own markers
     absent : markers of the subject that the stream does not have
     """
     unknown = np.zeros((len(model.joints.proximal), 3), bool)

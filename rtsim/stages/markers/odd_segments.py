@@ -1,5 +1,6 @@
-"""Segments whose markers say by themselves that something is wrong, whatever the solution: those that have
-stepped as one body, and those with a marker beside its calibrated place."""
+"""Segments whose markers are implausible by themselves, whatever the solution: those that have jumped as one
+body, and those with a marker that is not at its calibrated place.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +16,11 @@ from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 
 
 class OddSegments:
-    """Watches the markers of one stream, segment by segment.
+    """Checks the markers of one stream, segment by segment.
 
-    Attributes
-    ----------
-    stepped : segments that jump as a whole; calibrated : markers of a person beside their places
-    off : (n_body,) int64 - more than 0 = something is wrong with it, in the newest frame
+    stepped : segments that jump as a whole
+    calibrated : markers that are not at their calibrated places
+    off : (n_body,) int64, above 0 = something is wrong with the segment in the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
@@ -34,9 +34,10 @@ class OddSegments:
         self.calibrated.forget()
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Take in a frame; whether a segment is odd.
+        """Check a frame; returns whether a segment is implausible.
 
-        rotation : (n_body, 3, 3) - axes of the bodies in ground; dt : since the frame before [s], 0 = unknown
+        rotation : (n_body, 3, 3) axes of the bodies in ground
+        dt : time since the previous frame [s], 0 = unknown
         solved : whether there is a new pose of new markers
         """
         self._found = self.stepped.look(rotation, dt, solved), self.calibrated.look(solved)
@@ -44,7 +45,7 @@ class OddSegments:
         return any(self._found)
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """(counter, sentence) of each kind of what is wrong in the newest frame."""
+        """(counter, sentence) for each kind of fault in the newest frame."""
         stepped, misplaced = self._found
         if stepped:
             yield STEPPED, self.stepped.said()

@@ -1,4 +1,4 @@
-"""References for the markers of a stream: names, and a length that shows a wrong unit or up axis."""
+"""References for the markers of a stream: names, and a length that reveals a wrong unit or up axis."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ FREE_DOFS = 6
 
 
 class ReferenceLength(NamedTuple):
-    """Names of markers, and two groups of them whose centres are joined by the reference line.
+    """Names of markers, and two groups of markers whose centres define the reference line.
 
-    whose : they are, in words; span : the line, in words; fallen : in words, that it does not point up
-    group : (n_marker,) int64 - 1 = of the upper group, -1 = of the lower one, 0 = of neither
-    size : length of the line [m], 0 = it says nothing; limit : times too large or too small that cannot be
-    upright : whether it should point up; mirrors : whether markers are taken across the body
+    whose : to whom they belong, in words
+    span : the line, in words
+    fallen : words for a line that does not point up
+    group : (n_marker,) int64, 1 = upper group, -1 = lower group, 0 = neither
+    size : length of the line [m], 0 = it is no reference
+    limit : factor of the length that is impossible
+    upright : whether it should point up
+    mirrors : whether markers are mirrored across the body
     """
 
     names: tuple[str, ...]
@@ -84,10 +88,10 @@ def body_size(subject: Subject) -> float:
 
 
 def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLength:
-    """The upper and the lower third of a model's markers, along the line of their greatest extent.
+    """The upper and the lower third of a model's markers, along their greatest extent.
 
-    neutral : (n_marker, 3) - in ground, Y up, where the coordinates start [m]
-    moves : whether the whole model can, so that a wrong up axis shows in nothing else
+    neutral : (n_marker, 3) markers in ground, Y up, at the initial coordinates [m]
+    moves : whether the whole model can move, so that only this reveals a wrong up axis
     """
     x = neutral - neutral.mean(axis=0)
     along = np.linalg.svd(x, full_matrices=False)[2][0]

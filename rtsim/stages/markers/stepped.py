@@ -1,4 +1,4 @@
-"""Segments that have stepped: those displaced as one body since a frame that no motion explains."""
+"""Segments that have jumped: displaced as one body within one frame by more than any motion explains."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ SAID = (
 
 
 class SteppedSegments:
-    """Watches the markers of one stream for segments that jump as a whole, whatever the method.
+    """Checks the markers of one stream for segments that jump as a whole, for any method.
 
-    Attributes
-    ----------
-    off : (n_body,) int64 - 1 or more = off, after the newest frame
+    off : (n_body,) int64, 1 or more = displaced, after the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
@@ -47,9 +45,10 @@ class SteppedSegments:
         self._waited = 0.0
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Take in a frame; returns whether a segment is displaced.
+        """Check a frame; returns whether a segment is displaced.
 
-        rotation : (n_body, 3, 3) - axes of the bodies in ground; dt : since the frame before [s], 0 = unknown
+        rotation : (n_body, 3, 3) axes of the bodies in ground
+        dt : time since the previous frame [s], 0 = unknown
         solved : whether there is a new pose of new markers
         """
         if not solved:

@@ -1,4 +1,4 @@
-"""Markers that come without names: frame by frame, those of the person or the model are found among them."""
+"""Labelling of markers without names: the markers of the person or the model are identified in each frame."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ class UnnamedMarkers:
 
     Attributes
     ----------
-    rows : which markers of the stream have no name; told : sentences on what takes longer to become certain
-    n_frame, n_found : frames that were looked at, and those in which somebody was followed or had names
-    n_marker, most_certain : markers that are sought, and the most that were certain in one frame
+    rows : indices of the stream's markers without names
+    told : sentences on names that become certain late
+    n_frame, n_found : number of checked frames, and of those in which the person was tracked or labelled
+    n_marker, most_certain : number of markers to identify, and the largest number that was certain in one
+        frame
     """
 
     def __init__(self, body: MarkedBody, names: tuple[str, ...]) -> None:
@@ -45,7 +47,7 @@ class UnnamedMarkers:
         self._disputed = np.zeros(len(names), bool)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
-        """Begin another stream; followed : the labels of followed markers in it, by their numbers"""
+        """Begin another stream; followed : labels of the named tracked markers in it, by their numbers."""
         self._labeller.forget()
         self._next_ahead = 0
         self.rows = unnamed_in(labels, followed)
@@ -54,16 +56,17 @@ class UnnamedMarkers:
         self.group = np.zeros(len(self.rows), np.int64)
 
     def name_ahead(self, recording: UnnamedRecording, progress: Callable[[int], None]) -> None:
-        """Seek the names of all frames of a recording beforehand, forwards and backwards: those that `label`
-        then gives, one frame after the other from the first. progress : as in `name_both_ways`
+        """Label all frames of a recording beforehand, forwards and backwards; `label` then returns these
+        labels frame by frame. progress : as in `name_both_ways`
         """
         self._labeller.forget()
         self._ahead = name_both_ways(self._labeller, recording, progress)
         self._labeller.forget()
 
     def label(self, markers: Array, dt: float) -> None:
-        """Give markers (n_marker, 3) [m] without a place the `points` that are theirs; dt : since the frame
-        before [s], 0 = unknown."""
+        """Write those of `points` that are unlabelled into markers (n_marker, 3) [m]; dt : time since the
+        previous frame [s], 0 = unknown.
+        """
         named = np.isfinite(markers[:, 0])
         if self._ahead is None:
             seen = np.isfinite(self.points).all(axis=1)
@@ -88,7 +91,7 @@ class UnnamedMarkers:
         self._labeller.paced = True
 
     def doubt(self) -> str:
-        """Why names of the newest frame are not certain, in words; empty where they are."""
+        """Why names in the newest frame are not certain, in words; empty if they are."""
         if not self._following:
             n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
             return (

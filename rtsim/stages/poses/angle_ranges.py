@@ -1,10 +1,9 @@
-"""Angles outside the ranges of their joints: anatomical ranges for a person, for another model those of
-its file.
+"""Angles outside the ranges of their joints: anatomical ranges for a person, for another model those of its
+file.
 
-A frame in which an angle is beyond what a joint can reach is no measurement, however well its markers fit: a
-knee that is bent forwards, or a hip that is turned backwards, fits its markers as well as the right pose. Nor
-is one in which markers press a clamped coordinate against an end of its range: what hangs on it is not
-where they say.
+A frame with an angle beyond the range of a joint is not a valid measurement, however well its markers fit: a
+hyperextended knee, or a hip that is turned backwards, fits them as well as the true pose. Nor is a frame in
+which the markers push a clamped coordinate against an end of its range.
 """
 
 from __future__ import annotations
@@ -32,17 +31,16 @@ would have a coordinate beyond its bound before it counts as pressed against it:
 
 
 class AngleRanges:
-    """Watches which published angles are outside their ranges; it begins with those of the method in
-    use.
+    """Watches which published angles are outside their ranges; it begins with those of the method in use.
 
     Attributes
     ----------
-    names : of the angles
-    low, high : (n,) - their ranges, infinite where there is none [rad]
-    outside : (n,) - 1 = outside, of the frame that was looked at last
-    given : whether one of them has a range, or a coordinate is clamped to one
-    is_outside : whether an angle is outside, of that frame
-    held : names of the clamped coordinates that lie at an end of their range, of that frame
+    names : names of the angles
+    low, high : (n,) their ranges, infinite if there is none [rad]
+    outside : (n,) 1 = outside, in the last checked frame
+    given : whether an angle has a range, or a coordinate is clamped to one
+    is_outside : whether an angle is outside in that frame
+    held : names of the clamped coordinates at an end of their range in that frame
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
@@ -75,10 +73,10 @@ class AngleRanges:
         self._find = hold(find_outside, arguments, given=(5,))
 
     def look(self, unknown: NDArray[np.bool_]) -> bool:
-        """Update `outside` and `held`; returns whether an angle is outside, or a coordinate held at an
-        end.
+        """Update `outside` and `held`; returns whether an angle is outside, or a coordinate is at an end of
+        its range.
 
-        unknown : (n,) - angles that are not published; of named angles alone
+        unknown : (n,) angles that are not published; for named angles only
         """
         found = bool(self._find(unknown if self._named else self._all_told))
         self.is_outside = found
@@ -125,11 +123,9 @@ class AngleRanges:
 
 
 class Clamped:
-    """Clamped coordinates of the model: which of them the markers press against a bound.
+    """Clamped coordinates of the model, and which of them the markers push against a bound.
 
-    Attributes
-    ----------
-    names : of those that have a range to move in
+    names : names of those with a range of motion
     """
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
@@ -148,8 +144,8 @@ class Clamped:
         self._least = PRESSED * len(estimator.model.markers.body) * np.where(self._turns, arm * arm, arm)
 
     def look(self) -> list[int]:
-        """Return the clamped coordinates that markers press against an end of their range in the
-        last frame.
+        """Return the clamped coordinates that the markers push against an end of their range in the last
+        frame.
         """
         if not self.names:
             return []
@@ -181,10 +177,10 @@ def in_unit(values: Iterable[float], turns: bool) -> str:
 
 
 def ranges_of_coordinates(model: Model) -> Array:
-    """(n_coordinate, 2) - how far coordinates go [rad, m], infinite where that is no property of a body.
+    """(n_coordinate, 2) ranges of the coordinates [rad, m], infinite if they say nothing about a body.
 
-    Where in the laboratory a body is says nothing, so the coordinates of a joint at ground that also moves
-    along it have no range; nor have followers, which are where others put them.
+    The position of a body in the laboratory is arbitrary, so the coordinates of a joint to ground that can
+    also translate have no range; nor have coordinates that follow others.
     """
     coordinates, tree = model.coordinates, model.tree
     found = coordinates.range.copy()

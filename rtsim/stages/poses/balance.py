@@ -1,5 +1,6 @@
-"""Balance of muscles and reactions at a joint, and its position in that balance, however the motion is
-known."""
+"""Equilibrium of muscles and reactions at a joint, and the joint's position in it, for any source of the
+motion.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ class Balance(Stage):
 
     Attributes
     ----------
-    balanced, joints : the solver and the joints that are told of
+    balanced, joints : the solver, and the joints in the results
+    lateness : end of the description of a result that is delayed by a filter
+    unplaced : why there may be no pose, in words
     lateness : how the meaning of a result ends that is as late as a filter
     unplaced : why there may be no pose, in words
     """

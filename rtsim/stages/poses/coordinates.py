@@ -43,7 +43,8 @@ class CoordinateValues:
     ) -> list[Quantity]:
         """Angles, then displacements; named in tables as in the model.
 
-        implausible : (n,) - 1 = an angle outside its range; deviate : whether deviations are known
+        implausible : (n,) 1 = an angle outside its range
+        deviate : whether deviations are known
         by_joint : status of their joints, where it is told
         """
         angles, lengths = self._deviations if deviate else (None, None)

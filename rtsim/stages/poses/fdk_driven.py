@@ -33,8 +33,8 @@ from streams.receiving.ring import ReceivedFrame
 class DrivenJoint(Balance):
     """The balance of a model that moves as a file states, at the times of the frames.
 
-    ConfigError where drivers and what the method holds are not as many as dofs, or have no pose together
-    where the motion starts.
+    ConfigError if the number of driven coordinates and constraints differs from the degrees of freedom, or
+    if they have no common pose at the start of the motion.
     """
 
     unplaced = (
@@ -91,7 +91,7 @@ class DrivenJoint(Balance):
 def driven_joint(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
     """The stage for a run whose source is a motion, in the place of kinematics and fdk.
 
-    note : told what is odd about the motion
+    note : called with a sentence on irregularities of the motion
     """
     spec = load_model(run.model)
     method = method_of(run, spec)

@@ -1,10 +1,10 @@
 """Which joints and segments the flags of a frame concern: the bits of its status, for each of them.
 
-A frame is flagged where anything in it is. What is wrong with a segment regards all joints of its limb, which
-lean on each other; with the root, or with a segment whose markers pull at it though they do not fit, all
-joints. A leg is as good without the other one's fault, and legs without the trunk's, on which nothing leans.
-An angle above its limit regards its own joint; where it is not usually so, or markers are missed, its limb,
-and where it is not usually so beside the root all joints.
+A frame is flagged if anything in it is. A fault of a segment affects all joints of its limb, which depend on
+each other; a fault of the root, or of a segment whose markers distort the solution, affects all joints. A
+fault of one leg does not affect the other, and a fault of the trunk does not affect the legs. An uncertain
+angle affects its own joint; if it is not usually uncertain, or markers are missing, it affects its limb, and
+next to the root all joints.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ class JointStatus:
 
     Attributes
     ----------
-    joints : (n_joint,), segments : (n_body,) - bits of streams.messages.Status as numbers
-    names : of the joints, with a joint for every three angles of a person, or one for every body of a model
-    of_angles : (n_angle,) - joint of each angle of `joint_angles`
-    ends : (n_joint,) twice - segments that each joint lies between, where both are bodies; else its own twice
+    joints : (n_joint,) status bits of the joints (streams.messages.Status)
+    segments : (n_body,) those of the segments
+    names : names of the joints: one for every three angles of a person, or one for every body of a model
+    of_angles : (n_angle,) joint of each angle of `joint_angles`
+    ends : (n_joint,) twice, the two segments of each joint if both are bodies; else its own segment twice
     """
 
     def __init__(self, model: Model) -> None:
@@ -74,10 +75,12 @@ class JointStatus:
     ) -> None:
         """Update the status of joints and segments.
 
-        status : of the frame, by its kinematics; held : segments near their last pose
-        vague : angles above their limit; unusual : those of them that are so by what the frame adds
-        beyond : (n_angle,) - 1 = outside the range of its joint; where none is, it is a length
-        stepped : (n_body,) - more than 0 = off as one body; none = no segment is
+        status : status of the frame, by its kinematics
+        held : segments that are kept near their last pose
+        vague : uncertain angles
+        unusual : those of them that are uncertain only in this frame
+        beyond : (n_angle,) 1 = outside the range of its joint; None = no angle is
+        stepped : (n_body,) above 0 = displaced as one body; None = no segment is
         """
         if status == Status.OK and self._clear:
             return
@@ -121,7 +124,7 @@ class JointStatus:
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 
     def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
-        """For each of some bodies its joint; -1 where this is not one of the joints with a status."""
+        """For each of some bodies its joint; -1 if it has no joint with a status."""
         at = {int(b): name for name, b in zip(self.names, self._distal, strict=True)}
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
@@ -130,7 +133,7 @@ class JointStatus:
         return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
 
     def joints_below(self) -> tuple[tuple[str, ...], ...]:
-        """For each joint the joints from it to the ends of its limb, whose segments it carries."""
+        """For each joint the joints from it to the ends of its limb."""
         below = [
             tuple(name for name, d in zip(self.names, self._distal, strict=True) if b in self._above(int(d)))
             for b in self._distal.tolist()
@@ -161,12 +164,13 @@ class JointStatus:
 def regards(
     parent: NDArray[np.int64], proximal: NDArray[np.int64], distal: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """(n_joint, n_body) - whether a fault of a segment may make the angles of a joint wrong.
+    """(n_joint, n_body) whether a fault of a segment may affect the angles of a joint.
 
-    In a limb every segment leans on all others, so that one of them regards all its joints; the root regards
-    all joints, and a trunk only its own, as nothing leans on it.
+    In a limb every segment depends on all others, so that a fault affects all joints of the limb; a fault of
+    the root affects all joints, one of the trunk only its own.
 
-    parent : (n_body,) - the segment that carries each, -1 = none; proximal, distal : (n_joint,) - segments
+    parent : (n_body,) parent of each segment, -1 = none
+    proximal, distal : (n_joint,) segments of each joint
     """
     limb = np.arange(len(parent))
     for b in range(len(parent)):  # parents come before their children

@@ -29,15 +29,16 @@ WAYS = ("lateral", "anterior", "proximal")
 class KinematicResults:
     """Angles, knees, ligaments, contacts, markers and segments of the method in use.
 
-    What the solver leaves as it is published is published where it lies; `report` brings the rest up to date.
+    Arrays of the solver that need no conversion are published directly; `report` updates the others.
 
     Parameters
     ----------
     estimator : the solver, whose method stays; measured : (n_marker, 3) - its input [m]
     mirrors : whether a left leg is solved as a right one
-    of_person : whether the stick figure joins the joints of a person, not the bodies of a model
-    unknown : (3 n_joint,) bool - angles that are NaN; may change from frame to frame
-    ranges : of the angles; by_joint : status of the joints
+    of_person : whether the stick figure is that of a person, not of the bodies of a model
+    unknown : (3 n_joint,) bool, angles that are NaN; may change from frame to frame
+    ranges : ranges of the angles
+    by_joint : status of the joints
     """
 
     def __init__(
@@ -251,8 +252,8 @@ class KinematicResults:
 
 
 def found_by(estimator: MultibodyEstimator) -> FrameValues:
-    """The results of the method in use as arrays: angles, where the model names them, their deviations, where
-    these are requested, and faults of markers.
+    """The results of the method in use as arrays: angles, if the model names them, their deviations, if
+    requested, and faults of markers.
     """
     model, health, none = estimator.model, estimator.health, np.zeros(0)
     named, deviations = bool(model.names.joint_angles), estimator.deviations
@@ -289,7 +290,7 @@ def mirror(x: Array) -> None:
 
 
 def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:
-    """(n, 3) - signs that make one component of vectors lateral on both sides."""
+    """(n, 3) signs that make one component of vectors lateral on both sides."""
     signs = np.ones((len(mirrored), 3))
     signs[mirrored, lateral] = -1.0
     return signs

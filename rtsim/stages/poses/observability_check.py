@@ -1,7 +1,7 @@
-"""Angles that a method leaves more uncertain than the limit in any pose, reported before the run.
+"""Angles that a method cannot determine within the limit in any pose, reported before the run.
 
-Where a thigh carries two markers, nothing but these tells how it turns about the line through both: every
-frame will be called uncertain, and who records should know before, not from a thousand frames.
+For example, if a thigh carries two markers, only the joints determine its rotation about the line through
+both: every frame would be uncertain, and the user should know before the run.
 """
 
 from __future__ import annotations

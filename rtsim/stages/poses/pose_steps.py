@@ -1,8 +1,7 @@
-"""Joints that step where other markers take part in a solution than in the frame before.
+"""Joints that jump when the set of markers in the solution changes.
 
-A marker that is left out as it does not fit, or is hidden, and one that comes back, changes what the pose is
-made of: where it does not agree with the others, all that hangs on them steps, also joints of which no marker
-is at fault.
+If a marker is left out or returns and does not agree with the others, all joints that depend on it jump,
+also those without a faulty marker.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ N_NAMED = 4
 
 
 class PoseSteps:
-    """Watches for jumps of the pose where markers are left out or used again."""
+    """Checks for jumps of the pose when markers are left out or used again."""
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
         self._estimator = estimator
@@ -44,11 +43,10 @@ class PoseSteps:
         self._n_known = 0
 
     def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
-        """Look at the present frame; returns whether joints step, which are then suspect.
+        """Check the present frame; returns whether joints jump, which are then suspect.
 
-        dt : since the frame before [s]
-        solved : whether there is a new pose that markers determine: where one was held before, it is
-            no step
+        dt : time since the previous frame [s]
+        solved : whether markers determine a new pose; no jump is reported after a pose that was held
         """
         if not solved:
             self.forget()
@@ -64,7 +62,7 @@ class PoseSteps:
         return found
 
     def said(self) -> str:
-        """A sentence on the newest frame in which joints stepped: which joints, and why."""
+        """A sentence on the newest frame in which joints jumped: which joints, and why."""
         return self._said
 
     def _steps(self, by_joint: JointStatus, rotation: Array, dt: float) -> bool:

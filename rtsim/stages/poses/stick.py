@@ -1,4 +1,4 @@
-"""The stick figure: the points of a person, or the bodies of a model, and what it joins."""
+"""The stick figure: its points and lines, for a person or for the bodies of a model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ HANGS_BELOW = "trunk"
 
 
 def figure_of(model: Model, of_person: bool, mirrored: bool) -> dict[str, Any]:
-    """The figure for a descriptor: lines between joints, and muscles where the model has some.
+    """The stick figure for a descriptor: lines between joints, and muscles if the model has some.
 
-    mirrored : of a left leg that was solved as a right one
+    mirrored : for a left leg that was solved as a right one
     """
     lines = stick(model.names.bodies, model.tree.parent) if of_person else tree_lines(model)
     points = muscle_points(model, mirrored)

@@ -1,4 +1,4 @@
-"""Which channels of a Lab Streaming Layer stream are markers and which are forces, by its own description.
+"""Finds the channels of a Lab Streaming Layer stream that are markers or forces, by its own description.
 
 Names and types as in App-OptiTrack (labstreaminglayer), qualisys_lsl_app and the XDF page on motion capture.
 """
@@ -28,7 +28,7 @@ FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
 class LslChannel(NamedTuple):
-    """What a stream says of a channel: label, marker, object, type, unit; "" = not given."""
+    """The description of a channel: label, marker, object, type, unit; "" = not given."""
 
     label: str = ""
     marker: str = ""
@@ -40,8 +40,10 @@ class LslChannel(NamedTuple):
 class MarkerChannels(NamedTuple):
     """Markers among the channels of a stream.
 
-    names : of the markers; columns : (n_marker, 3) channels of x, y, z
-    unit : of positions, "" = not told; labelled : whether the stream names them
+    names : names of the markers
+    columns : (n_marker, 3) channels of x, y, z
+    unit : unit of positions, "" = unknown
+    labelled : whether the stream names the markers
     """
 
     names: tuple[str, ...]
@@ -53,7 +55,9 @@ class MarkerChannels(NamedTuple):
 class ForceChannels(NamedTuple):
     """Force plates among the channels of a stream.
 
-    names : of the plates; columns : (n_plate, 6) channels of Fx to Mz; moment_scale : to N m
+    names : names of the plates
+    columns : (n_plate, 6) channels of Fx to Mz
+    moment_scale : factor to N m
     """
 
     names: tuple[str, ...]
@@ -64,8 +68,8 @@ class ForceChannels(NamedTuple):
 def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerChannels:
     """Find the markers: three channels of one name with types PositionX, Y, Z, or labels ending in the axis.
 
-    Channels of rigid bodies (`object` without `marker`), of orientations and of confidence are none. A stream
-    that describes nothing has a marker in each three channels, which are numbered.
+    Channels of rigid bodies (`object` without `marker`), of orientations and of confidence are ignored. In a
+    stream without descriptions every three channels are a marker, which gets a number.
     """
     if not any(c.label or c.marker or c.type for c in channels):
         n = n_channel // 3 if n_channel % 3 == 0 else 0
@@ -114,7 +118,9 @@ def force_channels(channels: Sequence[LslChannel]) -> ForceChannels:
 
 
 def positions_of(sample: NDArray[np.float64], markers: MarkerChannels) -> NDArray[np.float64]:
-    """(n_marker, 3) of a sample (n_channel,); what is no number or 0, 0, 0 is occluded and NaN."""
+    """(n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
+    become NaN.
+    """
     found = sample[markers.columns]
     gone = ~np.isfinite(found).all(axis=1) | ~found.any(axis=1)
     if gone.any():

@@ -1,4 +1,6 @@
-"""A stream of Lab Streaming Layer, read without waiting for its clock: a thread beside compares that."""
+"""A stream of Lab Streaming Layer; a separate thread compares its clock, so that reading never waits
+for it.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ FARTHEST_S = 1e9
 
 
 class LslSample(NamedTuple):
-    """A sample: values (n_channel,), its stamp on the sender's clock [ns] or None, when it arrived [ns]."""
+    """A sample: values (n_channel,), its stamp on the sender's clock [ns] or None, and its time of arrival
+    [ns].
+    """
 
     values: NDArray[np.float64]
     stamp_ns: int | None

@@ -42,8 +42,8 @@ def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float
     """The correction that turns a sender's clock into liblsl's own, and the round trip in which it was
     measured, both [s].
 
-    The second is what pylsl does not hand on; where a version of it does not let us ask liblsl, it is 0.
-    Raises RuntimeError after the timeout, and where the stream is gone.
+    pylsl does not provide the round trip; if a version of it gives no access to liblsl, it is 0. Raises
+    RuntimeError after the timeout, and where the stream is gone.
     """
     shared: Any = getattr(getattr(library, "lib", None), "lib", None)
     if not hasattr(shared, "lsl_time_correction_ex") or not hasattr(inlet, "obj"):

@@ -1,8 +1,8 @@
-"""A conversation with OptiTrack's Motive over NatNet 3.0 to 4.2: what is asked, and what comes.
+"""A connection to OptiTrack's Motive over NatNet 3.0 to 4.2.
 
-The client speaks first: `connect`, which the server answers with who it is. In unicast it sends frames to
-whoever connected until it has heard nothing for some seconds; in multicast to a group, whoever listens. Ports
-and conversation as in NaturalPoint's NatNet SDK 4.1.
+The client sends `connect`, which the server answers with its description. In unicast the server sends frames
+to connected clients until it has received nothing from them for some seconds; in multicast it sends to a
+group. Ports and messages as in NaturalPoint's NatNet SDK 4.1.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class NatNetConnection:
         return told
 
     def close(self) -> None:
-        """Say good-bye and close the sockets."""
+        """Disconnect and close the sockets."""
         for sock in self._sockets:
             try:
                 if sock is self._command:

@@ -1,8 +1,8 @@
 """A frame of OptiTrack's NatNet, versions 3.0 to 4.2: bytes to arrays.
 
 The order of the parts: frame number; marker sets; other markers; rigid bodies; skeletons; assets (4.1);
-labelled markers; force plates; devices; stamps. From version 4.1 on the bytes of a part stand behind its
-count (NaturalPoint's NatNet SDK 4.1, PythonSample/NatNetClient.py).
+labelled markers; force plates; devices; stamps. From version 4.1 on the number of bytes of a part follows
+its count (NaturalPoint's NatNet SDK 4.1, PythonSample/NatNetClient.py).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _NO_ASSETS: dict[int, NDArray[Any]] = {}
 
 
 class NatNetPlateSamples(NamedTuple):
-    """What a force plate measured since the frame before: its number, and of each channel the samples."""
+    """Samples of a force plate since the previous frame: its number, and the samples of each channel."""
 
     number: int
     channels: tuple[NDArray[np.float32], ...]
@@ -57,7 +57,7 @@ class NatNetPlateSamples(NamedTuple):
 class NatNetFrame(NamedTuple):
     """One frame of markers and force plates of NatNet. All arrays are views of the packet.
 
-    number : of the frame, which a server may hold or repeat
+    number : frame number, which a server may hold or repeat
     sets : name of each marker set as sent -> (n, 3) positions [m]
     labelled : (n,) of LABELLED; assets : number -> (n,) of LABELLED
     plates : samples of force plates
@@ -82,7 +82,7 @@ class NatNetFrame(NamedTuple):
 
 
 def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
-    """Read a frame, as a server of that version (3.0 or later) writes it.
+    """Read a frame from a server of that version (3.0 or later).
 
     Raises DecodeError for any other packet, and for one whose fields contradict its length.
     """

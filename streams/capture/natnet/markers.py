@@ -1,4 +1,4 @@
-"""Which marker of a NatNet frame has which name, and which of them are occluded."""
+"""Assigns names to the markers of a NatNet frame, and finds the occluded ones."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class NamedRows:
     names : "Anna:LASI", the set and the marker; without the set's name where the marker begins with it
 
     Positions come from the marker sets, in the order of their names. Whether a marker is seen is said by the
-    labelled marker of the same number, `asset << 16 | place in the set from 1`: where its flag says occluded,
-    or where it is missing although others of the asset were there before, the marker is NaN. A labelled
-    marker that lies elsewhere than the marker of its number has another numbering: then the flags of that set
-    are not used, `disagreeing` counts it, and only 0, 0, 0 is an occlusion.
+    labelled marker of the same number, `asset << 16 | place in the set from 1`: where its flag says
+    occluded, or where it is missing although others of the asset were there before, the marker is NaN. If a
+    labelled marker is elsewhere than the marker of its number, the numbering differs: then the flags of that
+    set are not used, `disagreeing` counts it, and only 0, 0, 0 is an occlusion.
     """
 
     def __init__(self, definitions: Definitions) -> None:

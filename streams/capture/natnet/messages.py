@@ -1,4 +1,5 @@
-"""Messages of OptiTrack's NatNet, versions 3.0 to 4.2, but for frames: who the server is, what it tracks.
+"""Messages of OptiTrack's NatNet, versions 3.0 to 4.2, except frames: the server's description, and what it
+tracks.
 
 Every message is two unsigned numbers of two bytes, the kind and the bytes that follow, and those bytes, all
 little-endian. Field by field as in NaturalPoint's NatNet SDK 4.1 (PythonSample/NatNetClient.py).
@@ -47,10 +48,11 @@ Version = tuple[int, int]
 
 
 class ServerInfo(NamedTuple):
-    """What a server says of itself.
+    """The server's description of itself.
 
-    application : its name and version in words; version : of NatNet, major and minor
-    tick_rate : of its clock [1/s]; 0 = it does not say, as before NatNet 3
+    application : its name and version in words
+    version : version of NatNet, major and minor
+    tick_rate : rate of its clock [1/s]; 0 = unknown, as before NatNet 3
     data_port, multicast, group : where frames are sent
     """
 
@@ -65,8 +67,9 @@ class ServerInfo(NamedTuple):
 class MarkerSet(NamedTuple):
     """Markers that a server sends together, in this order.
 
-    asset : number of the skeleton, rigid body or trained set of that name, as in labelled markers; -1 = none
-    members : of a trained set that is sent as an asset alone, the number of each marker; else none
+    asset : number of the skeleton, rigid body or trained set with that name, as in labelled markers; -1 =
+        none
+    members : for a trained set that is only sent as an asset, the number of each marker; else empty
     """
 
     name: str
@@ -78,7 +81,7 @@ class MarkerSet(NamedTuple):
 class PlateDefinition(NamedTuple):
     """A force plate, as C3D describes one.
 
-    origin : (3,) from the sensors' origin to the middle of the surface, in the plate's axes
+    origin : (3,) vector from the sensors' origin to the middle of the surface, in the plate's axes
     corners : (4, 3) in the laboratory's axes: of +x +y, -x +y, -x -y, +x -y of the plate
     calibrated : whether channels are forces and moments, not voltages; channels : their names
     """
@@ -100,13 +103,15 @@ class Definitions(NamedTuple):
 
 
 def connect_message(version: Version = (0, 0)) -> bytes:
-    """A request to be known to the server, and to be answered in a version of NatNet; (0, 0) = in its own."""
+    """A request to register with the server, and to be answered in a version of NatNet; (0, 0) = the
+    server's own.
+    """
     who = b"rtsim".ljust(NAME_BYTES, b"\0") + bytes(8)
     return message(CONNECT, who + bytes((0, version[0], version[1], 0, 0, 0)))
 
 
 def discovery_message() -> bytes:
-    """A question to every server on the network who it is."""
+    """A request to all servers on the network to identify themselves."""
     return message(DISCOVERY, b"rtsim".ljust(NAME_BYTES, b"\0") + bytes((1, 0, 0, 0, 4, 2, 0, 0)))
 
 

@@ -49,8 +49,9 @@ class NatNetPlates:
                 self._plates.append(_Plate(definition, place, scale, order))
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Descriptions of the plates, in the order of the samples; rate : samples per second, which another
-        message states"""
+        """Descriptions of the plates, in the order of the samples; rate : samples per second, from another
+        message.
+        """
         return tuple(plate.description._replace(rate=rate) for plate in self._plates)
 
     def samples(self, frame: NatNetFrame, stamp_ns: int | None, period_ns: int) -> ForceSamples | None:

@@ -1,4 +1,4 @@
-"""The questions to a NatNet server, one at a time: rate, axis, unit, samples.
+"""The queries to a NatNet server, sent one at a time: rate, axis, unit, samples.
 
 The words and the forms of the answers are those of NaturalPoint's SampleClient (NatNet SDK 4.1).
 """
@@ -26,7 +26,7 @@ ROUNDS = 3
 
 
 class Questions:
-    """The questions to a server, and its answers."""
+    """The queries to a server, and its answers."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, float] = {}
@@ -73,7 +73,7 @@ class Questions:
         return message(REQUEST, self._open + b"\0")
 
     def answer(self, packet: bytes) -> bool:
-        """Take in an answer to the open question; returns whether it says something new."""
+        """Take an answer to the open query; returns whether it is new information."""
         if len(packet) != HEADER.size + ANSWER_BYTES or self._open not in QUESTIONS:
             return False
         form, allowed = QUESTIONS[self._open]

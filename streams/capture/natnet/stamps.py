@@ -1,4 +1,6 @@
-"""Stamps of frames in order: whether the server's clock goes on as ours does, or is that of a new server."""
+"""Stamps of frames in order: checks whether the server's clock continues, or belongs to a restarted
+server.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,10 @@ CONFIRMING = 3
 
 
 class StampCheck:
-    """Looks at the stamps of frames as they come.
+    """Checks the stamps of frames as they come.
 
-    Attributes
-    ----------
-    period_ns : between the newest two frames, 0 = not known yet [ns]
-    leap_ns : by which the clock of a server that was started anew is off, 0 = it was not [ns]
+    period_ns : time between the newest two frames, 0 = not known yet [ns]
+    leap_ns : jump of the clock of a restarted server, 0 = none [ns]
     """
 
     def __init__(self) -> None:

@@ -1,9 +1,9 @@
 """Forces of QTM as forces and moments about the laboratory's origin.
 
 QTM gives force F, moment M and application point p of each sample, and does not say about which point the
-moment is. It need not: about its application point a force has a moment along the vertical alone, so that of
-the points o that may be meant (the laboratory's origin, the plate's centre, p itself) the right one leaves
-least of M - (p - o) x F along the surface. What is handed on is p x F and the vertical rest.
+moment is. The point can be inferred: about its application point a force has only a vertical moment, so that
+of the possible points o (the laboratory's origin, the plate's centre, p itself) the right one minimises M -
+(p - o) x F along the surface. The result is p x F plus the remaining vertical moment.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ class QtmForces:
 
     Parameters
     ----------
-    description : plates with their corners; up : the axis that points up is its own
+    description : plates with their corners; the axis that points up is its `up`
     numbers : by which the data name the plates, in order; metres : per unit of application points
 
     Attributes
     ----------
-    n_unknown : samples of plates that the settings do not name
+    n_unknown : number of samples of plates that the settings do not name
+    n_beside : number of samples whose application point is outside its plate, taken as not measured
     n_beside : samples whose application point is beside its plate, taken as not measured
     """
 
@@ -46,7 +47,7 @@ class QtmForces:
     def samples(self, plates: list[QtmPlateSamples], stamp_ns: int) -> ForceSamples | None:
         """Force samples that came with a frame of that stamp; None without samples of known plates.
 
-        The first sample of a frame is taken for one of its own moment, the others follow at the plates' rate.
+        The first sample of a frame is taken as simultaneous with it, the others follow at the plates' rate.
         """
         known = [(self._place[p.plate], p) for p in plates if p.plate in self._place and len(p.values)]
         self.n_unknown += sum(len(p.values) for p in plates if p.plate not in self._place)

@@ -49,7 +49,8 @@ class MalformedPacketError(ValueError):
 class QtmPlateSamples(NamedTuple):
     """Samples of a plate that came with a frame.
 
-    number : of the first one; values : (n, 9) - force [N], moment [N m], application point [the XML's unit]
+    number : number of the first sample
+    values : (n, 9) force [N], moment [N m], application point [unit of the XML settings]
     """
 
     plate: int
@@ -60,11 +61,12 @@ class QtmPlateSamples(NamedTuple):
 class DataPacket(NamedTuple):
     """A data packet of QTM.
 
-    stamp_us, number : since the measurement began [us]; frame number, which is not to be trusted
+    stamp_us, number : time since the measurement began [us]; frame number, which is unreliable
     markers : (n, 3) - [mm], in the order of the labels, NaN = missing; None = not in the packet
     unnamed : (n, 3) - [mm], trajectories without a label; None = not in the packet
-    dropped, out_of_sync : frames per thousand of the last second
-    plates : of each force plate what came; timecodes : (type, high, low)
+    dropped, out_of_sync : frames per thousand in the last second
+    plates : samples of each force plate
+    timecodes : (type, high, low)
     """
 
     stamp_us: int
@@ -85,9 +87,10 @@ def message(kind: int, text: str) -> bytes:
 
 @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
 def decode_data(body: memoryview) -> DataPacket:
-    """A data packet without its header of 8 bytes; MalformedPacketError where lengths contradict each other.
+    """Decode a data packet without its header of 8 bytes; MalformedPacketError if lengths contradict each
+    other.
 
-    Components that are not known are skipped.
+    Unknown components are skipped.
     """
     if len(body) < DATA_HEADER.size:
         raise MalformedPacketError(f"a data packet of {len(body)} bytes")

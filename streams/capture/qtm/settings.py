@@ -22,8 +22,8 @@ LONGEST = 1 << 20
 
 
 class PlainTree(TreeBuilder):
-    """A tree of elements alone: ValueError where a document declares its type, and with it entities. The
-    parser says so, whatever encoding the declaration hides in.
+    """A tree of XML elements: ValueError for a document with a type declaration, which could define
+    entities, in any encoding.
     """
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
@@ -45,7 +45,7 @@ class QtmSettings(NamedTuple):
 
 
 def read_settings(xml: bytes) -> QtmSettings:
-    """The settings in an XML message; ValueError, with what is wrong, for what cannot be read."""
+    """The settings in an XML message; ValueError with the reason if it cannot be read."""
     if len(xml) > LONGEST:
         raise ValueError(f"the settings have {len(xml)} bytes; allowed are {LONGEST}")
     parser = XMLParser(target=PlainTree())

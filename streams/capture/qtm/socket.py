@@ -1,4 +1,4 @@
-"""Whole messages of Qualisys' real-time protocol off a TCP connection, and commands into it."""
+"""Whole messages of Qualisys' real-time protocol over a TCP connection, and commands to the server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class QtmSocket:
 
     Attributes
     ----------
-    heard_ns, whole_ns : when anything was read last; when a message was last whole
+    heard_ns, whole_ns : when anything was last received, and when a message was last complete
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -46,7 +46,7 @@ class QtmSocket:
             raise CaptureError("closed", f"the server takes no commands any more ({fault})") from fault
 
     def receive(self, timeout_s: float) -> bool:
-        """Read what has come, waiting for it at most this long; returns whether anything has come."""
+        """Read received data, waiting at most this long; returns whether there was any."""
         if self._end == len(self._buffer):
             self._make_room()
         try:
@@ -82,7 +82,7 @@ class QtmSocket:
         return kind, body
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     def _make_room(self) -> None:

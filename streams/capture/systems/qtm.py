@@ -1,8 +1,8 @@
 """Qualisys Track Manager over its real-time protocol, by TCP.
 
-Commands are plain text; data come as packets without labels, in the order of the settings' list, of which a
-change is not announced: so the settings are asked for once a second, which is also how a server that is gone
-is found out.
+Commands are plain text; data come as packets without labels, in the order of the settings' list. Changes of
+the list are not announced, so the settings are requested once a second, which also shows whether the server
+is still there.
 """
 
 from __future__ import annotations
@@ -287,7 +287,7 @@ class QtmConnection:
 
 
 def words_of(body: bytes | memoryview) -> str:
-    """A text that the server sent, made fit to be quoted."""
+    """A text from the server, made fit to be quoted."""
     return plain(bytes(body[:LONGEST_WORDS]).rstrip(b"\0").decode("utf-8", "replace"), LONGEST_WORDS)
 
 

@@ -1,4 +1,4 @@
-"""Blocks of Vicon's DataStream (CGStream): what is tracked and where it is, as arrays.
+"""Blocks of Vicon's DataStream (CGStream): tracked objects and their positions, as arrays.
 
 A block is an unsigned number of four bytes, OBJECTS, and the bytes that follow; they are objects, each its
 kind and its bytes, all little-endian. Lists are a count and their elements, texts a count and their bytes.
@@ -79,7 +79,7 @@ class ViconSubject(NamedTuple):
 
 
 class DeviceSamples(NamedTuple):
-    """Samples of a device's channel, (n_component, n_sample): all of a component stand together."""
+    """Samples of a device's channel, (n_component, n_sample)."""
 
     frame: int
     device: int
@@ -138,7 +138,7 @@ def read_numbers(reader: ByteReader) -> frozenset[int]:
 
 
 def read_unchanged(reader: ByteReader) -> frozenset[int]:
-    """Read which kinds of a frame's contents are unchanged and are not sent again."""
+    """Read which contents of a frame are unchanged and therefore not sent again."""
     reader.skip(8 * reader.count(8))  # how many objects of each kind there are, which the block shows itself
     return read_numbers(reader)
 

@@ -1,4 +1,5 @@
-"""A conversation with a Vicon server over TCP: the server says what it has, we say what we want, frames come.
+"""A connection to a Vicon server over TCP: the server announces its data, the client requests some, and
+frames follow.
 
 Without the vendor's SDK; the protocol as in the source of DataStream SDK 1.11 (MIT licence).
 """

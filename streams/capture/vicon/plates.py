@@ -22,8 +22,8 @@ CORNERS = ((1, 1), (0, 1), (0, 0), (1, 0))
 class ViconPlates:
     """The force plates whose pose is known.
 
-    in_millimetres : whether moments come in N mm; the SDK's source says N/mm, its manual N m, and so it is
-        told from the data: a plate's moment has no lever of metres
+    in_millimetres : whether moments are in N mm. The SDK's source says N/mm, its manual N m, so this is
+        inferred from the data: the lever arm of a plate's moment is below a metre
     """
 
     def __init__(self, statics: ViconStatics) -> None:

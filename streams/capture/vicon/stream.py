@@ -52,8 +52,11 @@ _SAMPLES = {FORCE_FRAME: "force", MOMENT_FRAME: "moment", PRESSURE_FRAME: "press
 class ViconStatics(NamedTuple):
     """What a server sends only when it changes; two that are equal describe the same.
 
-    period_ns : of frames, 0 = not told; up : "" = not told
-    subjects : in the order sent; plates : those with a place; devices : number -> name
+    period_ns : period of frames, 0 = unknown [ns]
+    up : axis that points up, "" = unknown
+    subjects : subjects in the order sent
+    plates : plates with a pose
+    devices : number -> name
     channels : of forces, by device
     """
 
@@ -84,8 +87,9 @@ class ViconFrame(NamedTuple):
 class ViconStream:
     """Turns blocks of Vicon's DataStream into frames.
 
-    statics : what is known; n_change : how often it changed
-    offered : kinds that the server can send, once it has said so; None = not yet
+    statics : the known descriptions
+    n_change : how often they changed
+    offered : kinds of data that the server offers; None = not yet announced
     """
 
     def __init__(self) -> None:
@@ -96,9 +100,9 @@ class ViconStream:
         self.pings: list[int] = []
 
     def take(self, block: bytes) -> ViconFrame | None:
-        """Take in a block; returns its frame, or None for a block without one.
+        """Take a block; returns its frame, or None for a block without one.
 
-        Raises DecodeError for a block that contradicts itself; then nothing of it counts.
+        Raises DecodeError for an inconsistent block, which is then ignored completely.
         """
         self.newly_offered = False
         found: dict[int, list[Any]] = {}

@@ -195,7 +195,7 @@ def test_a_setup_is_for_such_models_alone(tmp_path: Path) -> None:
     path = tmp_path / "setup.xml"
     path.write_text(SETUP.format(marker="C1", coordinate="tilt"))
     done = run("analyse", "walker", "--ik-setup", path)
-    assert "brings its own markers" in str(done.exception)
+    assert "a model with its own markers" in str(done.exception)
 
 
 def test_check_tells_what_a_setup_asks_for(model: Path, tmp_path: Path) -> None:

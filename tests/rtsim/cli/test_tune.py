@@ -58,8 +58,8 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
         (("--offline",), "add --auto METHOD or --validate"),
         (("ankle",), "add --auto METHOD or --validate"),
         (("--auto", "cma"), "name one"),
-        (("ankle", "--auto", "cma", "--undo"), "two ways"),
-        (("ankle", "--auto", "cma", "--validate"), "two ways"),
+        (("ankle", "--auto", "cma", "--undo"), "cannot be combined"),
+        (("ankle", "--auto", "cma", "--validate"), "cannot be combined"),
         (
             ("ankle", "--auto", "bayesian", "--offline", "--operator"),
             "an operator can judge runs with the device only",

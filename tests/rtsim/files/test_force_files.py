@@ -369,7 +369,7 @@ def test_taring_takes_the_zero_off_empty_plates_only(write):
     np.testing.assert_allclose(tared.force[20:, 0], np.tile(FORCE, (20, 1)), atol=1e-6)
     assert tared.loaded[:, 0].tolist() == [EMPTY] * 20 + [LOADED] * 20
     np.testing.assert_array_equal(tared.force[:, 1], trial.force[:, 1])
-    assert tared.notes[-2] == "zero taken off from 0 to 0.19 s: ground_force_1 8 N"
+    assert tared.notes[-2] == "zero subtracted, measured from 0 to 0.19 s: ground_force_1 8 N"
     assert tared.notes[-1].endswith("not tared: ground_force_2")
     with pytest.raises(ConfigError, match=r"no force plate is empty from 0 to 0\.3 s"):
         tare(trial, 0.0, 0.3)

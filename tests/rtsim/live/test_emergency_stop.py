@@ -56,7 +56,7 @@ def test_it_is_heard_among_200_connections_that_stay(rig: Rig, kind: str) -> Non
     with crowd_of(rig.control, kind):
         done = stop_by_command(rig)
     assert done.returncode == 0
-    assert "by datagram: heard at udp://" in done.stdout
+    assert "by datagram: received at udp://" in done.stdout
     assert "by command: Emergency stop" in done.stdout
     until(lambda: is_stopped(rig))
 

@@ -209,7 +209,7 @@ def test_an_arm_and_a_lying_ground_are_refused(folder: Path, shared: Path, tmp_p
         assert done.exit_code != 0
         assert words in str(done.exception)
     done = run("analyse", "walker", "--forces", "walker", "--feet", "foot")
-    assert "brings its own markers" in str(done.exception)
+    assert "a model with its own markers" in str(done.exception)
 
 
 def test_plates_that_a_source_may_bring_are_left_out_without_feet(folder: Path, shared: Path) -> None:
@@ -220,7 +220,7 @@ def test_plates_that_a_source_may_bring_are_left_out_without_feet(folder: Path, 
     assert not has_forces(arm)
     assert "forces" in groups_of(legged)
     assert "forces" not in groups_of(arm)
-    assert "plates press sole_r" in told_feet(legged, load_model(legged.model))[0]
+    assert "plates act on sole_r" in told_feet(legged, load_model(legged.model))[0]
     assert "are not used: " in told_feet(arm, load_model(arm.model))[0]
 
 

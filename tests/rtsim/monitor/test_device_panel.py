@@ -173,7 +173,7 @@ def test_the_emergency_stop_comes_by_datagram_where_commands_are_stuck(run: Any,
     QTest.keyClick(run.window, Qt.Key.Key_Space)
     run.until(lambda: model.n_stop > 0)
     assert model.names == ["arm"]
-    run.until(lambda: any("heard at udp://" in text for text in run.window.feed.sentences.kept))
+    run.until(lambda: any("received at udp://" in text for text in run.window.feed.sentences.kept))
     model.released.set()
     run.until(lambda: not run.window.link.commander.busy)
 
