@@ -86,8 +86,10 @@ class RecordScan(Iterator[ScannedRecord]):
 
     Attributes
     ----------
-    ended : whether the file ends as it must; crc : of all bytes before the record that came last
-    at : where the next record begins; given_up : whether the search for it was, as it costs too much
+    ended : whether the file ends correctly
+    crc : checksum of all bytes before the last record
+    at : position of the next record
+    given_up : whether the search for it was abandoned, as it takes too long
     """
 
     def __init__(self, file: IO[bytes]) -> None:
