@@ -40,7 +40,7 @@ def test_pressure_is_scaled_and_laid_by_the_plate():
     assert "remaining difference is 0.0 mm" in found.notes[1]
     assert len(found.notes) == 2
     other = lay_pressure(trial, times, normal, centre + 0.1 * np.sin(40.0 * times)[:, None])
-    assert "check the pressure: more than 15 mm off" in other.notes[2]
+    assert "with a difference of more than 15 mm" in other.notes[2]
     plain = lay_pressure(trial, times, normal, centre, scaled=False, placed=False)
     assert plain.notes == ()
     np.testing.assert_allclose(plain.pressure, trial.pressure[plain.frames].reshape(15, -1))
