@@ -28,7 +28,7 @@ STILL = ("*static*", "*squats*", "*STS*")
 STEPS_DOWN = {
     "pycgm.steps": Recording("gait_pycgm/Movement_trial.c3d", "", "gait_pycgm/Static_trial.c3d", 0.0)
 }
-"""A person who goes down steps, where markers alone do not tell when a foot lands: without a limit."""
+"""A person who goes down steps, whose mass is stored with the trial."""
 
 
 def run(folder: Path) -> list[BenchFigure]:
@@ -48,7 +48,7 @@ def run(folder: Path) -> list[BenchFigure]:
         if results is None:
             figures.append(BenchFigure(f"failed.{name}", 1.0, "recordings", 0.0, "lower"))
             continue
-        figures += compared(name, results, off if name in walks else {STRIKE: [], OFF: []})
+        figures += compared(name, results, off)
     for kind, found in off.items():
         if found:
             limit = LIMITS_MS[kind]

@@ -7,7 +7,9 @@ fastest, and has left the ground where it rises fastest (O'Connor et al. 2007, G
 near its turning point; where there is no such peak, as far from that as with the other steps of the foot.
 Unlike the phase of the gait of a live run (rtsim/methods/gait_phase.py), this looks at later frames.
 
-On stairs a foot sinks fastest long before it lands: there plates, or the events of a file, are needed.
+Down a step a foot sinks fastest long before it lands, on its toe or on its heel. There it lands where the
+first of both is stopped, by the largest upward acceleration (Hreljac and Marshall 2000, J Biomech
+33:783-786), and has left the ground where the heel is pushed up no longer, by the largest downward one.
 """
 
 from __future__ import annotations
@@ -39,6 +41,10 @@ LEAST_KNOWN = 0.8
 """Part of the frames there that show the foot."""
 RIGID_M = 1e-4
 """A marker whose place on the foot varies by less belongs to it [m]."""
+DOWN_M = 0.1
+"""A foot that lands lower than it stood before by more goes down a step [m]; on flat ground it is 0.02."""
+LAND_S, LEAVE_S = (-0.05, 0.25), (-0.15, 0.25)
+"""Likewise of steps down: landing around the foremost place, leaving around the hindmost [s]."""
 APART_M = 0.08
 """Markers nearer to each other along the foot do not tell of its heel and toe [m]."""
 
@@ -47,10 +53,12 @@ class FootCourse(NamedTuple):
     """Path of a foot during a recording.
 
     ahead : (n,) how far its centre is in front of the pelvis [m]; places : (n, 3) of the centre [m]
+    ends : (2, n) heights of its heel and toe [m]; None = the foot has no two markers that tell them
     """
 
     ahead: FloatArray
     places: FloatArray
+    ends: FloatArray | None = None
 
 
 def by_markers(results: Results) -> list[GaitEvent]:
@@ -68,6 +76,7 @@ def by_markers(results: Results) -> list[GaitEvent]:
     root = results.fields["segment_positions"][:, spec.labels.index(ROOT)]
     found = []
     for side, column in zip(feet, columns, strict=True):
+        ends = foot_ends(results, column)
         centre = foot_centre(results, column)
         known = np.isfinite(centre).all(axis=1) & np.isfinite(root).all(axis=1)
         known &= ~_held(results, (ROOT, feet[side]))
@@ -75,7 +84,12 @@ def by_markers(results: Results) -> list[GaitEvent]:
             continue
         rate = 1.0 / float(np.median(np.diff(results.times)))
         centre, pelvis = (smoothed(results.times, x, known, rate) for x in (centre, root))
-        course = FootCourse(((centre - pelvis)[:, [0, 2]] * forwards).sum(axis=1), centre)
+        tips = None
+        if ends is not None:
+            seen = known & np.isfinite(ends).all(axis=(0, 2))
+            if seen.sum() >= LEAST_FRAMES:
+                tips = np.stack([smoothed(results.times, end, seen, rate)[:, 1] for end in ends])
+        course = FootCourse(((centre - pelvis)[:, [0, 2]] * forwards).sum(axis=1), centre, tips)
         for row, kind in steps_of(course, rate, known):
             if walks[min(max(round(row), 0), len(known) - 1)]:
                 time = float(np.interp(row, np.arange(len(known)), results.times))
@@ -89,10 +103,19 @@ def foot_centre(results: Results, column: int) -> FloatArray:
 
     column : of the foot among the segments
     """
+    ends = foot_ends(results, column)
+    return results.fields["segment_positions"][:, column] if ends is None else 0.5 * (ends[0] + ends[1])
+
+
+def foot_ends(results: Results, column: int) -> FloatArray | None:
+    """Hindmost and foremost marker on a foot (2, n, 3) [m]; None where it has no two such markers.
+
+    column : of the foot among the segments
+    """
     origin = results.fields["segment_positions"][:, column]
     markers = results.fields.get("markers_model")
     if markers is None or markers.ndim != 3:
-        return origin
+        return None
     rotation = results.fields["segment_rotations"][:, column]
     local = np.einsum("nji,nmj->nmi", rotation, markers - origin[:, None])
     seen = np.isfinite(local).all(axis=2)
@@ -102,12 +125,10 @@ def foot_centre(results: Results, column: int) -> FloatArray:
         if seen[:, k].any() and float(local[seen[:, k], k].std(axis=0).max()) < RIGID_M
     ]
     if len(rigid) < 2:
-        return origin
+        return None
     along = np.array([local[seen[:, k], k, 0].mean() for k in rigid])
     heel, toe = rigid[int(np.argmin(along))], rigid[int(np.argmax(along))]
-    if np.ptp(along) < APART_M:
-        return origin
-    return np.asarray(0.5 * (markers[:, heel] + markers[:, toe]))
+    return None if np.ptp(along) < APART_M else np.stack([markers[:, heel], markers[:, toe]])
 
 
 def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: float) -> FloatArray:
@@ -159,17 +180,24 @@ def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[fl
     known : (n,) whether a frame shows the foot; an event is reported if most frames about it do
     """
     turns = turning_points(course.ahead)
-    climbs = np.gradient(course.places[:, 1])
+    climbs = np.gradient(course.places[:, 1])[None]
+    lifts = None if course.ends is None else np.gradient(np.gradient(course.ends, axis=1), axis=1)
+    rows = [0, *(row for row, _ in turns), len(known) - 1]
     found: dict[str, list[tuple[int, float]]] = {OFF: [], STRIKE: []}
-    for (back, _), (front, is_front) in pairwise(turns):
+    for k, ((back, _), (front, is_front)) in enumerate(pairwise(turns)):
         over_ground = course.places[front, [0, 2]] - course.places[back, [0, 2]]
         if not is_front or float(np.hypot(*over_ground)) < LEAST_TRAVEL:
             continue  # a pelvis that moves over feet that stand
-        for row, kind, (begin, end), speed in ((back, OFF, RISE_S, climbs), (front, STRIKE, FALL_S, -climbs)):
+        leaves, lands = (RISE_S, climbs), (FALL_S, -climbs)
+        heights = course.places[:, 1]
+        stood, stands = heights[rows[k] : back + 1].min(), heights[front : rows[k + 3] + 1].min()
+        if lifts is not None and stood - stands > DOWN_M:
+            leaves, lands = (LEAVE_S, -lifts[:1]), (LAND_S, lifts)
+        for row, kind, ((begin, end), curves) in ((back, OFF, leaves), (front, STRIKE, lands)):
             first, last = row + round(rate * begin), row + round(rate * end)
-            inside = first > 0 and last < len(climbs) - 1
+            inside = first > 0 and last < len(known) - 1
             if inside and known[first : last + 1].mean() >= LEAST_KNOWN:
-                found[kind].append((row, _peak(speed, first, last)))
+                found[kind].append((row, _first_peak(curves, first, last)))
     return [(row, kind) for kind, pairs in found.items() for row in _placed(pairs)]
 
 
@@ -212,10 +240,16 @@ def _zigzag(x: FloatArray, least: float) -> list[tuple[int, bool]]:
     return found
 
 
+def _first_peak(curves: FloatArray, first: int, last: int) -> float:
+    """The first of the peaks of curves (n_curve, n) among rows; NaN: there is none."""
+    peaks = [peak for peak in (_peak(x, first, last) for x in curves) if math.isfinite(peak)]
+    return min(peaks, default=math.nan)
+
+
 def _peak(x: FloatArray, first: int, last: int) -> float:
     """The row of the largest value among first to last, between rows by a parabola; NaN: it is no peak."""
     row = first + int(np.argmax(x[first : last + 1]))
     before, at, after = x[row - 1 : row + 2].tolist()
-    if not before <= at > after:
+    if not (before <= at >= after and before + after < 2.0 * at):
         return math.nan
     return row + 0.5 * (before - after) / (before - 2.0 * at + after)

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from rtsim.files.gait.events import OFF, STRIKE
 from rtsim.files.recording import Results
-from rtsim.methods.gait.marker_events import by_markers, foot_centre, turning_points
+from rtsim.methods.gait.marker_events import FootCourse, by_markers, foot_centre, steps_of, turning_points
 from streams.messages import FieldSpec
 from tests.rtsim.methods.gait.test_cycles import RATE, STRIDE_S, walk
 
@@ -99,3 +99,31 @@ def test_turning_points_are_far_enough_apart() -> None:
     assert kinds == [k % 2 == (0 if kinds[0] else 1) for k in range(len(kinds))]
     assert sum(0 < row < len(t) - 1 for row, _ in rows) in (8, 9)
     assert turning_points(np.zeros(50)) == []
+
+
+@pytest.mark.parametrize("heel_first", [False, True])
+def test_steps_down_land_where_the_foot_is_stopped(heel_first: bool) -> None:
+    """Protects events on stairs, where a foot sinks fastest in the middle of its swing."""
+    rate, stride = 120.0, 1.1
+    t = np.arange(0.0, 3.0, 1.0 / rate)
+    offs, lands = np.array([0.45, 1.55, 2.65]), np.array([1.0, 2.1, 3.2])
+    ahead = 0.2 * np.cos(2.0 * np.pi * (t - 0.92) / stride)
+
+    def switched(at: float) -> np.ndarray:
+        return 0.5 + 0.5 * np.tanh((t - at) / 0.03)
+
+    def height(push: float, later: float) -> np.ndarray:
+        speed = np.zeros(len(t))
+        for off, land in zip(offs, lands, strict=True):
+            speed -= 0.6 * (switched(off) - switched(land + later))
+            speed += push * (switched(off - 0.15) - switched(off))
+        return np.cumsum(speed) / rate
+
+    heel = height(0.8, 0.0 if heel_first else 0.08)
+    toe = height(0.0, 0.08 if heel_first else 0.0)
+    places = np.stack([ahead + 0.5 * t, 0.5 * (heel + toe), 0.0 * t], axis=1)
+    course = FootCourse(ahead, places, np.stack([heel, toe]))
+    found = steps_of(course, rate, np.ones(len(t), np.bool_))
+    for kind, expected_s in ((OFF, offs), (STRIKE, lands[:2])):
+        times = np.sort([row / rate for row, own in found if own == kind])
+        np.testing.assert_allclose(times, expected_s, atol=1.0 / rate)
