@@ -178,6 +178,8 @@ def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str]
     if not (axes and all(re.fullmatch(r"[XYZxyz]\d*", cell) for cell in axes)):
         return names, 0, start
     n_axis = -(-len(axes) // 3)
+    if len(names) == 3 * n_axis and (once := named_once(names)):
+        return once, n_axis, start + 1
     places = [index for index, cell in enumerate(slots) if cell]
     if len(names) < n_axis and all(place % 3 == 0 and place < 3 * n_axis for place in places):
         # Names stand over every third column, and some columns have none.
@@ -185,6 +187,24 @@ def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str]
             slots[3 * k] if 3 * k < len(slots) and slots[3 * k] else f"unnamed_{k + 1}" for k in range(n_axis)
         ]
     return names, n_axis, start + 1
+
+
+def named_once(names: Sequence[str]) -> list[str]:
+    """Marker names that stand over each of their three columns, alike or with X, Y and Z behind them, once;
+    none where they are not all so.
+    """
+    triples = [tuple(names[k : k + 3]) for k in range(0, len(names), 3)]
+    if all(len({*triple}) == 1 for triple in triples):
+        return [triple[0] for triple in triples]
+    bare = [
+        [
+            re.sub(rf"[\W_]*{axis}$", "", name, flags=re.IGNORECASE)
+            for axis, name in zip("XYZ", triple, strict=True)
+        ]
+        for triple in triples
+    ]
+    cut = all(name not in short for triple, short in zip(triples, bare, strict=True) for name in triple)
+    return [b[0] for b in bare] if cut and all(b[0] and len({*b}) == 1 for b in bare) else []
 
 
 def _find(lines: Sequence[str], word: str, start: int) -> int | None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rtsim.errors import ConfigError
 
 FARTHEST = 1e9  # no marker is so far away, in whatever unit; squares and sums of what is nearer stay finite
+FILLER = 9999.0  # and more, three times the same: what some systems write for a marker that they do not see
 AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was taken"
 REPEATED = "occurs more than once"
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
@@ -150,19 +151,22 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     """A copy in which every unusable marker is NaN in all three coordinates, and sentences about it.
 
     positions : (n, n_marker, 3), any unit. Missing are: markers at exactly 0, 0, 0 (how some systems write a
-    gap), infinite coordinates, those beyond FARTHEST, and markers of which only one or two are known.
+    gap) or at one number three times of FILLER or more (how others do), infinite coordinates, those beyond
+    FARTHEST, and markers of which only one or two are known.
     """
     result = np.array(positions, dtype=np.float64, order="C")
     notes = []
     zero = (result == 0.0).all(axis=2)
     infinite = np.isinf(result).any(axis=2)
     far = (np.abs(result) > FARTHEST).any(axis=2) & ~infinite
-    result[zero | infinite | far] = np.nan
+    filler = (result == result[:, :, :1]).all(axis=2) & (np.abs(result[:, :, 0]) >= FILLER) & ~infinite & ~far
+    result[zero | infinite | far | filler] = np.nan
     unknown = np.isnan(result)
     partial = unknown.any(axis=2) & ~unknown.all(axis=2)
     result[partial] = np.nan
     for mask, what in (
         (zero, "at exactly 0, 0, 0"),
+        (filler, f"with one number of {FILLER:g} or more as all three coordinates"),
         (infinite, "with an infinite coordinate"),
         (far, f"with a coordinate beyond {FARTHEST:g}"),
         (partial, "with only one or two coordinates"),
