@@ -28,6 +28,7 @@ from streams.capture.records import (
 )
 from streams.capture.relay_options import RelayOptions
 from streams.capture.relayed import Labelled, RelayedSession
+from streams.capture.silence import Silence
 from streams.capture.system import CaptureAddress, CaptureConnection, systems
 from streams.clock import now_ns
 from streams.errors import StreamError
@@ -39,8 +40,6 @@ LOOK_S = 0.02
 RETRY_S = (0.1, 0.2, 0.5, 1.0)
 """Rests between tries to connect; the last one again and again [s]."""
 TELL_NS = 1_000_000_000
-QUIET_NS = 3_000_000_000
-"""After so long without a frame it is said that there are none [ns]."""
 MOST_SAID = 8
 """Sentences of a second that are said; telemetry keeps more."""
 MOST_WAITING = 16 << 20
@@ -92,8 +91,8 @@ class Relay:
         self._sentences = Sentences()
         self._tell_due_ns = 0
         self._on_telemetry: Callable[[Telemetry], None] | None = None
-        self._age_ns = self._n_unnamed = self._n_said = self._n_try = self._frame_ns = 0
-        self._quiet = False
+        self._age_ns = self._n_unnamed = self._n_said = self._n_try = 0
+        self._silence = Silence(address.text, self._system)
         self._told: set[str] = set()
         self.counters: Counter[str] = Counter(frames=0, published=0, reconnects=0, sessions=0)
 
@@ -156,7 +155,7 @@ class Relay:
         again = " again" if self.counters["reconnects"] else ""
         self._tell_once(f"Connected to {self._address.text}{again}.", connected=True)
         self._times.reconnect()
-        self._frame_ns, self._quiet = now_ns(), False
+        self._silence.connected()
         self._take(self._connection.description())
 
     def _disconnect(self) -> None:
@@ -202,20 +201,12 @@ class Relay:
             if self._connection is not None:
                 for sentence in self._connection.sentences():
                     self._tell(sentence)
-                self._tell_silence()
+                if silent := self._silence.sentence():
+                    self._tell_once(silent, connected=True)
             told = self.telemetry()
             self._publisher.send(told)
             if self._on_telemetry is not None:
                 self._on_telemetry(told)
-
-    def _tell_silence(self) -> None:
-        """Say that a server is there and sends nothing, once until frames come again."""
-        if not self._quiet and now_ns() - self._frame_ns > QUIET_NS:
-            self._quiet = True
-            self._tell_once(
-                f"{self._address.text} is there, but sends no frames of use; {self._system.silence}",
-                connected=True,
-            )
 
     def _tell_storm(self) -> None:
         """Say that descriptions change faster than sessions begin, once a second while they do."""
@@ -232,7 +223,7 @@ class Relay:
         if isinstance(news, CaptureFrame):
             self.counters["frames"] += 1
             self._n_try = 0
-            self._frame_ns, self._quiet = news.arrived_ns, False
+            self._silence.frame(news.arrived_ns)
             self._told.clear()
             self._take_kept(news)
         elif isinstance(news, CaptureDescription):
@@ -289,7 +280,7 @@ class Relay:
             if (unit, up) != (description.unit, description.up):
                 labelled = Labelled(description._replace(unit=unit, up=up), notes=self._notes)
         if not description.names and not self._options.n_unnamed:
-            self._tell(f"{self._address.text} has no markers with names yet.")
+            self._tell(f"{self._address.text} has no markers with names yet: {self._system.unseen}")
         elif labelled.description.unit and labelled.description.up:
             waiting, self._waiting = self._waiting, []
             self._begin(labelled)
@@ -362,6 +353,7 @@ class Relay:
         if positions is None:
             self.counters["misfit_frames"] += 1
             return
+        self._silence.markers(positions)
         content = positions.tobytes()
         placed = self._times.place(frame, content, session.description.rate)
         if placed is None:

@@ -97,6 +97,7 @@ class CaptureSystem(NamedTuple):
     find : the servers that answer within so many seconds [s]; never raises but CaptureError
     options : option in addresses -> a one-line description
     silence : question for the user if a server responds but sends no frames
+    unseen : the same if it sends frames without a marker
     check : checks the values of an address before anything is opened; CaptureError for impossible ones
     """
 
@@ -109,6 +110,7 @@ class CaptureSystem(NamedTuple):
     usual_up: str = "+Z"
     options: Mapping[str, str] = {}
     silence: str = "does it measure, and is its streaming on?"
+    unseen: str = "are its markers labelled?"
     check: Callable[[CaptureAddress], None] = no_check
 
 

@@ -44,6 +44,7 @@ SYSTEM = CaptureSystem(
     usual_up="+Z",
     check=check,
     silence="does its sender measure?",
+    unseen="does its sender see the markers?",
     options={
         "source_id": "which of several streams of one name",
         "forces": "name of a stream with channels Fx to Mz of force plates",

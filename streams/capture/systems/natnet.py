@@ -64,6 +64,7 @@ SYSTEM = CaptureSystem(
     check=check,
     silence="is Motive live or playing, and does the firewall let UDP 1511 in (mode= and interface= "
     "choose another way)?",
+    unseen="are Marker Sets and Labeled Markers switched on in Motive's streaming settings?",
     options={
         "mode": "unicast or multicast (default: as the server says)",
         "interface": "address of this computer's network card (default: the one that leads to the server)",

@@ -327,4 +327,5 @@ SYSTEM = CaptureSystem(
     find=find,
     usual_up="+Z",
     silence="does a capture, or a preview with real-time output, run in QTM?",
+    unseen="are trajectories tracked in 3D and named by an AIM model in real time?",
 )

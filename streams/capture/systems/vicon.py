@@ -29,4 +29,5 @@ SYSTEM = CaptureSystem(
     find,
     usual_up="+Z",
     silence="is Nexus or Tracker live?",
+    unseen="is a subject enabled and labelled live?",
 )

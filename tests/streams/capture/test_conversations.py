@@ -18,7 +18,7 @@ from benchmarks.adapters.double import CaptureDouble, DoubledPlate
 from benchmarks.adapters.doubles.natnet import NatNetDouble
 from benchmarks.adapters.doubles.qtm import QtmDouble
 from benchmarks.adapters.doubles.vicon import ViconDouble, block
-from streams.capture import relay
+from streams.capture import silence
 from streams.capture.natnet.connection import NatNetConnection
 from streams.capture.records import CaptureDescription, CaptureError, CaptureFrame, ClockPair
 from streams.capture.system import parse_capture, systems
@@ -238,7 +238,7 @@ def test_strangers_packets_and_damage_end_nothing(double):
 
 def test_a_server_that_sends_no_frames_is_told_once(double, monkeypatch):
     """Protects who connects for the first time: that nothing is measured is said, and what to look at."""
-    monkeypatch.setattr(relay, "QUIET_NS", 200_000_000)
+    monkeypatch.setattr(silence, "QUIET_NS", 200_000_000)
     with relayed(double) as run:
         until(lambda: any("sends no frames" in said for said in run.said), "the sentence")
         assert sum("sends no frames" in said for said in run.said) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.adapters.double import DoubledPlate
 from benchmarks.adapters.doubles.qtm import QtmDouble
-from streams.capture import relay
+from streams.capture import silence
 from streams.capture.records import CaptureError
 from streams.capture.system import parse_capture, systems
 from streams.capture.systems import qtm
@@ -273,7 +273,7 @@ def test_stamps_of_no_clock_are_not_used(stamp_ns):
 
 def test_a_server_that_does_not_measure_is_told_once(double, monkeypatch):
     """Protects who connects for the first time: that nothing is measured is said, and what to switch on."""
-    monkeypatch.setattr(relay, "QUIET_NS", SECOND // 5)
+    monkeypatch.setattr(silence, "QUIET_NS", SECOND // 5)
     double.running = False
     with relayed(double) as run:
         until(lambda: any("sends no frames" in said for said in run.said), "the sentence")

@@ -280,6 +280,22 @@ def test_a_flood_of_sentences_is_not_said(monkeypatch):
     assert any("more to say" in sentence for sentence in said)
 
 
+def test_frames_in_which_nothing_is_seen_are_told_once(monkeypatch):
+    """Protects who switched on too little: that no marker has a position is said, once until one has."""
+    gone, start = np.full((2, 3), np.nan), now_ns()
+    monkeypatch.setattr(relay, "TELL_NS", 0)
+    dark = [frame(k, positions=gone, arrived_ns=start + 10_000_000 * k) for k in range(1, 700)]
+    _, _, said = relayed(monkeypatch, (DESCRIBED, dark))
+    assert sum("no marker has a position" in sentence for sentence in said) == 1
+    seen = [frame(k, arrived_ns=start + 10_000_000 * k) for k in range(1, 700, 250)]
+    lit = [*dark[:250], seen[1], *dark[251:500], seen[2], *dark[501:]]
+    _, _, said = relayed(monkeypatch, (DESCRIBED, lit))
+    assert not any("no marker has a position" in sentence for sentence in said)
+    misfits = [other._replace(positions=np.zeros((5, 3))) for other in dark]
+    _, _, said = relayed(monkeypatch, (DESCRIBED, misfits))
+    assert not any("no marker has a position" in sentence for sentence in said)
+
+
 def test_a_connection_that_fails_at_once_is_told_once(monkeypatch):
     """Protects terminals: a server that hangs up each time before a frame is told of once."""
     publisher, made, said = relayed(

@@ -1,0 +1,55 @@
+"""What is told of a system that is there and sends no frames, or frames in which no marker is seen."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from streams.capture.records import FloatArray
+from streams.capture.system import CaptureSystem
+from streams.clock import now_ns
+
+QUIET_NS = 3_000_000_000
+"""After so long without a frame, or without a marker in any, it is told [ns]."""
+
+
+class Silence:
+    """How long nothing of use has come; each kind of silence is told once until it is over.
+
+    Parameters
+    ----------
+    text : address of the system, in words
+    system : whose questions to the user are told
+    """
+
+    def __init__(self, text: str, system: CaptureSystem) -> None:
+        self._text, self._system = text, system
+        self.connected()
+
+    def connected(self) -> None:
+        """Count from now on."""
+        self._frame_ns, self._unseen_ns = now_ns(), 0
+        self._told = self._told_unseen = False
+
+    def frame(self, arrived_ns: int) -> None:
+        """Note that a frame has arrived."""
+        self._frame_ns, self._told = arrived_ns, False
+
+    def markers(self, positions: FloatArray) -> None:
+        """Note the markers (n_marker, 3) of the frame that has arrived; NaN = not seen."""
+        if np.isfinite(positions).any():
+            self._unseen_ns, self._told_unseen = 0, False
+        elif not self._unseen_ns:
+            self._unseen_ns = self._frame_ns
+
+    def sentence(self) -> str:
+        """Return a sentence where there is one to tell now, else nothing."""
+        if not self._told and now_ns() - self._frame_ns > QUIET_NS:
+            self._told = True
+            return f"{self._text} is there, but sends no frames of use; {self._system.silence}"
+        if self._unseen_ns and not self._told_unseen and self._frame_ns - self._unseen_ns > QUIET_NS:
+            self._told_unseen = True
+            return (
+                f"{self._text} sends frames in which no marker has a position: is somebody in the volume, "
+                f"and {self._system.unseen}"
+            )
+        return ""
