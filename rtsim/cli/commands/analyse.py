@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from msgspec import structs
 
 from rtsim.cli.terminal.format_names import naming_formats
 from rtsim.cli.terminal.frame_progress import progress_of
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
     COLUMNS,
@@ -102,7 +101,7 @@ def command(
         from rtsim.cli.runs.compared_choices import compared
 
         tables = compared(run, options, anyway, console)
-        click.echo(json.dumps(tables, indent=1) if as_json else agreement.in_words(tables))
+        click.echo(json_text(tables, indent=1) if as_json else agreement.in_words(tables))
         return
     solved = solve(run, anyway, console, curves)
     for said in solved.sentences[:N_TOLD]:
@@ -113,7 +112,7 @@ def command(
     told = {**summary(solved), "gait": as_figures(gait)}
     deliver(solved.results, outputs, (frames, columns), (paper, curves), Path(source), run, gait)
     words = [in_words(told), *in_sentences(gait)]
-    click.echo(json.dumps(told, indent=1) if as_json else "\n".join(words))
+    click.echo(json_text(told, indent=1) if as_json else "\n".join(words))
     tell_missing(solved.notes)
     if solved.reason == INTERRUPTED:
         raise SystemExit(exit_code() or 130)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Sequence
 
 import click
 
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, bind_security
 from rtsim.cli.terminal.states import say
@@ -86,7 +85,7 @@ def command(
     if states:
         say({"state": "over", "n_sent": told.counters["published"]})
     elif as_json:
-        click.echo(json.dumps({"counters": told.counters, "gauges": told.gauges}))
+        click.echo(json_text({"counters": told.counters, "gauges": told.gauges}))
     else:
         click.echo(f"{told.counters['published']} frames sent", err=True)
     if (code := exit_code()) is not None:
@@ -135,7 +134,7 @@ def list_found(system: str | None, as_json: bool) -> None:
         thread.join(FIND_S + 3.0)
     servers = [server for scheme in sorted(found) for server in found[scheme]]
     if as_json:
-        click.echo(json.dumps([server._asdict() for server in servers]))
+        click.echo(json_text([server._asdict() for server in servers]))
     else:
         for server in servers:
             tell(f"{server.address}  {server.words}", err=False)

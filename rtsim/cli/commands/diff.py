@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import click
 import msgspec
 
 from rtsim.cli.runs.difference_lines import quantity_lines, status_line
-from rtsim.cli.terminal.lines import line, tell, told_unusable
+from rtsim.cli.terminal.lines import json_text, line, tell, told_unusable
 from rtsim.cli.terminal.types import NumberWithin
 from rtsim.errors import ConfigError
 from rtsim.files.markers.trial import count_of
@@ -78,7 +77,7 @@ def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float],
     for note in found.notes:
         tell(note)
     if as_json:
-        click.echo(json.dumps(row_of(found, settings, equal)))
+        click.echo(json_text(row_of(found, settings, equal)))
     else:
         for words in lines_of(found, settings, equal, (str(one), str(other))):
             click.echo(line(words))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +16,7 @@ from msgspec.structs import asdict
 from rtsim.cli.runs.hil_words import in_words, in_words_of, latched, said_first, said_of_access
 from rtsim.cli.terminal.beside import Beside
 from rtsim.cli.terminal.emergency import EmergencySignal, emergency_key
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.options import check_of_use, check_recording
 from rtsim.cli.terminal.ports import check_ports, check_twins, offset_option, placed
 from rtsim.cli.terminal.security import bind_options, role_keys
@@ -317,7 +316,7 @@ def run(
         told: dict[str, Any] = {"state": "ready"}
         told |= {"results": publisher.address, "control": server.address, "device": address}
         told |= {"stop": server.stop_address, "signal": ways.signal.name, "pid": os.getpid()}
-        click.echo(json.dumps(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
+        click.echo(json_text(told) if ways.as_json else in_words_of(spec, told), err=not ways.as_json)
         if ways.monitor:
             beside.start("monitor", ["monitor", publisher.address, "--control", server.address, *with_keys])
         if ways.with_device and ways.again is None:
@@ -345,7 +344,7 @@ def conclude(
     from rtsim.live.hardware.device_loop import NOBODY
 
     if ways.as_json:
-        click.echo(json.dumps({"state": "over", **summary}))
+        click.echo(json_text({"state": "over", **summary}))
     else:
         for words in in_words(summary):
             tell(words, err=False)  # reasons are a device's words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import click
 import msgspec
 
 from rtsim.cli.runs.live_outcome import check_recorded, reason_of, unusable
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.marker_options import RATE_OPTION, SPEED_OPTION
 from rtsim.cli.terminal.options import (
     ANYWAY_OPTION,
@@ -156,7 +155,7 @@ def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str |
     if reason is None:
         print_summary(console, summary)
     else:
-        click.echo(json.dumps({**summary, "reason": reason}))
+        click.echo(json_text({**summary, "reason": reason}))
 
 
 def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.errors import ConfigError
 from rtsim.files.formats import MARKERS, listed, of_laboratories
@@ -111,7 +110,7 @@ def command(
         else model_text(scaled.spec, f"{model.name} scaled by {setup.name}")
     )
     write_text(out, text)
-    click.echo(json.dumps(as_table(scaled)) if as_json else as_lines(scaled))
+    click.echo(json_text(as_table(scaled)) if as_json else as_lines(scaled))
     click.echo(f"wrote {out}", err=True)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 import click
 
 from rtsim.cli.runs.simulate_live import check_live, live_options, paced_by, run_live
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.options import results_option
 from rtsim.cli.terminal.plotting import draw_panels, paper_for, plot_options
 from rtsim.cli.terminal.types import Config, MarkerSource
@@ -194,7 +193,7 @@ def finish(
         title = f"{simulator.model.name}: {told['method']}, {told['step_ms']:g} ms"
         draw_panels(paper, title, panels_of(simulator, done, results, over))
     # after the files: nobody may be there any more to read it
-    click.echo(json.dumps(told, indent=1) if as_json else text(told))
+    click.echo(json_text(told, indent=1) if as_json else text(told))
     kept = "; the results up to then were written" if outputs or paper else ""
     check_run(done, simulator, kept)
     if done.stopped:

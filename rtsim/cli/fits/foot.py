@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,7 +18,7 @@ from rtsim.cli.fitting.foot_results import (
     source_of,
     write_model,
 )
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.marker_options import PERSON_OPTION
 from rtsim.cli.terminal.options import file_options
 from rtsim.cli.terminal.plotting import paper_for, plot_options
@@ -172,7 +171,7 @@ def command(
         steps, left = held_steps(steps, given, weights, parameters)
     else:
         left = [trial.short for trial in others]
-    click.echo(json.dumps(as_table(fit, steps, left)) if as_json else as_lines(fit, steps, left))
+    click.echo(json_text(as_table(fit, steps, left)) if as_json else as_lines(fit, steps, left))
     if out is not None and frame is not None:
         spec = model_of(parameters, frame, fitted[0].weight, out.stem, source_of(fitted, weights))
         write_model(out, spec, steps, left)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import click
 
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.types import Config
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
@@ -77,7 +76,7 @@ def command(
         tell(f"{motion}: {note}")
     points = read_knee_points(anatomy) if anatomy is not None else None
     fit = fit_knee(found.poses, points, start, 1e-3 * bound_mm, math.radians(bound_deg), tell)
-    click.echo(json.dumps(fit_as_document(fit)) if as_json else fit_as_text(fit))
+    click.echo(json_text(fit_as_document(fit)) if as_json else fit_as_text(fit))
     if fit.bounded:
         tell(f"at the bound: {', '.join(fit.bounded)}; more of the motion, or wider bounds, may be needed")
     if out is not None:

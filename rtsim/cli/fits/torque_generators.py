@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from rtsim.cli.fitting.generator_figures import draw, figures_of
 from rtsim.cli.fitting.generator_files import check_config_name, motion_of, set_of, write_set
 from rtsim.cli.terminal.format_names import naming_formats
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.cli.terminal.plotting import plot_options
 from rtsim.errors import ConfigError
 from rtsim.files.output import check_free
@@ -286,7 +285,7 @@ def report(outcome: FitOutcome, as_json: bool) -> None:
     if outcome.interrupted:
         tell(f"interrupted: {outcome.done} of {len(fits)} generators were fitted")
     if as_json:
-        click.echo(json.dumps(torque_generators.as_json(fits, of_bounds)))
+        click.echo(json_text(torque_generators.as_json(fits, of_bounds)))
     else:
         click.echo(
             "\n\n".join(

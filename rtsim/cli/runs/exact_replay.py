@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rtsim.cli.runs.difference_lines import quantity_lines, status_line
-from rtsim.cli.terminal.lines import tell
+from rtsim.cli.terminal.lines import json_text, tell
 from rtsim.files.markers.trial import count_of
 
 if TYPE_CHECKING:
@@ -31,7 +30,7 @@ def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
         tell(note)
     outcome = computed(recorded, ROUNDING if tolerance is None else tolerance)
     if as_json:
-        click.echo(json.dumps(outcome.row()))
+        click.echo(json_text(outcome.row()))
     else:
         for line in lines_of(outcome):
             click.echo(line)

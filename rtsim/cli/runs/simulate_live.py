@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from rtsim.cli.terminal.lines import json_text
 from rtsim.cli.terminal.ports import check_ports, offset_option, placed
 from rtsim.cli.terminal.types import Address
 from rtsim.errors import ConfigError, ModelError
@@ -178,7 +178,7 @@ def run_live(
                 child.check()
         loop.run()
     summary = summary_of(loop)
-    click.echo(json.dumps(summary) if as_json else in_words(summary))
+    click.echo(json_text(summary) if as_json else in_words(summary))
     if loop.failure:
         raise ModelError(
             loop.failure,

@@ -4,7 +4,10 @@ stream, or a config's own text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import click
 
@@ -26,6 +29,21 @@ def line(text: str) -> str:
 def tell(text: str, err: bool = True) -> None:
     """Print a sentence, on standard error or as output."""
     click.echo(line(text), err=err)
+
+
+def json_text(told: Any, indent: int | None = None) -> str:
+    """The JSON of what a command found, with null for what is no number: NaN and infinity are none in JSON,
+    and strict readers refuse all of it."""
+    return json.dumps(_finite(told), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """The value with None for numbers that are not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    return [_finite(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def told_unusable(compare: Callable[[], int]) -> int:

@@ -126,12 +126,15 @@ class Section:
         self.put_raw_texts(group, name, [text.encode("utf-8") for text in texts])
 
     def number(self, group: str, name: str) -> float | None:
-        """The first number of a parameter, None without one. Integers are read as unsigned."""
+        """The first number of a parameter, None without one, or where it is none. Integers are read as
+        unsigned.
+        """
         found = self.parameter(group, name)
         if found is None or found.kind == TEXT or not found.data:
             return None
         if found.kind == REAL:
-            return float(self.words.floats(found.data[:4])[0])
+            value = float(self.words.floats(found.data[:4])[0])
+            return value if math.isfinite(value) else None
         return float(self.words.whole(found.data[:2]) if found.kind == INTEGER else found.data[0])
 
     def put_number(self, group: str, name: str, value: float, kind: int = INTEGER) -> None:

@@ -35,7 +35,7 @@ class QuantityDifferences:
 
     Attributes
     ----------
-    spec : the quantity as the first run describes it
+    spec : the quantity as the first session of the first run describes it
     n_value : values that were compared; n_differ : of these, those that differ, and not only in which NaN
     n_lacking : values that one of the runs has and the other has not (NaN)
     largest : difference of two values, both there; peak : largest size of a value of the first run
@@ -55,9 +55,19 @@ class QuantityDifferences:
         return float(np.sqrt(self._square / max(1, self.n_value - self.n_lacking)))
 
     def add(
-        self, session: int, numbers: Sequence[int], times: Sequence[float], one: FloatArray, other: FloatArray
+        self,
+        session: int,
+        spec: FieldSpec,
+        numbers: Sequence[int],
+        times: Sequence[float],
+        one: FloatArray,
+        other: FloatArray,
     ) -> None:
-        """Add frames of both runs, one (n, ...) and other (n, ...); numbers, times : (n,) of the frames"""
+        """Add frames of both runs, one (n, ...) and other (n, ...).
+
+        spec : the quantity in this session, which may have other entries than in the one before
+        numbers, times : (n,) of the frames
+        """
         rows = one.reshape(len(one), -1), other.reshape(len(other), -1)
         known = np.isfinite(rows[0]), np.isfinite(rows[1])
         self.n_value += rows[0].size
@@ -71,14 +81,15 @@ class QuantityDifferences:
             size = np.where(known[0] & known[1], np.abs(rows[0] - rows[1]), 0.0)
         self.n_differ += int(differ.sum())
         self.n_lacking += int((differ & ~(known[0] & known[1])).sum())
-        self._square += float((size**2).sum())
+        with np.errstate(over="ignore"):  # of a stranger's 1e308
+            self._square += float((size**2).sum())
         k, column = (int(x) for x in np.argwhere(differ)[0])
 
         def place(k: int, column: int) -> DifferencePlace:
             one, other = (float(row[k, column]) for row in rows)
             return DifferencePlace(
                 session=session, frame=int(numbers[k]), time=float(times[k]),
-                label=label_of(self.spec, column), one=one, other=other,
+                label=label_of(spec, column), one=one, other=other,
             )  # fmt: skip
 
         self.first = self.first or place(k, column)

@@ -14,7 +14,9 @@ from rtsim.errors import ConfigError
 from rtsim.files.comparison.differences import QuantityDifferences, StatusDifferences
 from rtsim.files.recording import RecordedFrames, read_sessions
 from rtsim.files.tables.storage import STORAGE_SUFFIXES, read_storage
+from streams.errors import StreamError
 from streams.messages import FieldSpec, Session, Status
+from streams.recording.opening import open_regular
 
 FloatArray = NDArray[np.float64]
 SUFFIXES = (".mcap", *STORAGE_SUFFIXES, ".csv")
@@ -146,12 +148,13 @@ def _table(path: Path, found: RunDifferences) -> _Frames:
 
 def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
     try:
+        open_regular(path).close()  # which waits for nobody, as a pipe would
         with path.open(encoding="utf-8", newline="") as file:
             head, *rows = csv.reader(file)
         data = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows])
         if data.ndim != 2 or data.shape[1] != len(head):
             raise ValueError("rows of different lengths, or none")
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, csv.Error, StreamError) as fault:
         raise ConfigError(f"the table cannot be read ({fault})", where=str(path)) from None
     return tuple(head), data
 
@@ -180,15 +183,19 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
     for spec in one.specs:
         if spec.name not in theirs:
             continue
-        if tuple(spec.shape) != tuple(theirs[spec.name].shape) or spec.labels != theirs[spec.name].labels:
+        if entries_of(spec) != entries_of(theirs[spec.name]):
             found.unpaired.append(
-                f"session {number} of {stream}: {spec.name} has other entries in the second"
+                f"session {number} of {stream}: {spec.name} has other entries, or another unit, in the second"
             )
             continue
         quantity = found.quantities.setdefault((stream, spec.name), QuantityDifferences(spec))
-        if tuple(quantity.spec.shape) == tuple(spec.shape):
-            rows = one.fields[spec.name][first], other.fields[spec.name][second]
-            quantity.add(number, numbers, times.tolist(), *rows)
+        rows = one.fields[spec.name][first], other.fields[spec.name][second]
+        quantity.add(number, spec, numbers, times.tolist(), *rows)
+
+
+def entries_of(spec: FieldSpec) -> tuple:
+    """What has to be alike for two quantities to be compared."""
+    return tuple(spec.shape), spec.unit, tuple(spec.labels), tuple(spec.parts)
 
 
 def _paired(one: FloatArray, other: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

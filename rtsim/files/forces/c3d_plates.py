@@ -111,10 +111,15 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
     return force_trial(raw, THRESHOLD, or_up)
 
 
+def is_number(value: object) -> bool:
+    """Whether a value of a parameter is a finite number."""
+    return isinstance(value, (int, float)) and math.isfinite(value)
+
+
 def _count(content: Content, path: Path) -> int:
     """Number of plates that the file describes; NoPlatesError for none, ConfigError for too many."""
     used = content.parameters["FORCE_PLATFORM"].get("USED", [])
-    n_plate = int(used[0]) if used and isinstance(used[0], (int, float)) and math.isfinite(used[0]) else 0
+    n_plate = int(used[0]) if used and is_number(used[0]) else 0
     if n_plate < 1 or content.analogs.size == 0:
         raise NoPlatesError(
             "the file holds no force plates",
@@ -251,7 +256,7 @@ def _without_zero(
 ) -> tuple[FloatArray, FloatArray]:
     """The wrench without its mean over the frames that FORCE_PLATFORM:ZERO names, as the notes tell."""
     zero = content.parameters["FORCE_PLATFORM"].get("ZERO", [])[:2]
-    if len(zero) < 2 or any(isinstance(value, str) for value in zero) or not any(zero):
+    if len(zero) < 2 or not all(is_number(value) for value in zero) or not any(zero):
         return force, moment
     first, last = max(1, int(zero[0])), int(zero[1])
     if last < first:

@@ -17,7 +17,7 @@ from rtsim.files.units import METRES, length_unit, metres_per_unit
 PER_PLATE = 7
 MOST_HEADER = 30
 MOST_PLATES = 64
-ENTRY = re.compile(r"(NumberOfForcePlates|SampleRate)\s*=\s*(\d+\.?\d*(?:e[+-]?\d+)?)$", re.IGNORECASE)
+ENTRY = re.compile(r"(NumberOfForcePlates|SampleRate)\s*=\s*(\d+(?:\.\d*)?(?:e[+-]?\d+)?)$", re.IGNORECASE)
 
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial

@@ -82,7 +82,8 @@ def of_groups(
     group = parameters.get("EVENT", {})
     times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
     n_told = len(times) // 2
-    used = next((int(x) for x in group.get("USED", ()) if not isinstance(x, str)), n_told)
+    counts = (x for x in group.get("USED", ()) if not isinstance(x, str) and math.isfinite(x))
+    used = next((int(x) for x in counts), n_told)
     columns = {
         name: [str(x).strip() for x in group.get(name, ())] for name in ("LABELS", "CONTEXTS", "SUBJECTS")
     }

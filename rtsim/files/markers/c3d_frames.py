@@ -6,6 +6,7 @@ negative above 32 767. What the reader has read must be found again, or nothing 
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,7 +89,7 @@ def _first(head: Head, content: Content) -> int:
 def _long(content: Content, name: str) -> int:
     """A whole number that the group TRIAL has in two of 16 bits, the lower first; 0 = none."""
     words = content.parameters["TRIAL"].get(name, [])
-    if len(words) != 2 or any(isinstance(word, str) for word in words):
+    if len(words) != 2 or any(isinstance(word, str) or not math.isfinite(word) for word in words):
         return 0
     low, high = (int(word) % MOST for word in words)
     return low + MOST * high

@@ -20,8 +20,8 @@ from rtsim.files.pressure.pressure_trial import (
 from rtsim.files.tables.grid import read_lines
 
 PICTURE = re.compile(r"\s*Pict-No\.:\s*(\d+)")
-STEP = re.compile(r"Time/picture:\s*(\d+\.?\d*)\s*ms")
-SIZE = re.compile(r"Sensor size:\s*(\d+\.?\d*)x(\d+\.?\d*)\s*cm")
+STEP = re.compile(r"Time/picture:\s*(\d+(?:\.\d*)?)\s*ms")
+SIZE = re.compile(r"Sensor size:\s*(\d+(?:\.\d*)?)x(\d+(?:\.\d*)?)\s*cm")
 MATRIX = re.compile(r"Matrix:\s*(\d+)x(\d+)")
 MOST_HEADER = 40
 REMEDY = "export the pictures as a list again"

@@ -13,9 +13,8 @@ from rtsim.files.subject_files.measures import Measures, measures_from
 
 SUFFIXES = (".vsk", ".mp")
 MOST_BYTES = 16_000_000
-COMMENT = re.compile(r"\{\*.*?\*\}", re.DOTALL)
 """Of BodyLanguage, in which .mp files are written."""
-ASSIGNED = re.compile(r"^[ \t]*(\$?[^\s=${}]+)[ \t]*=[ \t]*([^\r\n]*?)[ \t]*$", re.MULTILINE)
+ASSIGNED = re.compile(r"^[ \t]*(\$?[^\s=${}]+)[ \t]*=([^\n]*)$", re.MULTILINE)
 ROOT = "KinematicModel"
 STATIC = "StaticParameter"
 """A measure; a Parameter is a dimension of the skeleton that is drawn."""
@@ -55,12 +54,25 @@ def rows_of_vsk(data: bytes, where: str) -> list[tuple[str, str, float]]:
 
 def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
     """Name and number of each line `$Name = 1.0`, NaN for an expression; vectors are no measures."""
-    text = COMMENT.sub(" ", data.decode("utf-8-sig", "replace") if b"\0" not in data else "")
-    found = ASSIGNED.findall(text)
+    text = data.decode("utf-8-sig", "replace") if b"\0" not in data else ""
+    text = without_comments(text.replace("\r\n", "\n").replace("\r", "\n"))
+    found = [(name, said.strip()) for name, said in ASSIGNED.findall(text)]
     rows = [(name, "", number(said)) for name, said in found if not said.startswith("{")]
     if not rows:
         raise ConfigError("there is no line such as $LKneeWidth = 100 in it", where=where, remedy=AGAIN)
     return rows
+
+
+def without_comments(text: str) -> str:
+    """The text with a space for each comment `{* ... *}`; one that has no end is none.
+
+    No pattern does it: it would look through the rest of the text for each beginning without an end.
+    """
+    parts, at = [], 0
+    while (begin := text.find("{*", at)) >= 0 and (end := text.find("*}", begin + 2)) >= 0:
+        parts.append(text[at:begin])
+        at = end + 2
+    return " ".join([*parts, text[at:]])
 
 
 def number(text: str) -> float:

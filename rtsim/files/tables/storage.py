@@ -29,7 +29,7 @@ MAX_HEADER = 500  # lines within which endheader must come
 # A header entry, not a sentence that mentions the word: OpenSim explains inDegrees in free text.
 IN_RADIANS = "inRadians="
 IN_DEGREES = re.compile(r"indegrees\s*=\s*(\w+)", re.IGNORECASE)
-N_ROW = re.compile(r"(?:nrows|datarows)\s*[= ]\s*(\d+)", re.IGNORECASE)
+N_ROW = re.compile(r"(?:nrows|datarows)(?:\s*=\s*|\s+)(\d{1,18})(?!\d)", re.IGNORECASE)
 
 
 class Table(NamedTuple):

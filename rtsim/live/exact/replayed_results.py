@@ -164,7 +164,7 @@ class ReplayedResults:
 
     def _add(self, spec: FieldSpec, number: int, mine: Result, one: Any, other: Any) -> None:
         found = self.quantities.setdefault(spec.name, QuantityDifferences(spec))
-        found.add(number, [mine.seq], [mine.time], one, other)
+        found.add(number, spec, [mine.seq], [mine.time], one, other)
 
 
 def _common(mine: Session, theirs: Session) -> FieldLayout | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from rtsim.files.markers.landmarks import plain_name, plain_names
 from rtsim.files.markers.persons import COLON, parted, persons_of
+
+SEPARATORS = "_.:- "
+"""What may end a beginning that all names of a person share."""
 
 
 def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
@@ -64,8 +66,9 @@ def spellings(names: Sequence[str]) -> list[list[str]]:
 
 def without_shared(names: Sequence[str]) -> list[str]:
     """Return the names without the beginning that all of them have in common, up to a separator."""
-    shared = re.sub(r"[^_.:\- ]*$", "", shared_beginning(names)) if len(names) > 1 else ""
-    return [name[len(shared) :] for name in names]
+    shared = shared_beginning(names) if len(names) > 1 else ""
+    n_shared = 1 + max(shared.rfind(separator) for separator in SEPARATORS)
+    return [name[n_shared:] for name in names]
 
 
 def shared_beginning(names: Sequence[str]) -> str:

@@ -22,8 +22,8 @@ UNITS: dict[str, LengthUnit] = {
 MOMENT_SCALES = {"nmm": 1e-3, "n*mm": 1e-3, "newton-millimeters": 1e-3, "newtonmillimeters": 1e-3}
 """Units of moments that are not N m [N m]."""
 POSITION = re.compile(r"position\s*([xyz])", re.IGNORECASE)
-LAST_AXIS = re.compile(r"(.*?)[ _.:/\-]*([xyz])", re.IGNORECASE)
-LAST_FORCE = re.compile(r"(.*?)[ _.:/\-]*([fm][xyz])", re.IGNORECASE)
+BETWEEN = " _.:/-"
+"""What may stand between a name and what ends a label."""
 FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 
@@ -96,19 +96,30 @@ def _marker_axis(channel: LslChannel) -> tuple[str, int]:
     typed = POSITION.fullmatch(channel.type.strip())
     if channel.type and typed is None and not channel.type.strip().casefold().startswith("mocap"):
         return "", 0
-    ended = LAST_AXIS.fullmatch(channel.label.strip())
-    axis = typed.group(1) if typed else ended.group(2) if ended else ""
-    name = channel.marker.strip() or (ended.group(1) if ended else "")
-    return (name, "xyz".index(axis.casefold())) if axis and name else ("", 0)
+    before, ending = _ended(channel.label, ("x", "y", "z"))
+    axis = typed.group(1).lower() if typed else ending
+    name = channel.marker.strip() or before
+    return (name, "xyz".index(axis)) if axis and name else ("", 0)
+
+
+def _ended(label: str, endings: Sequence[str]) -> tuple[str, str]:
+    """The name before one of these endings, and the ending; "", "" where the label ends otherwise.
+
+    No pattern does it: a long row of what may stand between would keep one busy for hours.
+    """
+    label = label.strip()
+    n = len(endings[0])
+    ending = label[-n:].lower()
+    return (label[:-n].rstrip(BETWEEN), ending) if ending in endings else ("", "")
 
 
 def force_channels(channels: Sequence[LslChannel]) -> ForceChannels:
     """Find the plates: six channels Fx to Mz with the same name before them, or with none."""
     found: dict[str, dict[str, int]] = {}
     for k, channel in enumerate(channels):
-        ended = LAST_FORCE.fullmatch(channel.label.strip())
-        if ended:
-            found.setdefault(ended.group(1), {}).setdefault(ended.group(2).casefold(), k)
+        name, ending = _ended(channel.label, FORCES)
+        if ending:
+            found.setdefault(name, {}).setdefault(ending, k)
     whole = {name: parts for name, parts in found.items() if len(parts) == 6}
     names = tuple(whole)[:MOST_PLATES]
     columns = np.array([[whole[name][part] for part in FORCES] for name in names], np.intp).reshape(-1, 6)

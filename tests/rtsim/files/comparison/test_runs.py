@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from streams.codec import FieldLayout, encode
 from streams.messages import FieldSpec, Result, Session, Status
 from streams.recording.recorder import Recorder
 
+ROOT = Path(__file__).resolve().parents[4]
 N = 50
 ANGLES = FieldSpec("joint_angles", (2,), "rad", ("hip_flexion", "knee_flexion"))
 
@@ -138,3 +142,84 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(tmp_path, angles):
         assert code == 2, args
         assert text.startswith("rtsim: "), text
         assert len(text.splitlines()) == 1
+
+
+def two_sessions(path: Path, second: list[float], unit: str = "rad") -> Path:
+    """Return a recording of a frame of two angles, then one of a session with three."""
+    with Recorder(path) as recorder:
+        for number, values in enumerate(([1.0, 2.0], second), 1):
+            spec = FieldSpec("joint_angles", (len(values),), unit, tuple("abc"[: len(values)]))
+            session = Session(
+                session=f"{number:016x}", stream="result", t_start=0, rate=100.0, fields=(spec,), meta={}
+            )
+            recorder.write(*encode(session), 0)
+            frame = Result(
+                session=session.session, seq=0, t_capture=0, time=0.0, t_received=0, t_solved=0,
+                t_published=0, status=0, iterations=1, residual=0.0,
+                data=FieldLayout(session).pack({"joint_angles": values}),
+            )  # fmt: skip
+            recorder.write(*encode(frame), 0)
+    return path
+
+
+def test_a_session_with_other_entries_than_the_one_before_is_compared(tmp_path):
+    """Protects from runs that are called equal where a quantity has more entries after a switch of method."""
+    a = two_sessions(tmp_path / "a.mcap", [1.0, 2.0, 3.0])
+    b = two_sessions(tmp_path / "b.mcap", [1.0, 2.0, 4.0])
+    code, text = told(a, b)
+    assert code == 1
+    assert "joint_angles: 1 of 5 values differ, first in frame 0 of session 2 at 0 s (c)" in text
+
+
+def test_the_same_numbers_in_another_unit_are_not_equal(tmp_path):
+    """Protects from radians that are taken for degrees."""
+    a = two_sessions(tmp_path / "a.mcap", [1.0, 2.0, 3.0])
+    b = two_sessions(tmp_path / "b.mcap", [1.0, 2.0, 3.0], "deg")
+    code, text = told(a, b)
+    assert code == 1
+    assert "or another unit" in text
+
+
+def test_json_has_no_number_that_is_none(tmp_path, angles):
+    """Protects strict readers of JSON, which knows no NaN and no infinity."""
+    other = angles.copy()
+    other[3, 0], other[4, 0] = np.nan, 1e308
+    a, b = written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", other)
+    code, text = told(a, b, "--json")
+    assert code == 1
+    quantity = json.loads(text, parse_constant=pytest.fail)["quantities"][0]
+    assert quantity["first"]["other"] is None
+    assert quantity["in_one_run_alone"] == 1
+    assert quantity["rms"] is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_difference_beyond_all_numbers_is_told_without_a_warning(tmp_path, angles):
+    """Protects the terminal from a library's warnings about a stranger's 1e308."""
+    other = angles.copy()
+    other[4, 0] = 1e308
+    code, text = told(written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", other))
+    assert code == 1
+    assert "largest 1e+308 rad" in text
+
+
+@pytest.mark.parametrize("text", ["time,a\n0,1\n0.1," + "1" * 200_000 + "\n", "", "time\n", "time,a\n0,x\n"])
+def test_a_table_that_is_none_is_told(tmp_path, text):
+    """Protects from tracebacks of the library's reader, whose fields have a limit of their own."""
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    code, said = told(path, path)
+    assert code == 2
+    assert "the table cannot be read" in said
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_in_the_place_of_a_table_is_not_waited_for(tmp_path):
+    """Protects from a comparison that never ends."""
+    os.mkfifo(tmp_path / "a.csv")
+    done = subprocess.run(
+        [sys.executable, "-m", "rtsim.cli.entry", "diff", "a.csv", "a.csv"], cwd=tmp_path, timeout=60,
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "is a pipe, not a file" in done.stderr

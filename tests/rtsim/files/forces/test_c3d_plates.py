@@ -250,3 +250,14 @@ def test_real_plates_are_those_of_a_peer(name, shared):
         np.testing.assert_allclose(trial.centre[loaded, plate], centre[loaded], rtol=0, atol=1e-6)
         torque = 1e-3 * (turn @ peer["Tz"])[1]
         np.testing.assert_allclose(trial.free_moment[loaded, plate], torque[loaded], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf])
+def test_zero_frames_that_are_no_numbers_are_none(tmp_path, number):
+    """Protects from a traceback: real parameters of a stranger's file may be no numbers."""
+    path = plate_file(
+        tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)], zero=np.array([number, 2.0])
+    )
+    trial = read_forces(path)
+    check(trial)
+    assert not any("zero" in note for note in trial.notes)

@@ -125,3 +125,11 @@ def test_events_of_a_recording_agree_with_its_plates() -> None:
     for k in range(2):
         loaded = np.flatnonzero(forces.force[:, k, 1] > 20.0)
         assert min(abs(t - forces.times[loaded[0]]) for t in strikes) < 0.02
+
+
+@pytest.mark.parametrize("used", [np.nan, np.inf])
+def test_a_number_of_events_that_is_none_is_left_out(tmp_path: Path, used: float) -> None:
+    """Protects from a traceback: a real parameter of a stranger's file may be no number."""
+    group = event_group([(0.0, 0.5)], LABELS=["Foot Strike"], CONTEXTS=["Right"], SUBJECTS=["Anna"])
+    told = read_events(file_with(tmp_path, {**group, "USED": used}))
+    assert [event.kind for event in told.events] == [STRIKE]

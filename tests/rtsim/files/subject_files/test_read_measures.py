@@ -122,3 +122,12 @@ def test_the_subject_file_of_a_recording_says_what_its_c3d_says() -> None:
     shared = found.keys() & stored.keys()
     assert {"LKneeWidth", "RLegLength", "Bodymass", "LStaticPlantFlex", "RStaticRotOff"} <= shared
     assert {name: found[name] for name in shared} == pytest.approx({name: stored[name] for name in shared})
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
+def test_lines_of_any_system_are_read(tmp_path: Path, end: str) -> None:
+    """Protects files of Windows, whose lines end otherwise."""
+    text = end.join(["{* of a", "comment *} $Height = 1700", "$LKneeWidth = 100 ", ""])
+    path = tmp_path / "a.mp"
+    path.write_bytes(text.encode())
+    assert read_measures(path).values == pytest.approx({"LKneeWidth": 0.1, "Height": 1.7})

@@ -182,3 +182,12 @@ def test_a_coordinate_is_found_by_its_path(tmp_path):
     assert table.column("knee_angle_r").tolist() == [0.5, 0.6]
     with pytest.raises(ConfigError, match=r"states\.sto: no column 'ankle'"):
         table.column("ankle")
+
+
+@pytest.mark.parametrize(
+    ("said", "noted"), [("nRows=3", True), ("nRows 3", True), ("nRows=" + "3" * 5000, False)]
+)
+def test_a_number_of_rows_beyond_all_bounds_is_none(write, said, noted):
+    """Protects from a traceback: Python refuses to read a number of more than 4300 digits."""
+    table = read_storage(write("a.sto", f"x\n{said}\nendheader\ntime\ta\n0\t1\n0.1\t2\n"))
+    assert any("the header says 3 rows" in note for note in table.notes) == noted
