@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rtsim.models.distances import ruler_of_model
 from rtsim.models.model import Model
+from rtsim.subjects.markers.bones import LegBones, legs_of
 from rtsim.subjects.markers.distances import Ruler, SharedPoint, errors_of, ruler_of_subject, spine_of
 from rtsim.subjects.markers.fit import MODELS, SUBJECTS
 from rtsim.subjects.subject import Subject
@@ -24,6 +25,7 @@ class TrackedModel(NamedTuple):
     mirrors : whether it is solved as its mirror image, a left leg
     spine : the point that pelvis and trunk of a person share, where it has both
     errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
+    legs : of a person, as their bones turn about their long axes
     """
 
     title: str
@@ -35,6 +37,7 @@ class TrackedModel(NamedTuple):
     mirrors: bool = False
     spine: tuple[SharedPoint, ...] = ()
     errors: Mapping[str, float] = {}
+    legs: tuple[LegBones, ...] = ()
 
 
 def tracked_person(subject: Subject) -> TrackedModel:
@@ -49,6 +52,7 @@ def tracked_person(subject: Subject) -> TrackedModel:
         mirrors=subject.side == "left",
         spine=spine_of(subject),
         errors=errors_of(subject),
+        legs=legs_of(subject),
     )
 
 

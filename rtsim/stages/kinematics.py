@@ -230,8 +230,8 @@ class Kinematics(Stage):
         for kind, sentence in self.odd.said() if odd else ():
             status |= Status.SUSPECT
             self.count(kind, sentence)
-        off = self.odd.off if odd else ()
-        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off)
+        off, turned = (self.odd.off, self.odd.turned.off) if odd else ((), ())
+        self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off, turned)
         if self.pose_steps.look(self.by_joint, self.dt, new and not near_last):
             status |= Status.SUSPECT
             self.count(POSE_STEPPED, self.pose_steps.said())

@@ -28,6 +28,7 @@ from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import reduced_mass
 from kernels.faults.calibrated import find_misplaced
 from kernels.faults.stepped import find_steps
+from kernels.faults.turned import find_turned
 from kernels.fdk.newton import find_balance
 from kernels.joints.tree import integrate, pose
 from kernels.markers.foot_lines import draw_feet
@@ -127,7 +128,7 @@ NO_HOLDS: Kernels = (
 )
 """What a simulation leaves out that holds no constraints."""
 DEVIATIONS: Kernels = (deviate, columns_in_time, place_deviations)
-KINEMATICS: Kernels = (estimate, take_in, find_misplaced, find_outside, find_steps, show)
+KINEMATICS: Kernels = (estimate, take_in, find_misplaced, find_turned, find_outside, find_steps, show)
 KERNELS = {
     "solver": GroupKernels((*KINEMATICS,), without=(evaluate, *NO_PATHS)),
     "deviations": GroupKernels((*DEVIATIONS, *KINEMATICS), without=(evaluate, *NO_PATHS)),

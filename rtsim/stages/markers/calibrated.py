@@ -26,6 +26,7 @@ class CalibratedMarkers:
     """Checks the markers of a person for deviations from their calibrated places, using rigid segments only.
 
     off : (n_body,) int64, 1 = a marker of the segment deviates in the newest frame
+    shape : segments as calibrated, and their poses by their own markers in the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
@@ -36,15 +37,15 @@ class CalibratedMarkers:
         judged = at.keys() & tracked.errors.keys()
         joints = [joint for joint in tracked.ruler.joints if {joint.proximal, joint.distal} <= judged]
         ends = [(joint.proximal, joint.distal) for joint in joints]
-        self._shape = new_shape(
+        self.shape = new_shape(
             np.array([[at[a], at[b]] for a, b in ends], np.int64).reshape(-1, 2),
             np.array([[joint.in_proximal, joint.in_distal] for joint in joints]).reshape(-1, 2, 3),
             self._error,
             np.array([[error_of_centre(a, b), error_of_centre(b, a)] for a, b in ends]).reshape(-1, 2),
             len(self._names),
         )
-        self.off: NDArray[np.int64] = self._shape.off
-        self._find = hold(find_misplaced, (model.markers, LIMIT, estimator.health, self._shape), given=())
+        self.off: NDArray[np.int64] = self.shape.off
+        self._find = hold(find_misplaced, (model.markers, LIMIT, estimator.health, self.shape), given=())
 
     def forget(self) -> None:
         """Forget the newest frame."""
@@ -61,8 +62,8 @@ class CalibratedMarkers:
     def said(self) -> str:
         """Return a sentence with the markers, their segments and their smallest possible deviation."""
         named = [
-            f"{self._names[self._shape.marker[b]]} on {self._bodies[b]}, by "
-            f"{1e3 * self._shape.evidence[b] * self._error[b]:.0f} mm or more"
+            f"{self._names[self.shape.marker[b]]} on {self._bodies[b]}, by "
+            f"{1e3 * self.shape.evidence[b] * self._error[b]:.0f} mm or more"
             for b in np.flatnonzero(self.off)
         ]
         return SAID.format("; ".join(named))

@@ -72,6 +72,7 @@ class JointStatus:
         unusual: Sequence[int],
         beyond: Array,
         stepped: NDArray[np.int64] | tuple[()] = (),
+        turned: NDArray[np.int64] | tuple[()] = (),
     ) -> None:
         """Update the status of joints and segments.
 
@@ -81,6 +82,7 @@ class JointStatus:
         unusual : those of them that are uncertain only in this frame
         beyond : (n_angle,) 1 = outside the range of its joint; None = no angle is
         stepped : (n_body,) above 0 = displaced as one body; None = no segment is
+        turned : (n_body,) above 0 = its markers may be turned about the bone, which spares other limbs
         """
         if status == Status.OK and self._clear:
             return
@@ -96,6 +98,7 @@ class JointStatus:
             pulls = self._of_marker[blamed & (health.fault == SEGMENT) & (health.weight > 0.0)]
             off = np.flatnonzero(stepped)
             segments[off] |= SUSPECT
+            segments[np.flatnonzero(turned)] |= SUSPECT
             pulls = np.append(pulls, off)
             if not self._is_trunk[pulls].all():  # the root goes with it, and all that hangs on that
                 joints |= SUSPECT

@@ -19,6 +19,7 @@ STILL_DEG = 10.0
 BENT_DEG = 45.0
 """Flexion beyond which a static trial is none of a person who stands."""
 SEGMENTS = ("pelvis", "thigh", "shank", "foot")
+PARENTS = {"thigh": "pelvis", "shank": "thigh", "foot": "shank"}
 
 
 def local_markers(
@@ -43,7 +44,7 @@ def segment_records(
 ) -> dict[str, SubjectSegment]:
     """The segments of `markers`. A pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
     and beside a trunk lumbosacral, that of the trunk's rD."""
-    turned = {name: in_parent(Q[parent], Q[name]) for name, parent in (("shank", "thigh"), ("foot", "shank"))}
+    turned = {name: in_parent(Q[parent], Q[name]) for name, parent in PARENTS.items() if parent in Q}
     if "pelvis" not in markers:
         return {n: subject_segment(parameters[n], placed, {}, turned.get(n)) for n, placed in markers.items()}
     ends = {"hip_centre": Q["thigh"][:, 1:2]}

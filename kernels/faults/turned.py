@@ -1,0 +1,284 @@
+"""Thighs and shanks whose markers are turned about the bone: what a wand on the skin hides from a rigid fit.
+
+A thigh is placed by its own markers, or by the hip's centre that the pelvis carries, the marker at the knee
+and one wand; a shank by its own, or by that marker at the knee, which no wand of the thigh moves, the marker
+at the ankle and one wand. What the wand alone measures, the turn about the long axis, has two witnesses.
+
+In standing: while the knee is nearly straight, thigh and shank are turned against each other as they were in
+the static trial, within what a knee allows. Where they are not, a wand has been moved since: that of the
+thigh turns the hip, too, by as much the other way.
+
+In bending: the shank swings in a plane. Seen from the thigh along its long axis that plane is a line, square
+to the axis about which the knee bends; where the calibration has this axis elsewhere, the wand was beside it
+in the static trial, too (cross-talk; Baker et al. 1999, Hum Mov Sci 18, 655-667).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from kernels.algebra.allocation import Floats, Integers, allocate
+from kernels.algebra.copying import copy_matrix
+from kernels.compiler.jit import njit
+from kernels.conventional.vectors import framed
+from kernels.faults.calibrated import BY_MARKERS
+from kernels.markers.marker_health import is_seen
+
+PELVIS, THIGH, SHANK = 0, 1, 2
+AT_KNEE, ON_THIGH, AT_ANKLE, ON_SHANK, SHARED = 0, 1, 2, 3, 4
+"""Markers of a leg; the shared one is on the thigh, so near to the knee's axis that the shank has it, too."""
+HIP_IN_PELVIS, HIP, KNEE, SHANK_BEGINS = 0, 1, 2, 3
+"""Points in their segments: joint centres, and where the shank has the shared marker, or its knee."""
+SINCE_STANDING, BESIDE_AXIS = 1, 2
+"""What is wrong with a leg, bits of `off`."""
+STRAIGHT = math.cos(math.radians(25.0))
+"""Of the angle between thigh and shank, up to which the turn of one against the other is that of standing."""
+LIMIT_AXIS = math.radians(35.0)
+"""Turn of a knee's axis from which the wand is beside it [rad]."""
+KEPT = 0.75
+"""Part of the limit down to which it stays so."""
+MEMORY_STANDING, MEMORY_AXIS = 0.5, 2.0
+"""Of the means over straight knees, and over all frames [s]."""
+KNOWN = 0.1
+"""Time with a straight knee from which their mean tells [s]."""
+SWUNG, NARROW = 0.15, 4.0
+"""Root mean square of the swing of the shank, in its length, and how many times less it leaves a plane."""
+USUAL_STEP = 0.01
+"""Where the stream does not tell the time between two frames [s]."""
+HALF, WHOLE = math.pi, 2.0 * math.pi
+
+
+class LegTurns(NamedTuple):
+    """Legs, and what the frames so far say of the turns of their markers about the bones."""
+
+    body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; a pelvis of -1 is none
+    marker: np.ndarray  # (n, 5) int64 - AT_KNEE, ON_THIGH ...; -1 = none
+    centre: np.ndarray  # (n, 4, 3) - HIP_IN_PELVIS, HIP ... [m]
+    # (n, 4, 3) - of the thigh upwards, to its front, along the epicondyles; of the shank upwards
+    axis: np.ndarray
+    standing: np.ndarray  # (n, 2) - turn of thigh in pelvis and shank in thigh [rad]; NaN = not known
+    limit: np.ndarray  # (n,) - turn from standing that is none of a knee [rad]
+    # time with a straight knee [s], and how far hip and knee are turned from standing then, means [rad]
+    turn: Annotated[np.ndarray, Floats("n", 3)]
+    # time [s]; mean of the shank's direction forwards and aside in the thigh, and their second moments [1]
+    swing: Annotated[np.ndarray, Floats("n", 6)]
+    # size of the turn from standing, and turn of the knee's axis [rad]
+    found: Annotated[np.ndarray, Floats("n", 2)]
+    off: Annotated[np.ndarray, Integers("n")]  # bits SINCE_STANDING ...
+    R: Annotated[np.ndarray, Floats(2, 3, 3)]  # working space: axes of thigh and shank in ground
+    point: Annotated[np.ndarray, Floats(2, 3)]  # hip's and knee's centre in ground [m]
+
+
+def new_turns(body, marker, centre, axis, standing, limit):
+    """Allocate the LegTurns of n legs; the arrays are those of its first fields."""
+    return allocate(
+        LegTurns, body=body, marker=marker, centre=centre, axis=axis, standing=standing, limit=limit,
+        n=len(body),
+    )  # fmt: skip
+
+
+@njit
+def find_turned(markers, health, shape, dt, legs):
+    """Take in a frame; return in how many legs markers are turned about the bone.
+
+    markers : ModelMarkers; health : Health - labelled, weight
+    shape : CalibratedShape - of the same frame: carries, turned, middle
+    dt : float - since the frame before [s], 0 = unknown
+    legs : LegTurns - turn, swing, found, off and working space written
+    """
+    n_found, step = 0, dt if dt > 0.0 else USUAL_STEP
+    for k in range(legs.body.shape[0]):
+        if place_thigh(k, markers, health, shape, legs) and place_shank(k, markers, health, shape, legs):
+            take_in(k, step, shape, legs)
+        judge(k, legs)
+        n_found += int(legs.off[k] > 0)
+    return n_found
+
+
+@njit
+def place_thigh(k, markers, health, shape, legs):
+    """Write axes and knee's centre of the thigh of leg k in ground; return whether they are known.
+
+    k : int - leg
+    markers : ModelMarkers
+    health : Health - labelled, weight
+    shape : CalibratedShape - carries, turned, middle
+    legs : LegTurns - R, point written
+    """
+    b, pelvis, knee = legs.body[k, THIGH], legs.body[k, PELVIS], legs.point[1]
+    if shape.carries[b] == BY_MARKERS:
+        copy_matrix(shape.turned[b], legs.R[0])
+        carry_point(shape, b, legs.centre[k, KNEE], knee)
+        return True
+    near, wand = legs.marker[k, AT_KNEE], legs.marker[k, ON_THIGH]
+    if near < 0 or pelvis < 0 or shape.carries[pelvis] != BY_MARKERS:
+        return False
+    if not (is_used(health, near) and is_used(health, wand)):
+        return False
+    carry_point(shape, pelvis, legs.centre[k, HIP_IN_PELVIS], legs.point[0])
+    own = three_axes(legs.centre[k, HIP], markers.position[near], markers.position[wand])
+    seen = three_axes(legs.point[0], health.labelled[near], health.labelled[wand])
+    align(own, seen, legs.R[0])
+    place_from(markers, health, near, legs.centre[k, KNEE], legs.R[0], knee)
+    return True
+
+
+@njit
+def place_shank(k, markers, health, shape, legs):
+    """Write the axes of the shank of leg k in ground, after those of its thigh; return whether they are
+    known.
+
+    k : int - leg
+    markers : ModelMarkers
+    health : Health - labelled, weight
+    shape : CalibratedShape - carries, turned, middle
+    legs : LegTurns - R, point written
+    """
+    b = legs.body[k, SHANK]
+    if shape.carries[b] == BY_MARKERS:
+        copy_matrix(shape.turned[b], legs.R[1])
+        return True
+    near, wand, shared = legs.marker[k, AT_ANKLE], legs.marker[k, ON_SHANK], legs.marker[k, SHARED]
+    if near < 0 or (shared >= 0 and not is_used(health, shared)):
+        return False
+    if not (is_used(health, near) and is_used(health, wand)):
+        return False
+    begin = health.labelled[shared] if shared >= 0 else legs.point[1]
+    own = three_axes(legs.centre[k, SHANK_BEGINS], markers.position[near], markers.position[wand])
+    seen = three_axes(begin, health.labelled[near], health.labelled[wand])
+    align(own, seen, legs.R[1])
+    return True
+
+
+@njit
+def is_used(health, m):
+    """Return whether marker m is seen, and takes part."""
+    return health.weight[m] > 0.0 and is_seen(health.labelled, m)
+
+
+@njit
+def three_axes(centre, near, wand):
+    """Return orthonormal axes: along the bone to a joint's centre, towards a wand, and square to both."""
+    along = centre[0] - near[0], centre[1] - near[1], centre[2] - near[2]
+    towards = wand[0] - near[0], wand[1] - near[1], wand[2] - near[2]
+    return framed(along, towards)
+
+
+@njit
+def align(own, seen, R_out):
+    """Write the rotation that brings the axes `own` of a body to where they are seen into R_out : (3, 3)."""
+    for i in range(3):
+        for j in range(3):
+            R_out[i, j] = seen[0][i] * own[0][j] + seen[1][i] * own[1][j] + seen[2][i] * own[2][j]
+
+
+@njit
+def carry_point(shape, b, place, x_out):
+    """Write a point of body b, (3,) in it, into x_out : (3,) in ground [m]."""
+    R, middle = shape.turned[b], shape.middle[b]
+    for i in range(3):
+        x_out[i] = middle[1, i]
+        for j in range(3):
+            x_out[i] += R[i, j] * (place[j] - middle[0, j])
+
+
+@njit
+def place_from(markers, health, m, place, R, x_out):
+    """Write a point of a body into x_out, from a marker of it.
+
+    markers : ModelMarkers
+    health : Health - labelled
+    m : int - marker
+    place : (3,) - the point in the body [m]
+    R : (3, 3) - axes of the body in ground
+    x_out : (3,) - in ground [m]
+    """
+    for i in range(3):
+        x_out[i] = health.labelled[m, i]
+        for j in range(3):
+            x_out[i] += R[i, j] * (place[j] - markers.position[m, j])
+
+
+@njit
+def about_y(P, D):
+    """Return the turn of the axes D in P, both (3, 3), about the y axis of a sequence z, x, y [rad]."""
+    side = P[0, 2] * D[0, 0] + P[1, 2] * D[1, 0] + P[2, 2] * D[2, 0]
+    front = P[0, 2] * D[0, 2] + P[1, 2] * D[1, 2] + P[2, 2] * D[2, 2]
+    return math.atan2(-side, front)
+
+
+@njit
+def wrapped(angle):
+    """Return an angle between two others within half a turn [rad]."""
+    return (angle + HALF) % WHOLE - HALF
+
+
+@njit
+def part_along(R, a, D, b):
+    """Return the cosine of the angle between the directions a in the axes R and b in the axes D."""
+    found = 0.0
+    for i in range(3):
+        x = R[i, 0] * a[0] + R[i, 1] * a[1] + R[i, 2] * a[2]
+        found += x * (D[i, 0] * b[0] + D[i, 1] * b[1] + D[i, 2] * b[2])
+    return found
+
+
+@njit
+def take_in(k, dt, shape, legs):
+    """Add the placed leg k to the means; dt : float - time that the frame stands for [s]."""
+    thigh, shank, turn, swing = legs.R[0], legs.R[1], legs.turn[k], legs.swing[k]
+    up, front, side, down = legs.axis[k, 0], legs.axis[k, 1], legs.axis[k, 2], legs.axis[k, 3]
+    if part_along(thigh, up, shank, down) > STRAIGHT:
+        turn[0] = turn[0] * (1.0 - min(1.0, dt / MEMORY_STANDING)) + dt
+        share, pelvis = dt / turn[0], legs.body[k, PELVIS]
+        if pelvis >= 0 and shape.carries[pelvis] == BY_MARKERS:
+            hip = wrapped(about_y(shape.turned[pelvis], thigh) - legs.standing[k, 0])
+            turn[1] += share * wrapped(hip - turn[1])
+        knee = wrapped(about_y(thigh, shank) - legs.standing[k, 1])
+        turn[2] += share * wrapped(knee - turn[2])
+    before = swing[0] * (1.0 - min(1.0, dt / MEMORY_AXIS))
+    swing[0] = before + dt
+    share, kept = dt / swing[0], before / swing[0]
+    x = -part_along(thigh, front, shank, down) - swing[1]
+    y = -part_along(thigh, side, shank, down) - swing[2]
+    swing[1] += share * x
+    swing[2] += share * y
+    swing[3] = kept * (swing[3] + share * x * x)
+    swing[4] = kept * (swing[4] + share * x * y)
+    swing[5] = kept * (swing[5] + share * y * y)
+
+
+@njit
+def judge(k, legs):
+    """Write what the means say of leg k; where they say nothing, what they said before stands."""
+    turn, swing, found, off = legs.turn[k], legs.swing[k], legs.found[k], legs.off[k]
+    if turn[0] >= KNOWN:
+        found[0] = since_standing(turn[1], turn[2])
+        off = marked(off, SINCE_STANDING, found[0], legs.limit[k])
+    half, apart = 0.5 * (swing[3] + swing[5]), 0.5 * (swing[3] - swing[5])
+    root = math.sqrt(apart * apart + swing[4] * swing[4])
+    if half + root >= SWUNG * SWUNG and half + root >= NARROW * NARROW * (half - root):
+        found[1] = 0.5 * math.atan2(2.0 * swing[4], 2.0 * apart)
+        off = marked(off, BESIDE_AXIS, abs(found[1]), LIMIT_AXIS)
+    legs.off[k] = off
+
+
+@njit
+def since_standing(hip, knee):
+    """Return the turn [rad] of the markers of thigh or shank that turns of hip and knee from standing tell.
+
+    A wand of the thigh turns both against each other. Where the shank is placed by the thigh it goes along,
+    and the knee shows about half: so the hip's turn counts, too, up to twice the knee's.
+    """
+    against = hip * knee < 0.0
+    return max(abs(knee), min(abs(hip), 2.0 * abs(knee))) if against else abs(knee)
+
+
+@njit
+def marked(off, bit, size, limit):
+    """Return the bits `off` with one of them set where a size is above its limit, and cleared elsewhere."""
+    above = size > (KEPT * limit if off & bit else limit)
+    return off | bit if above else off & ~bit
