@@ -19,12 +19,21 @@ from rtsim.files.markers.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, c
 from rtsim.files.markers.c3d_process import Content, read_content
 from rtsim.files.markers.ground import to_ground
 from rtsim.files.markers.persons import parted
-from rtsim.files.markers.trial import FARTHEST, MarkerTrial, RawTrial, name_some, samples_seen, unique_names
+from rtsim.files.markers.trial import (
+    FARTHEST,
+    LISTED,
+    MarkerTrial,
+    RawTrial,
+    name_some,
+    samples_seen,
+    unique_names,
+)
 
 Group = Mapping[str, list[Any]]
 Z_UP_MAKERS = ("vicon", "qualisys")  # their laboratory frames are Z up when the file does not say
 AXIS = re.compile(r"[+-]?[XYZ]", re.IGNORECASE)
 UNLABELLED_KEPT = "unlabelled, kept"
+COMPUTED_LISTED = f"positions computed by a model, left out {LISTED}"
 MOST_PLATES = 64
 # Endings of Vicon subject parameters that are lengths in millimetres, and those in kilograms.
 LENGTHS = ("height", "length", "width", "thickness", "distance", "diameter", "shoulderoffset")
@@ -168,8 +177,14 @@ def _tell_dropped(labels: Sequence[str], kinds: Sequence[str], virtual: bool) ->
         if not names:
             continue
         if kind == POSITION:
+            bare = classify(names, {})  # whether their names alone tell that they were computed
+            listed = [name for name, found in zip(names, bare, strict=True) if found == REAL and not virtual]
+            names = [name for name in names if name not in listed]
             fate = "kept, as asked" if virtual else "left out"
-            notes.append(f"positions computed by a model, {fate} ({len(names)}): {name_some(names)}")
+            notes += (
+                [f"positions computed by a model, {fate} ({len(names)}): {name_some(names)}"] if names else []
+            )
+            notes += [f"{COMPUTED_LISTED} ({len(listed)}): {name_some(listed)}"] if listed else []
         else:
             notes.append(f"{what} left out ({len(names)}): {name_some(names)}")
     return notes

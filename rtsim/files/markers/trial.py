@@ -14,6 +14,7 @@ FARTHEST = 1e9  # no marker is so far away, in whatever unit; squares and sums o
 FILLER = 9999.0  # and more, three times the same: what some systems write for a marker that they do not see
 AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was taken"
 REPEATED = "occurs more than once"
+LISTED = "as POINT:MODELED_MARKERS lists them"
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
 
 
@@ -115,11 +116,12 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
 
 
 def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """An error with the sentences on labels that occur more than once in its trials appended: they may be
-    the cause, and notes are not printed where a run is refused.
+    """An error with the sentences on labels of its trials that occur more than once, or are left out though
+    their names may be those of markers: they may be the cause, and notes are not printed where a run is
+    refused.
     """
     notes = [f"{trial.source}: {note}" for trial in trials if trial for note in trial.notes]
-    said = [note for note in notes if REPEATED in note]
+    said = [note for note in notes if REPEATED in note or LISTED in note]
     if not said:
         return fault
     remedy = "; ".join([*([fault.remedy] if fault.remedy else []), *dict.fromkeys(said)])

@@ -11,6 +11,7 @@ from rtsim.errors import ConfigError
 from rtsim.files.markers.c3d import read_c3d
 from rtsim.files.markers.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify
 from rtsim.files.markers.markers import read_markers
+from rtsim.files.markers.trial import with_names_told
 from tests.rtsim.files.c3d_bytes.results import source_file
 
 LABELS = ["RASI", "RKNE", "RHEE"]
@@ -96,6 +97,20 @@ def test_model_outputs_are_separated(make_c3d):
     assert any("RHipAngles, RKneePower, Odd" in note for note in trial.notes)
     kept = read_markers(path, virtual=True)
     assert kept.names == ("RASI", "RKNE", "RHEE", "PELO", "PELA", "PELL", "PELP", "RHJC", "JUG")
+
+
+def test_markers_that_a_file_lists_as_computed_are_told_where_a_run_is_refused(make_c3d):
+    """Protects who has a marker under its name, and is told that it is not there: a pipeline may have copied
+    it, and what such a list leaves out stands in the refusal. Points with names of outputs do not."""
+    labels = [*LABELS, "RTHI", "RHJC"]
+    path = make_c3d(labels, standing(n_point=5), groups={"MODELED_MARKERS": ["RTHI", "RHJC"]})
+    trial = read_c3d(path)
+    told = with_names_told(ConfigError("RTHI is not there"), trial)
+    assert "left out as POINT:MODELED_MARKERS lists them (1): RTHI" in str(told)
+    assert "RHJC" not in str(told)
+    assert any("left out (1): RHJC" in note for note in trial.notes)
+    kept = read_markers(path, virtual=True)
+    assert not any("lists them" in note for note in kept.notes)
 
 
 def test_names_that_only_look_computed():
