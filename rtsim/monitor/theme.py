@@ -138,6 +138,17 @@ def style_sheet(theme: Theme) -> str:
     QSplitter::handle {{ background: transparent; }}
     QScrollArea {{ background: transparent; border: none; }}
     QWidget#curves {{ background: transparent; }}
+    QSlider:horizontal {{ min-height: {theme.px(16)}px; }}
+    QSlider::groove:horizontal {{ height: {theme.px(4)}px; background: {theme.border};
+        border-radius: {theme.px(2)}px; }}
+    QSlider::sub-page:horizontal {{ background: {theme.accent}; border-radius: {theme.px(2)}px; }}
+    QSlider::sub-page:horizontal:disabled {{ background: {theme.border}; }}
+    QSlider::handle:horizontal {{ width: {theme.px(12)}px; margin: -{theme.px(5)}px 0;
+        background: {theme.panel}; border: 1px solid {theme.text_dim}; border-radius: {theme.px(3)}px; }}
+    QSlider::handle:horizontal:hover {{ border-color: {theme.accent}; }}
+    QScrollBar:vertical {{ width: {theme.px(14)}px; }}
+    QScrollBar:horizontal {{ height: {theme.px(14)}px; }}
+    QCheckBox::indicator {{ width: {theme.px(13)}px; height: {theme.px(13)}px; }}
     """
 
 

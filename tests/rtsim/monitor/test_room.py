@@ -232,3 +232,24 @@ def test_buttons_are_those_of_the_other_side(
         stage.turn()
         assert stage.window.bar.method_group.isVisible() == methods
         assert stage.window.bar.simulation_group.isVisible() == simulation
+
+
+def test_handles_grow_with_the_text(stage: Any, sender: Any) -> None:
+    """Protects the hand on large screens: sliders and scroll bars are as easy to grasp as texts are to read."""
+    from PySide6.QtWidgets import QStyle, QStyleOptionSlider
+
+    def sizes(width: int, height: int) -> np.ndarray:
+        stage.window.resize(width, height)
+        stage.turn()
+        slider, option = stage.window.time_bar.slider, QStyleOptionSlider()
+        slider.initStyleOption(option)
+        control, part = QStyle.ComplexControl.CC_Slider, QStyle.SubControl.SC_SliderHandle
+        handle = slider.style().subControlRect(control, option, part, slider)
+        assert slider.rect().contains(handle)
+        scroll = stage.window.plots.verticalScrollBar().sizeHint().width()
+        return np.array([handle.width(), handle.height(), scroll])
+
+    stage.receive(sender, 5)
+    small, large = sizes(1280, 800), sizes(3840, 2160)
+    assert stage.window.theme.scale > 2.0
+    np.testing.assert_allclose(large / small, stage.window.theme.scale, rtol=0.15)
