@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout
 
 from rtsim.monitor.plots.behind import BehindCurves
 from rtsim.monitor.plots.header import Entry, Header
-from rtsim.monitor.plots.scaling import nice_step
+from rtsim.monitor.plots.scaling import roomy_step
 from rtsim.monitor.theme import LIGHT, Theme
 
 Spans = list[tuple[float, float]]
@@ -156,14 +156,17 @@ class PlotCard(QFrame):
         """Ticks and grid lines at the same round numbers."""
         (left, right), (low, high) = self.item.getViewBox().viewRange()
         box = self.item.getViewBox()
-        n_across, n_up = (
-            max(1, min(N_TICK, int(size / self.theme.px(room))))
-            for size, room in ((box.width(), TICK_ROOM[0]), (box.height(), TICK_ROOM[1]))
+        metrics = QFontMetricsF(self._font(SMALL_PIXELS))
+        widest = max(metrics.horizontalAdvance(f" {x:.4g} ") for x in (left, right))
+        rooms = ((right - left, box.width(), TICK_ROOM[0], widest),
+                 (high - low, box.height(), TICK_ROOM[1], metrics.height()))  # fmt: skip
+        across, up = (
+            roomy_step(extent, max(1, min(N_TICK, int(size / self.theme.px(room)))), size, least)
+            for extent, size, room, least in rooms
         )
-        step = (nice_step(right - left, n_across), nice_step(high - low, n_up))
-        self.item.getAxis("bottom").setTickSpacing(step[0], step[0])
-        self.item.getAxis("left").setTickSpacing(step[1], step[1])
-        self.backdrop.set_grid(step, self.theme.grid)
+        self.item.getAxis("bottom").setTickSpacing(across, across)
+        self.item.getAxis("left").setTickSpacing(up, up)
+        self.backdrop.set_grid((across, up), self.theme.grid)
 
     def write_header(
         self, title: str, names: Sequence[str], values: Sequence[str] = (), colours: Sequence[int] = ()

@@ -20,6 +20,17 @@ def nice_step(extent: float, n_part: int = 4) -> float:
     return power * max(factor for factor in (1.0, 2.0, 5.0) if factor * power <= most)
 
 
+def roomy_step(extent: float, n_part: int, size: float, least: float) -> float:
+    """As `nice_step`, or larger where numbers would lie on each other, if one still fits into `extent`.
+
+    size : of `extent` on the screen; least : distance of two numbers there, both in pixels
+    """
+    step = nice_step(extent, n_part)
+    while step / extent * size < least and (wider := nice_step(2.5 * step, 1)) <= extent:
+        step = wider
+    return step
+
+
 def nice_range(low: float, high: float, extent_least: float) -> Range:
     """Rounded range that holds [low, high] with a margin and is at least `extent_least` long."""
     extent = max(high - low, extent_least)

@@ -235,7 +235,7 @@ def test_buttons_are_those_of_the_other_side(
 
 
 def test_handles_grow_with_the_text(stage: Any, sender: Any) -> None:
-    """Protects the hand on large screens: sliders and scroll bars are as easy to grasp as texts are to read."""
+    """Protects the hand on large screens: what it drags is as large as the text beside it."""
     from PySide6.QtWidgets import QStyle, QStyleOptionSlider
 
     def sizes(width: int, height: int) -> np.ndarray:

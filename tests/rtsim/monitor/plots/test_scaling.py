@@ -1,10 +1,11 @@
 """Axis ranges that hold the data and keep still."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtsim.monitor.plots.scaling import held_range, nice_step
+from rtsim.monitor.plots.scaling import held_range, nice_step, roomy_step
 
 numbers = st.floats(-1e4, 1e4)
 rows = st.lists(numbers, min_size=1, max_size=30).map(np.array)
@@ -53,3 +54,14 @@ def test_magnitudes_start_at_zero() -> None:
     assert shown is not None
     assert shown[0] == 0.0
     assert shown[1] >= 5.0
+
+
+@pytest.mark.parametrize("extent", [0.7, 7.0, 18.0, 49.0, 1.0e4])
+@pytest.mark.parametrize("size", [30.0, 45.0, 90.0, 400.0])
+def test_numbers_have_room(extent: float, size: float) -> None:
+    """Protects numbers beside short axes: none lies on the next, and one step at least is there."""
+    step = roomy_step(extent, max(1, min(4, int(size / 17))), size, 12.0)
+    assert step * size / extent >= 12.0
+    assert step <= extent
+    if size >= 90.0:
+        assert extent / step >= 2.0
