@@ -7,7 +7,7 @@ The amount that one sender may make the window draw is bounded; a sentence repor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,6 +67,31 @@ class HistoryBlock(NamedTuple):
     first: int
 
 
+class FieldReading(NamedTuple):
+    """All history channels of one field: its flattened entries, their scales, and the channels they go to."""
+
+    field: str
+    entries: NDArray[np.intp]
+    scales: Array
+    into: NDArray[np.intp]
+
+
+def read_at_once(blocks: Sequence[HistoryBlock]) -> tuple[FieldReading, ...]:
+    """Blocks of history channels by their fields, as every frame pays for each access to an array."""
+    of: dict[str, list[HistoryBlock]] = {}
+    for block in blocks:
+        of.setdefault(block.field, []).append(block)
+    return tuple(
+        FieldReading(
+            field=field,
+            entries=np.concatenate([block.entries for block in few]),
+            scales=np.concatenate([np.full(len(block.entries), block.scale) for block in few]),
+            into=np.concatenate([block.first + np.arange(len(block.entries)) for block in few]),
+        )
+        for field, few in of.items()
+    )
+
+
 class ContactTraces(NamedTuple):
     """The contact points: anterior, then lateral position of each, from history channel `first` on."""
 
@@ -115,7 +140,7 @@ class WindowLayout(NamedTuple):
     meta: dict[str, str]
     panels: tuple[PlotPanel, ...]
     arms: tuple[PlotPanel, ...]
-    channels: tuple[HistoryBlock, ...]
+    channels: tuple[FieldReading, ...]
     n_channel: int
     contact: ContactTraces | None
     picture: ImageField | None
@@ -138,9 +163,8 @@ class WindowLayout(NamedTuple):
         Returns the number of values beyond any possible measurement; they become NaN.
         """
         with np.errstate(over="ignore"):  # what overflows is beyond
-            for channel in self.channels:
-                part = values_out[channel.first : channel.first + len(channel.entries)]
-                np.multiply(data[channel.field].reshape(-1)[channel.entries], channel.scale, out=part)
+            for field, entries, scales, into in self.channels:
+                values_out[into] = data[field].reshape(-1)[entries] * scales
         beyond = np.abs(values_out) > LARGEST
         n_beyond = int(np.count_nonzero(beyond))
         if n_beyond:
@@ -185,7 +209,7 @@ def layout_of(session: Session) -> WindowLayout:
         meta=_details(session),
         panels=balanced(told_apart([panel for panel in panels if panel.column != ARM_COLUMN])),
         arms=tuple(panel for panel in panels if panel.column == ARM_COLUMN),
-        channels=tuple(channels),
+        channels=read_at_once(channels),
         n_channel=n_channel,
         contact=contact[0] if contact else None,
         picture=picture,

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections import deque
 
-import numpy as np
-
 from kernels.plates.plate_limits import THRESHOLD
 from rtsim.files.gait.events import MARKERS, OFF, PLATES, STRIKE, GaitEvent
 from rtsim.files.tables.legs import SIDES, groups_of
@@ -125,13 +123,15 @@ class LiveGaitEvents:
             return []
         positions, rotations = frame.data["segment_positions"], frame.data["segment_rotations"]
         x, _, z = rotations[self._root, :, 0].tolist()  # forwards, by the pelvis
-        pelvis, places = positions[self._root], positions[self._feet]
+        pelvis = positions[self._root].tolist()  # an array of three numbers takes three times as long
+        places = [positions[k].tolist() for k in self._feet]
         size = math.hypot(x, z)
-        if not (size > 0.0 and np.isfinite(pelvis).all()):
+        if not (size > 0.0 and all(map(math.isfinite, pelvis))):
             return []
-        ahead = ((places - pelvis) @ (x / size, 0.0, z / size)).tolist()
-        seen = list(zip(ahead, places[:, 1].tolist(), strict=True))
-        if self._direction.look(frame.time, pelvis, (x / size, z / size), seen):
+        x, z = x / size, z / size
+        ahead = [(place[0] - pelvis[0]) * x + (place[2] - pelvis[2]) * z for place in places]
+        seen = [(far, place[1]) for far, place in zip(ahead, places, strict=True)]
+        if self._direction.look(frame.time, pelvis, (x, z), seen):
             self._swings = [Swing() for _ in self._feet]  # nobody walks forwards
             return []
         found = []

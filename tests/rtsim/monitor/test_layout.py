@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtsim.monitor.layout import ARM_COLUMN, layout_of
-from streams.messages import Curves, FieldSpec, Image, Session
+from streams.messages import Curves, FieldSpec, Image, Session, new_session_id
 
 SessionOf = Callable[..., Session]
 
@@ -251,3 +251,24 @@ def test_an_image_is_drawn_for_each_side(session_of: SessionOf) -> None:
 def test_what_is_no_image_is_not_drawn(session_of: SessionOf, spec: FieldSpec) -> None:
     """Protects from a sender that wants an image of anything."""
     assert layout_of(session_of((spec,))).picture is None
+
+
+def test_a_field_is_read_at_once_into_all_its_panels() -> None:
+    """Protects the time that every frame takes: one access to each field, whatever panels it is drawn in."""
+    labels = ("hip_flexion", "hip_adduction", "knee_flexion", "knee_adduction")
+    angles = FieldSpec(name="angles", shape=(4,), unit="rad", labels=labels, curves=Curves("", "angle"))
+    spread = FieldSpec(name="spread", shape=(4,), unit="rad", labels=labels, of="angles", role="deviation")
+    session = Session(
+        session=new_session_id(), stream="result", t_start=0, rate=100.0, fields=(angles, spread), meta={}
+    )
+    layout = layout_of(session)
+    assert [channel.field for channel in layout.channels] == ["angles", "spread"]
+    values = np.full(layout.n_channel, np.nan)
+    data = {"angles": np.radians([1.0, 2.0, 3.0, 4.0]), "spread": np.radians([0.1, 0.2, 0.3, 0.4])}
+    assert layout.read(data, values) == 0
+    read = {panel.title: values[panel.first : panel.first + len(panel.names)] for panel in layout.panels}
+    np.testing.assert_allclose(read["Hip"], [1.0, 2.0], atol=1e-12)
+    np.testing.assert_allclose(read["Knee"], [3.0, 4.0], atol=1e-12)
+    knee = next(panel for panel in layout.panels if panel.title == "Knee")
+    assert knee.deviation is not None
+    np.testing.assert_allclose(values[knee.deviation : knee.deviation + 2], [0.3, 0.4], atol=1e-12)
