@@ -6,7 +6,6 @@ import ipaddress
 import re
 import secrets
 import ssl
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,11 +74,10 @@ class Access:
         """Whether the cookies of a request hold the token."""
         if not self.token:
             return True
-        try:
-            cookie = SimpleCookie(header).get(COOKIE)
-        except CookieError:
-            return False
-        return cookie is not None and self.fits(cookie.value)
+        # Python's own reader of cookies takes a time that grows with the square of one in quotes
+        # (CVE-2024-7592): 20 s for the 64 kB that anybody may send. No token has quotes.
+        pairs = (entry.strip().partition("=") for entry in header.split(";"))
+        return any(self.fits(value) for name, _, value in pairs if name == COOKIE)
 
     def fits(self, token: str) -> bool:
         """Whether this is the token, compared in a time that reveals nothing of it."""

@@ -23,6 +23,8 @@ from streams.readable import readable
 
 HOST = "127.0.0.1"
 VIEWERS_MOST = 16
+MOMENT_S = 0.3
+"""Where all places are taken, whoever has not asked for longer than this makes room [s]."""
 REQUEST_MOST = 16_384
 """Longest request of a viewer [bytes]."""
 REQUEST_S = 5.0
@@ -74,6 +76,7 @@ class ViewerGate:
                     f"{origin!r} is no page's origin", where="--origin", allowed="as http://viewer.lab:8080"
                 )
         self._places = threading.BoundedSemaphore(VIEWERS_MOST)
+        self._asking: dict[socket.socket, float] = {}  # since when [s]
         self._over = threading.Event()
         self._listener = socket.socket()
         try:
@@ -107,16 +110,28 @@ class ViewerGate:
                 viewer, _ = self._listener.accept()
             except (OSError, ValueError):  # it was closed meanwhile, or the viewer has gone
                 continue
-            if not self._places.acquire(blocking=False):
+            if not self._places.acquire(blocking=False) and not self._room_made():
                 viewer.close()
                 continue
+            self._asking[viewer] = time.monotonic()
             threading.Thread(target=self._lead, args=(viewer,), daemon=True).start()
+
+    def _room_made(self) -> bool:
+        """Hang up on whoever has taken the longest to ask; whether there is a place now."""
+        oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
+        if oldest is None or time.monotonic() - oldest[1] < MOMENT_S:
+            return False
+        self._asking.pop(oldest[0], None)
+        with contextlib.suppress(OSError):
+            oldest[0].shutdown(socket.SHUT_RDWR)
+        return self._places.acquire(timeout=MOMENT_S)
 
     def _lead(self, viewer: socket.socket) -> None:
         """Read a viewer's request, and stand between it and the WebSocket until one of them hangs up."""
         try:
             with viewer, contextlib.suppress(OSError, ValueError):  # either has gone
                 request = read_request(viewer)
+                self._asking.pop(viewer, None)
                 if not self._admitted(request):
                     viewer.sendall(REFUSED)
                     return
@@ -127,6 +142,7 @@ class ViewerGate:
                         end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                     self._hand_over(viewer, behind)
         finally:
+            self._asking.pop(viewer, None)
             self._places.release()
 
     def _hand_over(self, viewer: socket.socket, behind: socket.socket) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
 
+from rtsim.bridges import viewer_gate
 from rtsim.bridges.viewer_gate import ViewerGate, header_values
 from rtsim.errors import ConfigError
 
@@ -122,3 +125,21 @@ def test_what_is_no_origin_is_refused():
     """Protects against a slip on the command line."""
     with pytest.raises(ConfigError, match="origin"):
         ViewerGate(0, ["viewer.lab"], print)
+
+
+def test_who_does_not_ask_makes_room(monkeypatch):
+    """Protects a viewer from a crowd that takes all places and stays silent."""
+    monkeypatch.setattr(viewer_gate, "REQUEST_S", 10.0 * GUARD_S)
+    with gate() as one:
+        crowd = [
+            socket.create_connection(("127.0.0.1", one.port), GUARD_S)
+            for _ in range(viewer_gate.VIEWERS_MOST)
+        ]
+        due = time.monotonic() + GUARD_S
+        answer = b""
+        while answer != ANSWER and time.monotonic() < due:
+            with contextlib.suppress(OSError):  # refused as long as nobody has been silent for long
+                answer = asked(one, HERE)
+        assert answer == ANSWER
+        for silent in crowd:
+            silent.close()
