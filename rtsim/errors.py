@@ -15,14 +15,14 @@ UNPRINTABLE = re.compile(
 
 
 def shown(text: str) -> str:
-    """A text from a file as a terminal can take it: its beginning and end, without what cannot be printed."""
+    """A text from a file for a terminal: its beginning and end, without unprintable characters."""
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 200]} ... {text[-200:]}"
     return UNPRINTABLE.sub("?", text)
 
 
 class RtsimError(Exception):
-    """Base of every error that rtsim raises on purpose; its text is fit to be shown to a user."""
+    """Base of all deliberate errors of rtsim; their text is fit to be shown to a user."""
 
 
 class ConfigError(RtsimError):
@@ -30,10 +30,10 @@ class ConfigError(RtsimError):
 
     Parameters
     ----------
-    what : what is wrong, with the offending value
-    where : the file, key or option it stands in
+    what : the fault, with the offending value
+    where : file, key or option of the fault
     allowed : the allowed values or range
-    remedy : what to do about it
+    remedy : how to correct it
     """
 
     def __init__(

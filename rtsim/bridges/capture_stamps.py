@@ -1,4 +1,4 @@
-"""When a frame of results was captured, on this machine's clock, for programs with clocks of their own."""
+"""Capture times of result frames on this machine's clock, for programs with clocks of their own."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ FRESH_NS = 1_000_000_000
 
 
 def captured_ns(frame: ReceivedFrame) -> int:
-    """Time when the frame was captured; where it is not known, when it was received, or else when it arrived
-    here [ns]."""
+    """Capture time of the frame; if it is unknown, the time when the input was received, or else when the
+    result arrived here [ns].
+    """
     stamp_ns = frame.t_capture
     if not 0 <= frame.t_received - stamp_ns < FRESH_NS:
         stamp_ns = frame.t_received

@@ -37,11 +37,11 @@ LONGEST_LABEL = 128
 
 
 class EmgRelay:
-    """One stream of electromyograms to one publisher.
+    """Relays one stream of electromyograms to one publisher.
 
-    name : of the stream, or its source_id
-    rate : samples per second where the stream does not tell it [Hz], 0 = it does
-    say : called with plain sentences
+    name : name of the stream, or its source_id
+    rate : samples per second if the stream does not state it [Hz], 0 = it does
+    say : called with sentences for the user
     """
 
     def __init__(self, name: str, publisher: Publisher, rate: float, say: Callable[[str], None]) -> None:

@@ -1,4 +1,4 @@
-"""A recording of ours as one that Foxglove opens: MCAP with messages in JSON, each with its schema."""
+"""Converts a recording to a file for Foxglove: MCAP with messages in JSON, each with its schema."""
 
 from __future__ import annotations
 
@@ -158,8 +158,8 @@ class _Written:
 
 
 def wall_offset_ns(recording: Path) -> int:
-    """Offset from the recorder's clock to the time of day, by the beginning of the recording [ns]; 0
-    where it is not known.
+    """Offset from the recorder's clock to the time of day, by the beginning of the recording [ns]; 0 if
+    unknown.
     """
     try:
         with recording.open("rb") as file:

@@ -51,7 +51,8 @@ class FoxgloveFrames:
 
     Parameters
     ----------
-    fields : names of those whose numbers are sent; () = all in tables but the places of the figure
+    fields : names of the fields whose numbers are sent; () = all in tables except the positions of the figure
+    say : called with sentences, for example on fields that the results do not have
     say : called with plain sentences, as of a field that the results do not have
     """
 
@@ -64,7 +65,7 @@ class FoxgloveFrames:
         self._events, self._n_event, self._status = GaitEvents(), 0, -1
 
     def of(self, frame: ReceivedFrame, t_ns: int) -> list[FoxgloveMessage]:
-        """The messages of a frame, those of a new session first; t_ns : when it was captured [ns]."""
+        """The messages of a frame, those of a new session first; t_ns : capture time [ns]."""
         messages = self._begin(frame.session, t_ns) if frame.session is not self._session else []
         assert self._layout is not None
         told = self._numbers.of(frame)
@@ -110,9 +111,7 @@ class FoxgloveFrames:
 
 
 def is_sent(spec: FieldSpec) -> bool:
-    """Whether the numbers of a field are sent where no field is asked for: all but those that the scene
-    shows.
-    """
+    """Whether the numbers of a field are sent by default: all but those that the scene shows."""
     return (
         has_columns(spec) and spec.role == "value" and spec.name not in FIGURE_FIELDS and 0 not in spec.shape
     )

@@ -1,6 +1,7 @@
 """The figure of a frame as Foxglove draws it: frames of the segments, spheres for markers, lines for bones.
 
-Foxglove's picture has Z up and the ground's axes of results Y: `world` is turned so, all else hangs below it.
+Foxglove has Z up, the ground of the results Y: the frame `world` converts between them, all others are below
+it.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def entity(
 
 
 def spheres(name: str, places: Array) -> list[dict[str, Any]]:
-    """Spheres at those of (n, 3) places [m] that are known."""
+    """Spheres at the known ones of (n, 3) positions [m]."""
     look = LOOKS[name]
     return [
         {
@@ -116,9 +117,7 @@ def spheres(name: str, places: Array) -> list[dict[str, Any]]:
 
 
 def lines(name: str, ends: Array) -> list[dict[str, Any]]:
-    """A list of pieces between (n, 2, 3) ends [m], of those of which both ends are known; empty without
-    any.
-    """
+    """A list of line segments between (n, 2, 3) ends [m] of which both are known; empty without any."""
     look = LOOKS[name]
     there = ends[drawn(ends).all(axis=1)]
     if not len(there):

@@ -40,16 +40,13 @@ def foxglove_sdk() -> Any:
 
 
 class FoxgloveServer:
-    """A WebSocket that Foxglove connects to; a slow viewer loses messages and holds up nobody.
+    """A WebSocket for Foxglove; a slow viewer loses messages but delays nothing else.
 
-    port : on this machine alone, 0 = any
-    origins, say : further pages that may look, and what is told of those that are refused, as `ViewerGate`
+    port : port on this machine, 0 = any; afterwards the port in use
+    origins, say : further permitted pages, and a function that is called when a page is refused, as in
+        `ViewerGate`
 
-    Attributes
-    ----------
-    port : where it is
-
-    Raises ConfigError where the SDK is missing, the port cannot be had, or an origin is none.
+    Raises ConfigError if the SDK is missing, the port is not available, or an origin is invalid.
     """
 
     def __init__(self, port: int, origins: Sequence[str] = (), say: Callable[[str], None] = print) -> None:
@@ -76,7 +73,7 @@ class FoxgloveServer:
             self._channel(topic, name, SCHEMAS[name])
 
     def send(self, message: FoxgloveMessage) -> None:
-        """Send a message to whoever has subscribed to its topic."""
+        """Send a message to all subscribers of its topic."""
         channel = self._channel(message.topic, message.schema_name, message.schema)
         if channel.has_sinks():
             channel.log(self._encode(message.payload), log_time=max(0, message.t_ns))
@@ -113,7 +110,7 @@ def serve_foxglove(
 ) -> int:
     """Send the results at an address to Foxglove until `stop` is set; returns how many frames were sent.
 
-    origins : pages in a browser that may look beside Foxglove's own
+    origins : further web pages that may connect, beside Foxglove's own
 
     ConfigError as `FoxgloveServer`, for an address that cannot be connected to, or a field named twice.
     """

@@ -1,4 +1,4 @@
-"""Gait events of a result stream, as its counts of heel strikes and toe-offs go up."""
+"""Gait events of a result stream, found by increases of its counts of heel strikes and toe-offs."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ class ShownGaitEvent(NamedTuple):
 
 
 class GaitEvents:
-    """Looks at every frame for counts that have gone up since the frame before of the same session.
+    """Checks every frame for counts that have increased since the previous frame of the same session.
 
-    Attributes
-    ----------
-    kept : the last events, oldest first; n_event : how many there were
+    kept : the last events, oldest first
+    n_event : number of events so far
     """
 
     def __init__(self) -> None:

@@ -33,13 +33,11 @@ BACKLOG = 512
 
 
 class LslOutlets:
-    """Outlets of one result stream, opened anew where its fields change.
+    """Outlets of one result stream, opened anew when its fields change.
 
-    Parameters
-    ----------
-    fields : names of those that are sent; () = FIELDS, those that there are
-    place : where the results come from; part of the streams' source_id, by which readers find them again
-    say : called with plain sentences
+    fields : names of the fields that are sent; () = those of FIELDS that exist
+    place : source of the results; part of the streams' source_id, by which readers find them again
+    say : called with sentences for the user
     """
 
     def __init__(self, fields: Sequence[str], place: str, say: Callable[[str], None]) -> None:
@@ -146,7 +144,7 @@ class _Stream:
 
 
 def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
-    """A name for every number of a field: its label and its part, or its place."""
+    """A name for every number of a field: its label and part, or its index."""
     names = [""]
     for axis, n in enumerate(spec.shape):
         given = spec.labels if axis == 0 else spec.parts if axis == 1 else ()
@@ -169,7 +167,7 @@ def serve_lsl(
 ) -> int:
     """Send the results at an address until `stop` is set; returns how many frames were sent.
 
-    Raises CaptureError where liblsl is missing, ConfigError for a field that cannot be named so.
+    Raises CaptureError where liblsl is missing, ConfigError for an invalid field name.
     """
     if len(set(fields)) < len(fields):
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")

@@ -22,10 +22,11 @@ from streams.receiving.subscriber import Subscriber
 
 
 class PageOptions(NamedTuple):
-    """Where the page is served, and what a viewer must have.
+    """Where the page is served, and how viewers authenticate.
 
-    place : HOST:PORT; token_file : file of the token, None = a random token is made where one is needed
-    certificate, key : PEM files for TLS, None = none
+    place : HOST:PORT
+    token_file : file with the token; None = a random token is generated if one is needed
+    certificate, key : PEM files for TLS; None = none
     """
 
     place: str
@@ -35,9 +36,7 @@ class PageOptions(NamedTuple):
 
 
 class Watched:
-    """A subscriber as the source of the page's data, in which every frame is also searched for gait
-    events.
-    """
+    """A subscriber as the source of the page's data; every frame is also searched for gait events."""
 
     def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
         self._subscriber, self._events = subscriber, events
@@ -79,8 +78,10 @@ def serve_page(
 ) -> None:
     """Serve the page until `stop` is set.
 
-    address : endpoint of the results; security : keys, for an endpoint that demands them
-    ready : told the address of the page once it is there; say : told sentences about what went wrong
+    address : endpoint of the results
+    security : keys, for an endpoint that requires them
+    ready : called with the address of the page once it is served
+    say : called with sentences on faults
 
     Raises ConfigError for a place, token, certificate or endpoint that cannot be used.
     """

@@ -1,4 +1,4 @@
-"""Who may look at the page: this machine alone, or whoever has the token, over TLS."""
+"""Access to the page: from this machine only, or over TLS with the token."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CERTIFICATE = (
 
 
 class PageAddress(NamedTuple):
-    """Where the page is served: interface and port, 0 = any free one."""
+    """Address of the page: interface and port, 0 = any free one."""
 
     host: str
     port: int
@@ -41,8 +41,8 @@ class PageAddress(NamedTuple):
 
 
 def place_of(text: str, where: str = "--page") -> PageAddress:
-    """Interface and port of a text HOST:PORT, PORT or HOST, with [..] around an address of IPv6; ConfigError
-    for any other.
+    """Parse interface and port from HOST:PORT, PORT or HOST, with [..] around an IPv6 address; ConfigError
+    for any other text.
     """
     allowed = f"HOST:PORT, as 127.0.0.1:{PORT_USUAL}, or a port alone"
     host, colon, port = text.rpartition(":")
@@ -62,8 +62,8 @@ def place_of(text: str, where: str = "--page") -> PageAddress:
 class Access:
     """Decides which requests to the page are allowed.
 
-    token : what a viewer must bring, "" = nothing; for this machine alone
-    host : address of this machine that the page is served at beside the usual ones, as 127.0.0.2; "" = none
+    token : token that a viewer must send, "" = none, for this machine only
+    host : further address of this machine at which the page is served, such as 127.0.0.2; "" = none
     """
 
     def __init__(self, token: str, host: str = "") -> None:
@@ -80,12 +80,12 @@ class Access:
         return any(self.fits(value) for name, _, value in pairs if name == COOKIE)
 
     def fits(self, token: str) -> bool:
-        """Whether this is the token, compared in a time that reveals nothing of it."""
+        """Compare with the token, in a time that reveals nothing about it."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def allows_host(self, host: str) -> bool:
-        """Whether a request addresses this machine by a name of its own; a stranger's page whose name is
-        made to lead here does not. With a token any name is allowed.
+        """Whether a request addresses this machine by one of its own names, which excludes other pages whose
+        host name resolves to it. With a token any name is allowed.
         """
         if self.token:
             return True
@@ -93,7 +93,7 @@ class Access:
 
 
 def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Access:
-    """Who may look at a page served there; ConfigError for one that the network reaches without TLS."""
+    """Access to a page served at an address; ConfigError if the network can reach it without TLS."""
     if not place.is_here and not secured:
         raise ConfigError(
             f"{place.host} can be reached from the network, where everybody would see the person",

@@ -1,6 +1,6 @@
-"""What is sent to the page: first what there is to draw, then what has changed, as plain values.
+"""The data sent to the page: first the layout, then changes, as plain values.
 
-Names, panels, sticks, colours and words are those of the monitor; the page adds none of its own.
+Names, panels, lines, colours and texts are those of the monitor; the page adds none.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def stride_of(rate: float) -> int:
 
 
 def layout_message(layout: WindowLayout) -> dict[str, Any]:
-    """Everything that the page builds itself from, for one session."""
+    """The data from which the page builds itself, for one session."""
     return {
         "session": layout.session_id,
         "details": details_of(layout, layout.meta.get("method", "")),
@@ -100,7 +100,7 @@ def look_message() -> dict[str, Any]:
 
 
 def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
-    """The figure of the newest frame, and what is said of the stream."""
+    """The figure of the newest frame, and the status of the stream."""
     connection = feed.connection()
     message: dict[str, Any] = {
         "connection": {"words": connection.words, "mood": connection.mood, "flows": connection.flows},
@@ -128,8 +128,8 @@ def drawn_places(places: Array) -> list[Any]:
 
 
 def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict[str, Any], int]:
-    """Points of some panels after the first `n_sent` samples of the history, and how many samples are
-    sent then.
+    """Points of some panels after the first `n_sent` samples of the history, and the number of samples sent
+    so far.
     """
     layout, history = feed.layout, feed.history
     if layout is None:

@@ -1,7 +1,7 @@
 """The page's web server: a few files, and for each viewer a stream of events, each in a thread.
 
-It only answers, so that nobody changes anything by it. A viewer that does not take what it is sent holds up
-its own thread, is told the newest when it goes on, and is let go when it does not.
+It is read only. A viewer that stops reading blocks only its own thread; when it continues it gets the newest
+data, and otherwise it is disconnected.
 """
 
 from __future__ import annotations
@@ -55,9 +55,10 @@ HEADERS = {
 
 
 class Showing:
-    """The page's data, shared between the thread that takes frames and the threads of the viewers.
+    """The page's data, shared between the thread that receives frames and the threads of the viewers.
 
-    feed : used under `news` alone; events : gait events, likewise
+    feed : used only under the lock `news`
+    events : gait events, likewise
     """
 
     def __init__(self, feed: Feed, events: GaitEvents) -> None:
@@ -91,7 +92,7 @@ class Viewer:
         self._quiet = 0
 
     def next_events(self) -> list[tuple[str, dict[str, Any]]] | None:
-        """Wait for news; names and values of the events to send, None when the page is over."""
+        """Wait for new data; returns names and values of the events to send, None when the page is closed."""
         showing = self._showing
         with showing.news:
             while showing.n_turn == self._n_turn and not showing.over:
@@ -163,7 +164,7 @@ class PageServer(ThreadingHTTPServer):
         socket_server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Take a connection where there is room for one more, or somebody makes room who does not ask."""
+        """Accept a connection if there is a free place, or close one that has sent no request."""
         if not self._connections.acquire(blocking=False) and not self._room_made():
             self.shutdown_request(request)
             return
@@ -179,7 +180,7 @@ class PageServer(ThreadingHTTPServer):
         return self._connections.acquire(timeout=MOMENT_S)
 
     def service_actions(self) -> None:
-        """Hang up on those who take too long to ask, each byte in time or not."""
+        """Close connections that take too long to send their request."""
         now = time.monotonic()
         for connection, since in list(self._asking.items()):
             if now - since > STALL_S:
@@ -190,7 +191,7 @@ class PageServer(ThreadingHTTPServer):
         self._asking.pop(connection, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Talk with one client; the handshake of TLS is done here, where it holds up nobody else."""
+        """Serve one client; the TLS handshake is done in its own thread, so that it delays nothing else."""
         try:
             request.settimeout(STALL_S)
             request.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_AHEAD)
@@ -297,7 +298,7 @@ class PageRequest(BaseHTTPRequestHandler):
 
 
 def hang_up(connection: socket.socket) -> None:
-    """End a connection whose thread waits for it: below TLS, which that thread is in the middle of."""
+    """Close a connection whose thread is waiting for it, at the TCP level, as that thread is using TLS."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
 

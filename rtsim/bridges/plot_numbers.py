@@ -1,7 +1,8 @@
-"""Results as named numbers for PlotJuggler's ZeroMQ plugin: topic `plot`, one MessagePack map for each frame.
+"""Results as named numbers for PlotJuggler's ZeroMQ plugin: topic `plot`, one MessagePack map for each
+frame.
 
-The plugin takes two parts, topic and payload, flattens maps to topic/field/label, and shows numbers alone:
-the arrays of our results, which are MessagePack bin, it ignores. Angles are in degrees, the rest in SI.
+The plugin takes two parts, topic and payload, flattens maps to topic/field/label, and shows plain numbers
+only; it ignores the binary arrays of our results. Angles are in degrees, the rest in SI.
 """
 
 from __future__ import annotations
@@ -34,12 +35,10 @@ LOOK_S, BACKLOG = 0.1, 512
 
 
 class PlotNumbers:
-    """Turns frames into maps of numbers.
+    """Converts frames to maps of numbers.
 
-    Parameters
-    ----------
-    fields : names of those that are sent; () = all that stand in tables
-    say : called with plain sentences
+    fields : names of the fields that are sent; () = all that appear in tables
+    say : called with sentences for the user
     """
 
     def __init__(self, fields: Sequence[str], say: Callable[[str], None]) -> None:
@@ -49,8 +48,9 @@ class PlotNumbers:
         self._masks: dict[str, list[str]] = {}
 
     def of(self, frame: ReceivedFrame) -> dict[str, Any]:
-        """Map of a frame: time [s], status, and field -> label (-> part) -> number; NaN for a number that is
-        not to be used."""
+        """Map of a frame: time [s], status, and field -> label (-> part) -> number; NaN for an invalid
+        number.
+        """
         if frame.session is not self._session:
             self._begin(frame.session)
         told: dict[str, Any] = {"time": frame.time, "status": int(frame.status)}
@@ -102,7 +102,7 @@ def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, 
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """Labels as keys of a map: of two equal labels the second gets its number appended."""
+    """Labels as keys of a map: repeated labels get a number appended."""
     return [label if label not in labels[:k] else f"{label} {k + 1}" for k, label in enumerate(labels)]
 
 

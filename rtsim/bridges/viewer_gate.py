@@ -1,8 +1,8 @@
-"""A gate before a WebSocket that asks nobody who they are: programs of this machine pass, and few pages.
+"""A gate before a WebSocket without authentication: it admits programs of this machine and a few web pages.
 
-A browser lets every page connect to a WebSocket of the machine that it runs on, and says in `Origin` which
-page it is. The WebSocket itself stands behind the gate where no page finds it: on Linux at an address of the
-loopback network that is drawn by lot, elsewhere at a port of which nobody is told.
+A browser lets every page connect to WebSockets on its machine, and states the page in `Origin`. The
+WebSocket itself is hidden behind the gate: on Linux at a random address of the loopback network, elsewhere
+at an unpublished port.
 """
 
 from __future__ import annotations
@@ -44,26 +44,21 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n
 
 
 def hidden_host() -> str:
-    """An address of this machine alone, where it has many of them one that nobody can guess."""
+    """A loopback address, if possible one that cannot be guessed."""
     if sys.platform != "linux":
         return HOST
     return "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
 
 
 class ViewerGate:
-    """Takes viewers at a port, and leads those that may look to the WebSocket behind.
+    """Accepts viewers at a port, and connects the permitted ones to the WebSocket behind.
 
-    Parameters
-    ----------
-    port : on this machine alone, 0 = any
-    origins : further pages that may look, as http://viewer.lab:8080
-    say : told once of each page that is refused
+    port : port on this machine, 0 = any; afterwards the port in use
+    origins : further permitted pages, such as http://viewer.lab:8080
+    say : called once for each page that is refused
+    behind : host and port of the WebSocket, to be set before `open`
 
-    Attributes
-    ----------
-    port : where it is; behind : host and port of the WebSocket, to be given before `open`
-
-    Raises ConfigError for a port that cannot be had, and for what is no page's origin.
+    Raises ConfigError if the port is not available, and for an invalid origin.
     """
 
     def __init__(self, port: int, origins: Sequence[str], say: Callable[[str], None]) -> None:
@@ -94,11 +89,11 @@ class ViewerGate:
         self._thread = threading.Thread(target=self._accept, daemon=True)
 
     def open(self) -> None:
-        """Begin to take viewers."""
+        """Begin to accept viewers."""
         self._thread.start()
 
     def close(self) -> None:
-        """Take no more, and let go of those that are there."""
+        """Stop accepting viewers, and disconnect those that are connected."""
         self._over.set()
         self._listener.close()
 
@@ -190,9 +185,7 @@ def read_request(viewer: socket.socket) -> bytes:
 
 
 def header_values(request: bytes, name: str) -> list[str]:
-    """What the headers of that name say in a request; ValueError for lines that two readers could read in two
-    ways.
-    """
+    """The values of a header in a request; ValueError for ambiguous lines."""
     lines = request.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
     found = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Results appended to a copy of a C3D file that keeps the whole recording: for `analyse` and `export`."""
+"""Appends results to a copy of a C3D file that keeps the whole recording; used by `analyse` and `export`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_c3d(path: Path) -> bool:
 
 
 def check_into(outputs: Sequence[Path], source: str) -> None:
-    """Raise ConfigError before a run where its results could not be appended to its recording."""
+    """Raise ConfigError before a run if its results could not be appended to its recording."""
     from rtsim.files.c3d_bytes.write import check_source
 
     for path in outputs:
@@ -34,7 +34,7 @@ def write_beside(
 ) -> tuple[str, ...]:
     """Write the whole source and the results into a new C3D file; returns sentences for the user.
 
-    up, units : as they were told of the markers of the source
+    up, units : as given for the markers of the source
     """
     from rtsim.files.c3d_bytes.marks import AnalysisValue
     from rtsim.files.c3d_bytes.source import open_source
@@ -54,7 +54,7 @@ def write_beside(
 def export_beside(recording: Path, out: Path, into: Path | None, up: str | None, units: str | None) -> None:
     """Write the results in a recording (.mcap) into a copy of the C3D file that was solved, and report it.
 
-    into : that file, where the recording does not name it or it is elsewhere
+    into : that file, if the recording does not name it or it was moved
     """
     import click
 

@@ -1,4 +1,4 @@
-"""Where `rtsim` begins: so little that a Ctrl-C in the first moments ends without a traceback, too."""
+"""Entry point of `rtsim`, kept small so that a Ctrl-C in the first moments ends without a traceback."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands live in rtsim.cli.commands.<name>."""
+    """A command group whose commands are modules rtsim.cli.commands.<name>, imported when called."""
 
     # Closed pipes are not left to click, for which they are ordinary failures.
 
@@ -129,7 +129,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def tell_former_names(is_child: bool) -> None:
-    """Report former names in configs in one sentence each, by the process that the user started."""
+    """Report former names in configs in one sentence each; done by the process that the user started."""
     from rtsim.config.former_names import FormerName
 
     usual = warnings.showwarning
@@ -208,7 +208,7 @@ def say_last(text: str, code: int) -> int:
 
 
 def leave_pipe() -> int:
-    """Say nothing more, as whoever read the output, such as `head`, has gone; returns the exit code."""
+    """Print nothing more, as the reader of the output, such as `head`, has ended; returns the exit code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,7 +1,7 @@
 """Implausible numbers and texts of a config: not finite, beyond any plausible size, unprintable.
 
-The unit is the end of a key, as in mass_kg. The bounds are wide: they stop slips of the keyboard and what
-would overflow, and leave everything that moves like a body.
+The unit is the end of a key, as in mass_kg. The bounds are wide: they only exclude typing errors and numbers
+that would overflow.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ RANGES = {"range_deg": 1e9, "range_mm": 1e9}
 def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") -> None:
     """Raise ValueError, a sentence with the key and what is allowed, for an implausible number.
 
-    value : a record and all that is in it; key : where it stands; name : the field that holds it;
+    value : a record and its contents
+    key : its key in the file
+    name : field that holds it
+    floor : lower bound in the schema: "> 0", ">= 0" or ""
     floor : what the schema says of it: "> 0", ">= 0" or nothing
     """
     if isinstance(value, msgspec.Struct):
@@ -77,7 +80,7 @@ def check_number(value: float, key: str, name: str, floor: str) -> None:
 
 
 def check_texts(value: Any, key: str = "") -> None:
-    """Raise ValueError for a name or a text with control characters, which a terminal would obey."""
+    """Raise ValueError for a name or a text with control characters, which a terminal would interpret."""
     if isinstance(value, dict):
         for entry, inner in value.items():
             check_texts(entry, key)

@@ -1,5 +1,5 @@
-"""Description of a geometry of contacts for the model's files and tables: the row that every module of
-the folder rtsim/config/contact_geometries provides as GEOMETRY.
+"""Interface of a contact geometry for the model's files and tables: the record that every module of
+rtsim/config/contact_geometries provides as GEOMETRY.
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ class Geometry(NamedTuple):
     """One contact geometry: its surfaces, their checks and sizes.
 
     surfaces : key in the model's file -> its record; that of body A first, then that of body B
-    check : (a, b, key) -> ValueError where the surfaces cannot be
+    check : (a, b, key) -> raises ValueError for impossible surfaces
     shape : (a, b) -> their sizes
-    volume : (shape, depth [m]) -> that of the overlap, where it is as small as the depth allows [m^3]
-    torques : whether the patch can roll and spin
-    only_spread : whether no law but that of the volume knows it
-    holds : a -> radius of the sphere that methods can hold on a plane [mm]
+    shape : (a, b) -> their sizes
+    volume : (shape, depth [m]) -> smallest volume of the overlap at this depth [m^3]
+    torques : whether the patch can have rolling and spinning torques
+    only_spread : whether it supports only laws by the volume of the overlap
+    holds : a -> radius of the sphere that methods can keep on a plane [mm]
     """
 
     surfaces: dict[str, type[Place]]

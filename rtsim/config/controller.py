@@ -1,8 +1,7 @@
-"""Description of a controller of a device for a config: its kind, parameters with units and ranges,
-stiffness.
+"""Interface of the settings of a controller: its kind, parameters with units and ranges, stiffness.
 
-The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The
-law of each is the module of the same name in rtsim/device/controllers.
+The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The law
+of each is the module of the same name in rtsim/device/controllers.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     Attributes
     ----------
     UNITS : parameters of a kind, with their units, in the order in which they are published
-    SIGNED : those of them that may be below zero
+    SIGNED : parameters that may be negative
+    STIFFNESS : the key of its stiffness, "" if it has none
     STIFFNESS : the key that makes it stiff, empty where none does
     """
 
@@ -75,12 +75,12 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
 
     @property
     def stiffest(self) -> float:
-        """How fast torque changes with the measured angle, at most [N m/rad]."""
+        """The largest change of torque with the measured angle [N m/rad]."""
         return 0.0
 
     @property
     def most_damping(self) -> float:
-        """How fast it changes with the measured speed, at most [N m s/rad]."""
+        """The largest change of torque with the measured speed [N m s/rad]."""
         return 0.0
 
     @property

@@ -1,4 +1,4 @@
-"""Keys and values of config files that have other names now: files that were written before keep working."""
+"""Former keys and values of config files, which are still accepted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ VALUES = {("law", "proposed"): "brown_mcphee"}
 
 
 class FormerName(FutureWarning):
-    """A config uses a former name; shown once for each name, file and process."""
+    """Warning for a former name in a config; shown once for each name, file and process."""
 
 
 def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
-    """The tables of a file with former keys and values replaced, each told by a FormerName warning.
+    """The tables of a file with former keys and values replaced, each with a FormerName warning.
 
-    where : the file, as it is named to the user
-    A key that stands beside its former name is left, so that the schema refuses the former one.
+    where : the file, as shown to the user
+    If a key and its former name are both present, both are kept, so that the schema refuses the former one.
     """
     current: dict[str, Any] = {}
     for key, value in tables.items():
@@ -45,5 +45,5 @@ def _within(value: Any, where: str) -> Any:
 
 
 def tell(sentence: str, where: str) -> None:
-    """Say that a name has changed; the file is read as before."""
+    """Warn that a name has changed; the file is read as before."""
     warnings.warn(f"{where}: {sentence}; the former name is still understood", FormerName, stacklevel=2)

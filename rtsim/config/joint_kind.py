@@ -1,5 +1,5 @@
-"""Description of a kind of joint for the model's files, tables and results: the row that every module of
-the folder rtsim/config/joint_kinds provides as KIND.
+"""Interface of a kind of joint for the model's files, tables and results: the record that every module of
+rtsim/config/joint_kinds provides as KIND.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Directed = Callable[[Any], Array]
-"""An axis of a body's table -> (3,) unit, in the joint's frame."""
+"""Function from an axis in a body's table to a unit vector (3,) in the joint's frame."""
 
 
 class ChainStep(NamedTuple):
@@ -25,7 +25,7 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """Return no numbers: for kinds of joints whose kernels read no numbers."""
+    """Return no numbers: for kinds of joints without parameters."""
     return ()
 
 
@@ -35,8 +35,7 @@ def no_offset(numbers: Array) -> Array:
 
 
 def along_none(body: Any, k: int) -> None:
-    """Return None: for kinds of joints without a coordinate that moves the body along an axis of
-    its table."""
+    """Return None: for kinds of joints without a coordinate that translates the body along an axis."""
 
 
 def unscaled(body: Any, factors: Array) -> dict[str, Any]:
@@ -48,17 +47,21 @@ class JointKind(NamedTuple):
     """One kind of joint; its constant in kernels/joints/kinds is its name in capitals, or CHAIN if it has
     steps.
 
-    angular : whether each of its named coordinates is an angle; None where the model's file says how many
-    needs : key of a body that it needs -> what is said where that is not given
-    keys : those of them that are its own -> their type; None where they are not given
-    parameter : (body, directed) -> its numbers for the kernels, kernels/joints/tree.Tree.parameter
-    steps : (body, directed) -> its motions, of a chain; None of every other
-    neutral : coordinates without names in the neutral pose
-    offset : its numbers -> (3,) where the frame on the child lies there, in the one on the parent [m]
-    translation : which of them is the first of three along the axes of the frame on the parent; None = none
-    rotation : which is the first of its unit quaternion, which speed the first of its angular velocity
-    slides : (body, k) -> the axis along which coordinate k itself moves the body
-    mirrors : whether between the mirror images of its frames it is itself (rtsim/models/both_sides)
+    angular : whether each of its named coordinates is an angle; None if the model's file states how many
+        coordinates there are
+    needs : required key of a body -> error text if it is missing
+    keys : keys that only this kind has -> their type; None if there are none
+    parameter : (body, directed) -> its parameters for the kernels, kernels/joints/tree.Tree.parameter
+    steps : (body, directed) -> elementary motions, for a chain; None for every other kind
+    neutral : unnamed coordinates in the neutral pose
+    offset : parameters -> (3,) position of the frame on the child in that on the parent, in the neutral pose
+        [m]
+    translation : index of the first of three translations along the axes of the frame on the parent; None =
+        none
+    rotation : index of the first component of its unit quaternion, and of the first component of its angular
+        velocity
+    slides : (body, k) -> the axis along which coordinate k translates the body
+    mirrors : whether it is the same kind between mirrored frames (rtsim/models/both_sides)
     scaled : (body, (3,) factors of its parent) -> keys of the body that change with them
     """
 

@@ -69,7 +69,7 @@ def check_record(
 ) -> Record:
     """The record that the tables make; ConfigError names the key that does not fit.
 
-    options : key -> option of the command line that it comes from, which is named instead
+    options : key -> command-line option that it comes from, which is named instead
     """
     try:
         return msgspec.convert(data, record)

@@ -1,4 +1,4 @@
-"""What a schema says about a file, in the words of the file: the key, and what is allowed there."""
+"""Translates schema errors into sentences about the file: the key, and its allowed values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[str, str | None, str]:
-    """What is wrong, what is allowed (None where the first says it) and the remedy, from a schema's
+    """The fault, the allowed values (None if the fault states them) and the remedy, from a schema's
     message.
     """
     found = PATH.search(message)
@@ -82,8 +82,8 @@ def plain_type(kind: Any, data: object) -> Any:
     """The type without its limits and without None; of several types the one with keys, to which a path
     leads.
 
-    Of several with keys it is the one whose kind the data say, as of a filter or of a joint; of a list the
-    one that has entries.
+    Of several types with keys, it is the one whose kind is stated in the data; for a list, the one with
+    entries.
     """
     if get_origin(kind) is Annotated:
         return plain_type(get_args(kind)[0], data)
@@ -97,7 +97,7 @@ def plain_type(kind: Any, data: object) -> Any:
 
 
 def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
-    """Whether the key by which records are told apart says that the data are of this one."""
+    """Whether the tag of a record says that the data are of this type."""
     said = record.__struct_config__
     return isinstance(data, dict) and said.tag is not None and data.get(said.tag_field) == said.tag
 

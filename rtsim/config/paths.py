@@ -1,4 +1,4 @@
-"""Where the shipped configs are: inside an installed package, or beside it in a checkout."""
+"""Location of the shipped configs: inside an installed package, or beside it in a checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading of whole files of a bounded size, as bytes; every failure is one sentence."""
+"""Reading whole files of a bounded size; every failure is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from streams.recording.opening import open_regular
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether there is a file of this name; False for one that no file can have, as one that is too long."""
+    """Whether a file of this name exists; False for an impossible name, such as one that is too long."""
     return os.path.isfile(path)
 
 
 @contextmanager
 def file_faults(path: Path) -> Iterator[None]:
-    """Turn what opening and reading a file raises into a ConfigError that names it."""
+    """Convert errors from opening and reading a file to a ConfigError that names it."""
     try:
         yield
     except FileNotFoundError:

@@ -38,10 +38,12 @@ KEYS = frozenset({
 
 
 class AnonymousCopy(NamedTuple):
-    """Counts of what was removed from a copy of a recording without names.
+    """Counts of what was removed in a copy of a recording without names.
 
-    n_text : texts that were left out or replaced, by what they were; n_bad : messages left out that could not
-    be decoded; prefixes : of marker names, that were replaced; note : on a tail that is cut, else ""
+    n_text : number of removed or replaced texts, by kind
+    n_bad : number of omitted messages that could not be decoded
+    prefixes : replaced prefixes of marker names
+    note : a sentence on a truncated end, else ""
     """
 
     n_text: Counter[str]
@@ -51,11 +53,10 @@ class AnonymousCopy(NamedTuple):
 
 
 class Anonymiser:
-    """Takes out of messages, in their order, every text that may name a person, a place or a day.
+    """Removes from messages, in their order, every text that may name a person, a place or a day.
 
-    What stays is what rtsim knows to be nobody's name: numbers, words of the protocol, names of shipped
-    configs, labels of fields (but for the part of a marker's name before its colon, as in Anna:LASI), and
-    words that are such labels.
+    Only text that cannot be a name remains: numbers, words of the protocol, names of shipped configs, and
+    labels of fields (without the part of a marker's name before its colon, as in Anna:LASI).
     """
 
     def __init__(self) -> None:
@@ -138,7 +139,7 @@ class Anonymiser:
 def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
     """Write a copy of a recording without names of persons, files and places, notes and the date.
 
-    ConfigError for what is no recording, and where `out` cannot be written; a file that is there is replaced.
+    ConfigError if the file is not a recording, or `out` cannot be written; an existing file is replaced.
     """
     anonymiser, n_bad = Anonymiser(), 0
     try:

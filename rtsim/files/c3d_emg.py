@@ -1,5 +1,5 @@
-"""Electromyograms among the analog channels of a C3D file: chosen by names, in volts, with sentences on
-oddities.
+"""Electromyograms in the analog channels of a C3D file: chosen by names, in volts, with sentences on
+irregularities.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ GREATEST = 1e9
 class C3dEmg(NamedTuple):
     """Raw electromyograms of a C3D file.
 
-    names : of the channels, as the file has them; unit : "V", or "1" where no channel tells a unit
-    samples : (n_sample, n_channel) float64; NaN = none; rate : [Hz]
-    start : time of the first sample in the trial [s]; notes : plain sentences
+    names : names of the channels, as in the file
+    unit : "V", or "1" if no channel states a unit
+    samples : (n_sample, n_channel) float64; NaN = missing
+    rate : sample rate [Hz]
+    start : time of the first sample in the trial [s]
+    notes : sentences for the user
     """
 
     names: tuple[str, ...]
@@ -50,8 +53,8 @@ class C3dEmg(NamedTuple):
 def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
     """Channels of a C3D file by their names, with commas between; see `find_channel`.
 
-    ConfigError for a file without analog channels, a name that none or several have, a channel of a force
-    plate, and units that are no voltage's.
+    ConfigError for a file without analog channels, a name without or with several matches, a channel of a
+    force plate, and units other than voltages.
     """
     path = Path(source)
     if path.suffix.lower() != ".c3d":
@@ -151,8 +154,8 @@ def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[s
 
 
 def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[FloatArray, str, list[str]]:
-    """(n,) volts in each channel's unit, the unit of the product, and sentences for the user. ConfigError
-    for a unit that is no voltage's.
+    """(n,) factors to volts, the resulting unit, and sentences for the user. ConfigError for a unit that is
+    not a voltage.
     """
     known = {unit.lower(): scale for unit, scale in VOLTS.items()}
     for unit, name in zip(units, names, strict=True):

@@ -85,10 +85,11 @@ def _zebris() -> Reader:
 class FileFormat(NamedTuple):
     """A format of files, known by their suffix.
 
-    suffix : with its dot, in small letters
+    suffix : suffix with its dot, in lower case
     reader : imports and returns the function that reads a file at a path
-    takes : what this function is told beside the path, the axis that points up and the unit of length
-    is_own : what rtsim writes, and not a laboratory
+    takes : options of this function besides the path, the axis that points up and the unit of length
+    is_own : whether rtsim writes it, not a laboratory's system
+    peaks_only : whether it holds only peak pressures of a step
     peaks_only : pressures of no time, the largest of a step
     """
 
@@ -149,7 +150,8 @@ def has_format(path: str | Path, formats: Sequence[FileFormat]) -> bool:
 def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, remedy: str) -> FileFormat:
     """The format of a file by its suffix; ConfigError for a folder and for the suffix of another format.
 
-    what : in the file, as "markers"; remedy : what helps
+    what : content of the file, such as "markers"
+    remedy : remedy for the error
     """
     suffix = Path(path).suffix.lower()
     is_folder = os.path.isdir(path)  # also of a name that no file can have

@@ -18,8 +18,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
-    """Raise ConfigError where the folder of a file at `path` does not exist or is not writable; in_place as
-    below."""
+    """Raise ConfigError if the folder of a file at `path` does not exist or is not writable; in_place as
+    below.
+    """
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
     check_writable(path, where, in_place)
@@ -29,8 +30,8 @@ def check_writable(path: Path, where: str, in_place: bool = False) -> None:
     """Raise ConfigError where a file of this name cannot be written, tested with one beside it, before the
     work begins.
 
-    in_place : whether a file that is there is opened itself, as that of a log or a picture, and may be a
-        device; else it is replaced
+    in_place : whether an existing file is opened itself, such as a log or a picture, and may be a device;
+        otherwise it is replaced
     """
     try:
         there = _is_there(path)
@@ -59,8 +60,9 @@ def _is_there(path: Path) -> bool:
 
 
 def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
-    """Raise ConfigError where a file at `path` exists and must not be overwritten, or cannot be; in_place as
-    above."""
+    """Raise ConfigError if a file at `path` exists and must not be, or cannot be, overwritten; in_place as
+    above.
+    """
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
     if not path.parent.is_dir():
@@ -79,8 +81,7 @@ def whole(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` to be written, which replaces the existing file once it is complete and
     on the disk.
 
-    ConfigError where that fails, as on a full disk; then nothing is left behind, and what was there before
-    stays.
+    ConfigError if that fails, as on a full disk; then nothing is left behind, and an existing file is kept.
     """
     try:
         with whole_file(path) as part:
@@ -96,8 +97,8 @@ def write_text(path: Path, text: str | Iterable[str]) -> None:
 
 
 def cell_of(text: str) -> str:
-    """A text that somebody else may have written, as a cell of comma-separated values: spreadsheets show it
-    and do not calculate it.
+    """An untrusted text as a cell of comma-separated values, which spreadsheets display without evaluating
+    it.
     """
     one_line = text.replace("\r", " ")  # which the writer leaves as it is, and readers take for another row
     return f"'{one_line}" if text.startswith(FORMULA) else one_line

@@ -1,4 +1,4 @@
-"""Our own recordings (MCAP): the marker trial and the results that were on the wire."""
+"""Reading our own recordings (MCAP): the marker trial and the results."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ LONGEST_STEP_S = 1e6
 
 
 class RecordedForces(NamedTuple):
-    """The messages of a forces stream during a recording.
+    """The messages of a forces stream in a recording.
 
     session : the descriptor
-    fields : sample_times (n, n_sample), force and moment (n, n_plate, n_sample, 3), as they were sent
+    fields : sample_times (n, n_sample), force and moment (n, n_plate, n_sample, 3), as sent
     source, notes : as in MarkerTrial
     """
 
@@ -46,8 +46,8 @@ class Results(NamedTuple):
     fields : field name -> (n, ...) float64 array, units as in the descriptor (SI); NaN = missing
     times : (n,) time in the trial [s]
     status : (n,) int64 status bits of streams.messages.Status
-    notes : plain sentences on what was cut, lost or left out
-    marks : events that somebody marked during the run, in the order of time
+    notes : sentences on truncated, lost or omitted parts
+    marks : events that a user marked during the run, in the order of time
     """
 
     session: Session
@@ -182,10 +182,11 @@ def read_results(path: str | Path) -> Results:
 
 
 class RecordedFrames(NamedTuple):
-    """The frames of one session, of any stream.
+    """The frames of one session of any stream.
 
-    session : the descriptor; numbers (n,), times (n,) [s] : of the frames
-    status : (n,) - their bits, 0 where a stream has none
+    session : the descriptor
+    numbers, times : (n,) numbers and times [s] of the frames
+    status : (n,) status bits, 0 if a stream has none
     fields : field name -> (n, ...)
     """
 
@@ -197,7 +198,7 @@ class RecordedFrames(NamedTuple):
 
 
 def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
-    """All sessions of a recording that have frames, in their order, and sentences on what was left out."""
+    """All sessions of a recording that have frames, in order, and sentences on omissions."""
     path = Path(path)
     content = _load(path)
     found, notes = [], list(content.notes)

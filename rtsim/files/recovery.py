@@ -1,4 +1,4 @@
-"""A whole recording, with checksums and an index, of one that was cut or damaged."""
+"""Recovery of a recording that was cut or damaged: a complete recording with checksums and an index."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ become one that fills the disk."""
 
 
 class RecoveredRecording(NamedTuple):
-    """What was recovered.
+    """Outcome of a recovery.
 
-    n_message : messages that were kept; seconds : from the first of them to the last
-    n_lost : messages in damaged places that the file counts
-    note : what was wrong with it, "" for a sound one
-    metadata : what it says of itself, name -> texts
+    n_message : number of kept messages
+    seconds : time from the first of them to the last [s]
+    n_lost : number of messages in damaged places, as counted by the file
+    note : a sentence on the damage, "" for an intact one
+    metadata : its metadata, name -> texts
     """
 
     n_message: int
@@ -37,8 +38,7 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
     """Write all messages that can be read, with the recording's own metadata, into a new file; for an
     undamaged recording no file is written.
 
-    ConfigError for what is no recording or holds no message, where `out` is there already, or cannot be
-    written.
+    ConfigError if the file is not a recording or has no message, or if `out` exists or cannot be written.
     """
     check_free(out)
     found = examined(path)

@@ -13,7 +13,7 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def is_table(value: Any) -> bool:
-    """Whether a value is written as a table, or as tables."""
+    """Whether a value is written as one or several tables."""
     return isinstance(value, dict) or (
         isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
     )
@@ -50,5 +50,5 @@ def word(key: str) -> str:
 
 
 def text(value: object) -> str:
-    """Strings, whole numbers and truth are written as in JSON, but for the delete character."""
+    """A string, whole number or truth value as in JSON, except for the delete character."""
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

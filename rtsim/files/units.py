@@ -1,4 +1,4 @@
-"""Lengths of a file in metres: declared, given, and checked against the size of a person."""
+"""Conversion of a file's lengths to metres: declared or given units, checked against the size of a person."""
 
 from __future__ import annotations
 

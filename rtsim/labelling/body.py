@@ -1,4 +1,6 @@
-"""The segments that unnamed markers are sought on: their markers, and the joint centres that they share."""
+"""The segments to which unnamed markers are assigned: their markers, and the joint centres that they
+share.
+"""
 
 from __future__ import annotations
 
@@ -48,11 +50,12 @@ BESIDE = 1.3
 
 
 class SharedCentre(NamedTuple):
-    """A joint centre: where it is on the segment itself, which shares it, where it is on that [m].
+    """A joint centre: its position on the segment, the neighbour that shares it, and its position on that
+    [m].
 
-    slack : by how much more than at a joint distances to it may be off [m], as over a spine that bends: then
-        it says where a segment can be, and not where it is
-    vague : by how much more it may be off [m] as two markers of its segment do not say well where that is
+    slack : additional tolerance of distances to it [m], as over a spine that bends: then it only limits the
+        position of a segment
+    vague : additional tolerance if two markers of its segment determine it poorly [m]
     """
 
     here: Array
@@ -63,8 +66,8 @@ class SharedCentre(NamedTuple):
 
 
 class ExpectedPlace(NamedTuple):
-    """Where a segment was before it was lost: (3, 3) and (3,) as in `SegmentPlacement`; how far it may
-    have moved since [m], and 1 - cosine of the largest angle that it may have turned.
+    """The pose of a segment before it was lost: (3, 3) and (3,) as in `SegmentPlacement`; the distance that
+    it may have moved since [m], and 1 - cosine of the largest possible rotation.
     """
 
     rotation: Array
@@ -73,7 +76,9 @@ class ExpectedPlace(NamedTuple):
     turned: float
 
     def costs(self, rotations: Array, origins: Array) -> Array:
-        """(c,) cost of each pose by its distance from the expected one: 1 at the largest allowed."""
+        """(c,) cost of each pose by its deviation from the expected one: 1 at the largest allowed
+        deviation.
+        """
         turned = 0.5 * (3.0 - np.einsum("cij,ij->c", rotations, self.rotation)) / self.turned
         off = origins - self.origin
         return turned + np.einsum("ci,ci->c", off, off) / self.gone**2
@@ -100,55 +105,52 @@ class SegmentShape(NamedTuple):
 
     @property
     def off_most(self) -> float:
-        """Largest distance of a marker from its place on the segment that is accepted [m]."""
+        """Largest accepted distance of a marker from its place on the segment [m]."""
         extent = float(np.linalg.norm(np.ptp(self.local, axis=0)))
         return self.part * (min(OFF_MOST, OFF + PART * extent) + self.loose)
 
     @property
     def off(self) -> float:
-        """How far a distance between markers may be off, beside `off_part` of it [m]."""
+        """Tolerance of a distance between markers, besides `off_part` of it [m]."""
         return self.part * (OFF + self.loose)
 
     @property
     def off_part(self) -> float:
-        """Relative error of a distance between markers that soft tissue may cause [1]."""
+        """Relative tolerance of a distance between markers, due to soft tissue artefacts [1]."""
         return self.part * PART
 
     @property
     def off_joint(self) -> float:
-        """How far a distance to a joint centre may be off, beside a part of it [m]."""
+        """Tolerance of a distance to a joint centre, besides a part of it [m]."""
         return OFF_JOINT + self.loose
 
 
 class SegmentPlacement(NamedTuple):
-    """Where a segment is: x in ground = rotation @ x on the segment + origin [m]."""
+    """The pose of a segment: x in ground = rotation @ x on the segment + origin [m]."""
 
     rotation: Array
     origin: Array
 
     def place(self, local: Array) -> Array:
-        """(k, 3) - points of the segment in ground [m]."""
+        """(k, 3) points of the segment in ground [m]."""
         return local @ self.rotation.T + self.origin
 
 
 class MarkedBody:
-    """The segments of a person or a model: the one whose shape is best known first, then each after one of
-    its neighbours.
+    """The segments of a person or a model: the one with the most distinctive shape first, then each after
+    one of its neighbours.
 
-    Parameters
-    ----------
-    ruler : its distances; names : all markers, in the order in which they are followed
-    faces : whether the third axis of every segment points to the same side of a person, as a subject's do
-    loosely : segments that share points too, with SLACK
-
-    Attributes
-    ----------
-    order : segments with markers, as they are sought
-    segment_of : (n_marker,) - which shape has each marker; local : (n_marker, 3) - where it is on that [m]
-    reach : (n_marker,) - how far from there it may be beside others of its segment [m]
-    weak : (n_marker,) - on segments that too little tells from other points: of three markers and no
-        joint, or two and no joint with a segment of three
-    unheld : (n_shape,) - segments that no joint holds in place
+    ruler : distances between its markers
+    names : all markers, in the order of the tracked markers
+    faces : whether the third axis of every segment points to the same side of a person, as for subjects
+    loosely : pairs of segments that share points with a tolerance SLACK
+    order : segments with markers, in the order of the search
+    segment_of : (n_marker,) segment of each marker
+    local : (n_marker, 3) its position on that [m]
+    reach : (n_marker,) tolerance of this position relative to others of its segment [m]
+    weak : (n_marker,) markers on segments that are poorly distinguishable from other points: with three
+        markers and no joint, or two and no joint to a segment with three
+    unheld : (n_shape,) segments that no joint holds in place
     """
 
     def __init__(
@@ -172,8 +174,8 @@ class MarkedBody:
         self.unheld = np.array([all(joint.slack for joint in shape.joints) for shape in self.shapes], bool)
 
     def learned(self, bias: Array, known: NDArray[np.bool_]) -> MarkedBody:
-        """The body with its markers where the skin has moved them: bias (n_marker, 3) on their segments
-        [m], where all of a segment are known.
+        """The body with marker positions corrected for soft tissue displacement bias (n_marker, 3) on their
+        segments [m], if all markers of a segment are known.
         """
         other = copy(self)
         other.shapes = [
@@ -185,8 +187,9 @@ class MarkedBody:
         return other
 
     def after_gap(self, rotations: Array, origins: Array, gap_s: float) -> MarkedBody:
-        """The body, expected where it was this long ago [s]; rotations, origins : (n_segment, 3, 3) and
-        (n_segment, 3) [m], NaN = not known.
+        """The body with its expected pose from this long ago [s].
+
+        rotations, origins : (n_segment, 3, 3) and (n_segment, 3) [m], NaN = not known
         """
         other = copy(self)
         turned = 1.0 - float(np.cos(min(np.pi, TURNS + TURNS_FAST * gap_s)))
@@ -198,8 +201,10 @@ class MarkedBody:
         return other
 
     def partly_seen(self, missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n_marker,) - markers on segments that no joint holds and of which a marker is missing: what is
-        left of a trunk may have the shape of an arm. missing : (n_marker,)
+        """(n_marker,) markers on segments that no joint holds and of which a marker is missing: the
+        remaining markers of a trunk may resemble those of an arm.
+
+        missing : (n_marker,)
         """
         partly = np.zeros(len(missing), bool)
         for k in np.flatnonzero(self.unheld).tolist():

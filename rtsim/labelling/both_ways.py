@@ -1,8 +1,8 @@
-"""Names for a whole recording: it is gone through forwards and then backwards, and both must agree.
+"""Labels for a whole recording: it is labelled forwards and backwards, and both passes must agree.
 
-A frame alone says little just after a gap, and much once names are certain. What follows a gap makes the
-names before it certain, and the other way round. Where the two passes name a point differently, its track
-decides: a name counts on which both agree somewhere along it, or of which one of them is certain.
+Labels are uncertain just after a gap and become certain later; the backward pass resolves those before. If
+the two passes label a point differently, its track decides: a label counts if both agree on it somewhere
+along the track, or if one of them is certain.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ Flags = NDArray[np.bool_]
 
 
 class RecordingNames(NamedTuple):
-    """The points that are markers in each frame of a recording.
+    """The assignment of points to markers in each frame of a recording.
 
-    points : (n, n_marker) - number of the point, -1 = none; certain : (n, n_marker)
-    following : (n,) - whether the person was found
+    points : (n, n_marker) number of the point, -1 = none
+    certain : (n, n_marker) whether it is certain
+    following : (n,) whether the person was found
     """
 
     points: Indices
@@ -33,11 +34,11 @@ class RecordingNames(NamedTuple):
 
 
 class UnnamedRecording(NamedTuple):
-    """What is known of a recording before its points have names.
+    """The data of a recording before labelling.
 
-    markers : (n, n_marker, 3) - those that come with a name, NaN = none [m]
-    points : (n, n_point, 3) - points without names, NaN = not seen [m]
-    steps : (n,) - time since the frame before [s], 0 = unknown
+    markers : (n, n_marker, 3) markers with names, NaN = none [m]
+    points : (n, n_point, 3) points without names, NaN = not seen [m]
+    steps : (n,) time since the previous frame [s], 0 = unknown
     """
 
     markers: Array
@@ -48,8 +49,9 @@ class UnnamedRecording(NamedTuple):
 def name_both_ways(
     labeller: Labeller, recording: UnnamedRecording, progress: Callable[[int], None] = lambda n_done: None
 ) -> RecordingNames:
-    """Names for all frames by a labeller that has not seen any; progress : told how many of twice the frames
-    are done.
+    """Label all frames with a new labeller.
+
+    progress : called with the number of finished frames, of twice their number
     """
     n = len(recording.points)
     done = _ProgressSum(progress)
@@ -94,8 +96,8 @@ def _one_way(
 
 
 def tracks_of(recording: UnnamedRecording) -> Indices:
-    """(n, n_point) - number of the track that each point belongs to, -1 = not seen. A track ends where its
-    point is hidden, and where it could as well be another.
+    """(n, n_point) number of the track of each point, -1 = not seen. A track ends when its point is hidden,
+    or could be confused with another.
     """
     found = np.full(recording.points.shape[:2], -1)
     tracks, n_track, known = PointTracks(), 0, dict[int, int]()
@@ -115,7 +117,7 @@ def tracks_of(recording: UnnamedRecording) -> Indices:
 
 
 def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: Indices) -> RecordingNames:
-    """One naming from two; tracks : (n, n_point) as in `tracks_of`."""
+    """Merge two assignments into one; tracks : (n, n_point) as in `tracks_of`."""
     shape = forwards.points.shape
     supported = np.zeros((tracks.max(initial=-1) + 1, shape[1]), bool)
     alike = (forwards.points == backwards.points) & (forwards.points >= 0)

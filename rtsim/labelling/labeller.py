@@ -1,9 +1,8 @@
-"""Names for points, frame by frame: sought at the start and after gaps, followed in between.
+"""Labelling of points, frame by frame: by a search at the start and after gaps, by tracking in between.
 
-Every point is followed, with a name or without. A search for the person takes longer than a frame has: it
-goes on over several, on the points of the frame in which it began, and what it finds is carried to where
-those points are by then. Names are in doubt until searches, or the others of their segment, have agreed on
-them for some time.
+Every point is tracked, with or without a label. A search for the person takes several frame periods: it uses
+the points of the frame in which it began, and its result is transferred along their tracks. Labels are
+uncertain until searches, or other markers of the segment, have agreed on them for some time.
 """
 
 from __future__ import annotations
@@ -89,10 +88,11 @@ class Labeller:
         self._followed = np.ones(self._n, bool)
 
     def label(self, markers: Array, cloud: Array, dt: float) -> None:
-        """Give the markers without a place the points that are theirs.
+        """Assign points to the markers without positions.
 
-        markers : (n_marker, 3) [m], written: those with names have a place, NaN = none
-        cloud : (n, 3) [m] - points without names; dt : since the frame before [s], 0 = unknown
+        markers : (n_marker, 3) [m], written; NaN = without a position
+        cloud : (n, 3) points without names [m]
+        dt : time since the previous frame [s], 0 = unknown
         """
         step = dt if dt > 0.0 else USUAL_S
         self._wait_s -= step
@@ -117,15 +117,15 @@ class Labeller:
             self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
-        """(n_marker,) - markers whose name is not certain."""
+        """(n_marker,) markers whose labels are uncertain."""
         return np.isfinite(markers[:, 0]) & self._followed & ~self.certainty.certain
 
     def named_points(self) -> Indices:
-        """(n,) - which marker each point of the newest frame is, -1 = none; valid until the next frame."""
+        """(n,) marker of each point of the newest frame, -1 = none; valid until the next frame."""
         return self._tracks.marker
 
     def turn_round(self) -> None:
-        """Go back over the frames from the newest on: time runs the other way."""
+        """Reverse the direction of time, to process the frames backwards from the newest one."""
         self._tracks.speeds *= -1.0
 
     def _lose(self) -> None:

@@ -1,5 +1,4 @@
-"""How certain names are: by searches that agree on them, and by the others of the segment beside which they
-stay."""
+"""Certainty of labels: supported by searches that agree on them, and by other markers of the segment."""
 
 from __future__ import annotations
 
@@ -26,9 +25,10 @@ FAR_M = 0.012
 
 
 class Judged(NamedTuple):
-    """Markers whose names are in question after a frame.
+    """Markers with questionable labels after a frame.
 
-    exchanged, gone : markers for which another point fits better, and that are not where they must be
+    exchanged, gone : markers for which another point fits better, and markers that are not at their
+        predicted place
     """
 
     exchanged: Indices
@@ -36,11 +36,9 @@ class Judged(NamedTuple):
 
 
 class NameCertainty:
-    """How certain the name of each marker is.
+    """Certainty of the label of each marker.
 
-    Attributes
-    ----------
-    certain : (n_marker,) - whether enough does
+    certain : (n_marker,) whether there is enough evidence
     """
 
     def __init__(self, body: MarkedBody) -> None:
@@ -68,7 +66,7 @@ class NameCertainty:
         self.certain[markers] = False
 
     def vote(self, markers: Indices) -> None:
-        """Count a search that found these markers with no other naming as good."""
+        """Count a search that found these markers without a comparable alternative."""
         markers = markers[self._apart_s[markers] >= APART_S]
         self._votes[markers] += 1
         self._apart_s[markers] = 0.0

@@ -1,8 +1,8 @@
-"""Where hidden markers must be: carried by the markers that are seen, from how they all were before.
+"""Prediction of hidden markers from the visible ones and their earlier arrangement.
 
-A marker that is hidden moves with the others of its segment, skin that had moved it before included, and less
-surely with those of the segments that are joined to it: a fit to where they were when it was last seen
-(weighted least squares, Kabsch 1976) says where it is now. So a segment of two markers has a place, too.
+A hidden marker moves with the others of its segment (including its previous soft tissue displacement), and
+less reliably with those of adjacent segments: a fit to their arrangement when it was last seen (weighted
+least squares, Kabsch 1976) predicts it. This also works for segments with two markers.
 """
 
 from __future__ import annotations
@@ -30,12 +30,14 @@ STRETCH, STRETCH_PART = 0.015, 0.05
 
 
 class PredictedMarkers(NamedTuple):
-    """Predicted places of hidden markers.
+    """Predicted positions of hidden markers.
 
-    markers : (k,) - that are hidden; places : (k, 3) - where they must be [m]
-    reach : (k,) - how far off they may be [m]; rigid : (k,) - whether three of its segment predict a marker
-    apart : (k, n_marker) - how far others of its segment were from it [m], NaN = not seen then or now
-    beside : (n_marker, 3) - where markers are now [m]
+    markers : (k,) hidden markers
+    places : (k, 3) predicted positions [m]
+    reach : (k,) tolerance of the predictions [m]
+    rigid : (k,) whether three markers of its segment predict it
+    apart : (k, n_marker) its earlier distances from others of its segment [m], NaN = not seen then or now
+    beside : (n_marker, 3) present marker positions [m]
     """
 
     markers: Indices
@@ -46,14 +48,16 @@ class PredictedMarkers(NamedTuple):
     beside: Array
 
     def can_be(self, cloud: Array) -> NDArray[np.bool_]:
-        """(k, n) - which points (n, 3) [m] are as far from the others of its segment as the marker was."""
+        """(k, n) whether points (n, 3) [m] are at the marker's earlier distances from others of its
+        segment.
+        """
         found = np.linalg.norm(cloud[None, :, None] - self.beside[None, None], axis=3)
         off = np.abs(found - self.apart[:, None])
         return ~(off > STRETCH + STRETCH_PART * self.apart[:, None]).any(axis=2)
 
 
 class OccludedMarkers:
-    """Where all markers were when each was last seen."""
+    """Positions of all markers when each was last seen."""
 
     def __init__(self, body: MarkedBody) -> None:
         self._of = body.segment_of
@@ -94,15 +98,14 @@ class OccludedMarkers:
         self._complete = complete
 
     def lose_strangers(self, places: Array, dt: float) -> None:
-        """Remember points (k, 3) [m] that are no marker's and are not seen any more, as they were before
-        that."""
+        """Remember points (k, 3) [m] that belong to no marker and have disappeared."""
         self._strangers = [(x, among, age + dt) for x, among, age in self._strangers if age < LONGEST_S]
         near = np.nanmin(np.linalg.norm(places[:, None] - self._complete, axis=2), axis=1, initial=np.inf)
         self._strangers += [(x, self._complete, 0.0) for x in places[near < NEIGHBOUR_M]]
         self._strangers = self._strangers[-MOST_STRANGERS:]
 
     def strangers(self, markers: Array) -> Array:
-        """(k, 3) - where points that are no marker's must be, carried by the markers beside them [m]."""
+        """(k, 3) predicted positions of points that belong to no marker [m]."""
         if not self._strangers:
             return np.zeros((0, 3))
         before = np.array([among for _, among, _ in self._strangers])

@@ -1,9 +1,9 @@
 """Search for all markers of a person in a cloud of points: segment after segment, outwards along the joints.
 
-The best ways to see all segments so far are kept side by side (beam search), as a pelvis looks much like
-itself upside down and only the thighs that hang on it tell which it is. How much dearer the best way is
-that gives a marker another point says how sure that name is. The search rests after each segment, so that a
-loop can go on with it in the next frame.
+The best hypotheses on all segments so far are kept (beam search), as a pelvis resembles itself upside down
+and only the thighs resolve this. The extra cost of the best hypothesis with another point for a marker shows
+how certain its label is. The search pauses after each segment, so that a loop can continue it in the next
+frame.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ SEEN_LEAST = 0.4
 
 
 class FoundPerson(NamedTuple):
-    """The person that was found in a cloud of points.
+    """The person found in a cloud of points.
 
-    points : (n_marker,) - the point of each marker, -1 = none; placements : of the segments, None = unseen
-    cost : as of `Hypotheses`
-    disputed : (n_marker,) - those that another naming sees elsewhere and is hardly dearer
+    points : (n_marker,) point of each marker, -1 = none
+    placements : poses of the segments, None = not seen
+    cost : as in `Hypotheses`
+    disputed : (n_marker,) markers that a similarly good hypothesis places elsewhere
     """
 
     points: Indices
@@ -47,7 +48,7 @@ def search_person(body: MarkedBody, cloud: Array, given: Indices) -> PersonSearc
     """Search for the person in a cloud (n, 3) [m]; None where too few markers are seen. Yields as
     `search_segment`.
 
-    given : (n_marker,) - the point of each marker that has a name, -1 = it has none
+    given : (n_marker,) point of each labelled marker, -1 = unlabelled
     """
     n_marker, n_segment = len(body.segment_of), len(body.shapes)
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
@@ -79,7 +80,7 @@ def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson |
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """The hypotheses with one more segment, the k-th: one for each way to find it, and one without it."""
+    """The hypotheses with the k-th segment added: one for each way to find it, and one without it."""
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points
     more.rotations[:, k], more.origins[:, k] = seen.rotations, seen.origins
@@ -95,7 +96,7 @@ def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypothe
 def completed(
     body: MarkedBody, points: Indices, placements: tuple[SegmentPlacement | None, ...], cloud: Array
 ) -> Indices:
-    """The hypothesis with the markers added that skin has moved farther, where nothing else is near."""
+    """The hypothesis with markers added that soft tissue has displaced further, if no other point is near."""
     points = points.copy()
     left = np.setdiff1d(np.arange(len(cloud)), points[points >= 0])
     placed = [
@@ -109,8 +110,8 @@ def completed(
 
 
 def contradicted(one: Indices, other: Indices) -> NDArray[np.bool_]:
-    """(n_marker,) - the markers to which both namings give different points, or whose point the other naming
-    gives to another marker.
+    """(n_marker,) markers to which both hypotheses assign different points, or whose point the other one
+    assigns to another marker.
     """
     differs = (one != other) & (one >= 0)
     return (differs & (other >= 0)) | (differs & np.isin(one, other[other >= 0]))

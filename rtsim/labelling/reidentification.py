@@ -1,7 +1,7 @@
-"""Points that come up where a marker is hidden: which of them are that marker.
+"""Identification of points that appear near a hidden marker.
 
-A hand that swings past a hidden hip brings its own markers there. So a point is only taken for a marker
-where it came up within reach of it, or has stayed close to where it must be for long.
+A hand that swings past a hidden hip brings its own markers there. So a point is identified as a marker only
+if it appeared within reach, or has stayed close to the predicted place for long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def reidentified(
 ) -> list[tuple[int, int]]:
     """Hidden markers that have reappeared, with their points.
 
-    strangers : (k, 3) - where points that are nobody's must be [m]; dt : since the frame before [s]
+    strangers : (k, 3) predicted positions of points that belong to no marker [m]
+    dt : time since the previous frame [s]
     """
     free = np.flatnonzero(tracks.marker < 0)
     apart = distances(np.vstack([foretold.places, strangers]), cloud[free])

@@ -1,6 +1,6 @@
-"""Where segments are by the markers that have names, and where each marker must be by the others.
+"""Poses of segments from labelled markers, and predictions of each marker from the others.
 
-Skin moves markers on their segments: how far each is off there is learned while names are certain.
+The soft tissue displacement of each marker on its segment is learned while labels are certain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ JOINT = 0.5
 class SegmentPlaces(NamedTuple):
     """Poses of all segments of a body.
 
-    rotations, origins : (n_segment, 3, 3) and (n_segment, 3) - where segments are [m]; NaN = not known
+    rotations, origins : (n_segment, 3, 3) and (n_segment, 3) poses in ground [m]; NaN = not known
     """
 
     rotations: Array
@@ -58,7 +58,7 @@ class SegmentFits:
         self.forget()
 
     def forget(self) -> None:
-        """Forget what was learned of the skin."""
+        """Discard the learned soft tissue displacements."""
         self._bias = np.zeros((len(self._body.local), 3))
         self._n_learned = np.zeros(len(self._body.local), np.int64)
 
@@ -68,8 +68,9 @@ class SegmentFits:
         return np.concatenate([local[self._marker], self._here], axis=1)
 
     def places(self, markers: Array, learned: bool = True) -> SegmentPlaces:
-        """Where segments are by their markers (n_marker, 3) [m], and by joint centres where these do not
-        do."""
+        """Poses of segments by their markers (n_marker, 3) [m], and by joint centres if these do not
+        suffice.
+        """
         ground, seen = self._seen(markers)
         local = self._local(learned)
         anchors = np.full(self._here.shape, np.nan)
@@ -97,8 +98,9 @@ class SegmentFits:
         return placed
 
     def by_the_others(self, markers: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """(n_marker, 3) - where each marker must be by the other markers of its segment, and the joint
-        centres of those beside it [m]; (n_marker,) where three of them say so."""
+        """(n_marker, 3) predictions of each marker from the others of its segment and adjacent joint centres
+        [m]; (n_marker,) whether three markers predict it.
+        """
         ground, seen = self._seen(markers)
         anchors = self._anchors(*self.places(markers))
         firm = np.isfinite(anchors[:, :, 0])
@@ -116,8 +118,9 @@ class SegmentFits:
         return places, known
 
     def sure_beside(self, certain: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n_marker,) - which have three others of their segment that are certain, or two and a joint
-        centre that three certain ones of its neighbour give."""
+        """(n_marker,) markers with three certain ones in their segment, or two and a joint centre determined
+        by three certain ones of the neighbour.
+        """
         n = (certain[self._marker] & (self._marker >= 0)).sum(axis=1)
         joined = ((n[self._other] >= FEWEST) & (self._other >= 0)).any(axis=1)
         of = self._body.segment_of
@@ -125,7 +128,7 @@ class SegmentFits:
         return ((others >= FEWEST) | ((others == FEWEST - 1) & joined[of])) & (of >= 0)
 
     def placed(self, markers: Array) -> Array:
-        """(n_marker, 3) - where segments have their markers [m]; NaN = not known."""
+        """(n_marker, 3) marker positions on the fitted segments [m]; NaN = not known."""
         rotations, origins = self.places(markers)
         local, of = self._body.local + self._bias, self._body.segment_of
         placed = (rotations[of] @ local[:, :, None])[:, :, 0] + origins[of]
@@ -133,12 +136,14 @@ class SegmentFits:
         return placed
 
     def lost(self, markers: Array) -> Indices:
-        """Segments of which two markers and more are not seen, and fewer than three are."""
+        """Segments with at least two hidden and fewer than three visible markers."""
         seen = self._seen(markers)[1].sum(axis=1)
         return np.flatnonzero((seen < FEWEST) & (self._size - seen >= 2))
 
     def learn(self, markers: Array, certain: NDArray[np.bool_]) -> None:
-        """Learn how far skin moves the markers; certain : (n_marker,) - those whose names are certain."""
+        """Learn the soft tissue displacement of the markers; certain : (n_marker,) markers with certain
+        labels.
+        """
         used = np.where(certain[:, None], markers, np.nan)
         ground, seen = self._seen(used)
         rotations, origins = self.places(used)
@@ -153,17 +158,15 @@ class SegmentFits:
 
     @property
     def reach(self) -> Array:
-        """(n_marker,) - how far a marker may be from where the others of its segment have it [m]."""
+        """(n_marker,) tolerance of the predictions from other markers of the segment [m]."""
         return self._body.reach * np.where(self._n_learned >= LEARNED_TIMES, LEARNED, 1.0)
 
     def learned_body(self) -> MarkedBody:
-        """The body with its markers where skin has them, as far as that was learned."""
+        """The body with the learned soft tissue displacements."""
         return self._body.learned(self._bias, self._n_learned >= LEARNED_TIMES)
 
     def in_place(self, found: FoundPerson, points: Array) -> NDArray[np.bool_]:
-        """(n_marker,) - which were found so near to where their segments have them that no other marker
-        can be meant.
-        """
+        """(n_marker,) markers that are so close to their place on the segment that they are unambiguous."""
         near = np.zeros(len(found.points), bool)
         for shape, placement in zip(self._body.shapes, found.placements, strict=True):
             if placement is not None:
@@ -173,7 +176,7 @@ class SegmentFits:
         return near
 
     def cost(self, chosen: Indices, points: Array) -> float:
-        """Cost of a naming, as in `Hypotheses`; chosen : (n_marker,) the point of each marker, -1 = none."""
+        """Cost of an assignment, as in `Hypotheses`; chosen : (n_marker,) point of each marker, -1 = none."""
         markers = np.where((chosen >= 0)[:, None], points[chosen], np.nan)
         ground, seen = self._seen(markers)
         rotations, origins = self.places(markers, learned=False)

@@ -1,9 +1,9 @@
-"""One segment in a cloud of points: which of them can be its markers, beside what is placed already.
+"""Search for one segment in a cloud of points, given the segments that were found already.
 
-Two markers and the joint centre that a neighbour gives fix a segment, and so do three markers. All pairs or
-triples of points whose distances are theirs are laid onto the segment at once; the other markers are then the
-points that are nearest to where they must be, and a least-squares fit over all of them judges it (Fischler
-and Bolles 1981, by all samples instead of random ones).
+Two markers and a joint centre of a neighbour determine the pose of a segment, and so do three markers. All
+pairs or triples of points with matching distances are aligned with the segment; the other markers are then
+the points nearest to their predicted places, and a least-squares fit over all of them rates the hypothesis
+(Fischler and Bolles 1981, by all samples instead of random ones).
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ far."""
 class Hypotheses(NamedTuple):
     """h hypotheses on the markers of a person.
 
-    points : (h, n_marker) - the point of each marker, -1 = none
-    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) - where segments are [m], NaN = not seen
-    costs : (h,) - sum of squares of what markers are off, over what they may be, and 1 for each without a
+    points : (h, n_marker) point of each marker, -1 = none
+    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) poses of the segments [m], NaN = not seen
+    costs : (h,) sum of squared deviations of markers relative to their tolerances, plus 1 for each marker
+        without a point
     point
     """
 
@@ -78,8 +79,9 @@ def search_segment(
     """The best hypotheses on a segment beside those on the others. Yields now and then, after about a
     millisecond.
 
-    cloud : (n, 3) [m]; apart : (n, n) - distances between its points [m]
-    faces : whether its third axis points to the side to which those of the others do
+    cloud : (n, 3) points [m]
+    apart : (n, n) distances between them [m]
+    faces : whether its third axis must point to the same side as those of the others
     """
     return (yield from _SegmentSearch(shape, before, cloud, apart, faces).run())
 
@@ -269,7 +271,7 @@ class _SegmentSearch:
 
 
 def without_doubles(points: Indices, off: Array) -> Indices:
-    """(c, k) points, none twice in a row: the nearer one of two markers keeps the point."""
+    """(c, k) points without repetitions in a row: the nearer of two markers keeps the point."""
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for row in np.flatnonzero(doubled).tolist():
@@ -283,8 +285,9 @@ def without_doubles(points: Indices, off: Array) -> Indices:
 
 
 def frames(corners: Array) -> Array:
-    """(c, 3, 3) - axes as columns by triangles (c, 3, 3): along the first side, in the plane, square to
-    both."""
+    """(c, 3, 3) axes as columns from triangles (c, 3, 3): along the first side, in the plane, perpendicular
+    to both.
+    """
     x = corners[:, 1] - corners[:, 0]
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), NEAR_FIRST)
     z = crossed(x, corners[:, 2] - corners[:, 0])

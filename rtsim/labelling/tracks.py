@@ -1,7 +1,7 @@
 """Tracks of points from frame to frame, whether they have names or not, by each point's speed.
 
 All points of a frame are paired with those of the frame before at once, by the least sum of squares (Kuhn
-1955). Where two points could as well have changed places, that is reported.
+1955). Ambiguous pairs, in which two points could be exchanged, are reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class PairedPoints(NamedTuple):
 
 
 def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
-    """Places (k, 3) and points (n, 3) that are each other's nearest, within (k,) reach, and clearly so."""
+    """Pairs of places (k, 3) and points (n, 3) that are mutually nearest, within (k,) reach, and
+    unambiguous.
+    """
     if not len(places) or not len(cloud):
         return PairedPoints(np.zeros(0, np.int64), np.zeros(0, np.int64))
     apart = distances(places, cloud)
@@ -79,8 +81,7 @@ def second(apart: Array) -> Array:
 
 
 def exchangeable(apart: Array, pairs: PairedPoints) -> NDArray[np.bool_]:
-    """(k,) - of each pair, whether it could have changed points with another, or had one that is left
-    over."""
+    """(k,) whether a pair could be exchanged with another one, or with an unpaired point."""
     square = apart[pairs.rows] ** 2
     own = square[np.arange(len(pairs.rows)), pairs.columns]
     among = square[:, pairs.columns]
@@ -100,14 +101,17 @@ class PointTracks:
     Attributes
     ----------
     places, speeds : (n, 3) [m, m/s]; NaN = not known
-    numbers : (n,) - the same for a point as long as it goes on
+    numbers : (n,) number of the track of each point
+    marker : (n,) its marker, -1 = none
     marker : (n,) - which marker it is, -1 = none
-    near, since : (n,) - which missing marker's place it is near to, -1 = none, UNKNOWN before anybody
+    near, since : (n,) missing marker to whose place it is near (-1 = none, UNKNOWN = not checked yet), and
+        for how long [s]
     asked, and
         for how long [s]
-    fresh : (n,) - whether it just came up
+    fresh : (n,) whether it has just appeared
+    ended : (k, 3) last positions of unlabelled points that have disappeared [m]
     ended : (k, 3) - where points without a name were that are not seen any more [m]
-    came_up : (n,) - whether it was near to that when it came up
+    came_up : (n,) whether it was near to that place when it appeared
     """
 
     def __init__(self) -> None:
@@ -122,7 +126,7 @@ class PointTracks:
         self.since, self.came_up, self.fresh = np.zeros(0), np.zeros(0, bool), np.zeros(0, bool)
 
     def go_on(self, cloud: Array, dt: float) -> NDArray[np.bool_]:
-        """Take the next frame's points (n, 3) [m], dt [s] later; (n,) which could as well be others."""
+        """Take the next frame's points (n, 3) [m], dt [s] later; returns (n,) whether each is ambiguous."""
         before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up
         unknown = np.isnan(self.speeds[:, 0])
         foretold = self.places + dt * np.where(unknown[:, None], 0.0, self.speeds)

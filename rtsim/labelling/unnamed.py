@@ -1,4 +1,4 @@
-"""Which labels are names, and which only number what a system could not name."""
+"""Recognises labels that are not names but numbers of unlabelled markers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ NUMBERED = re.compile(r"(new|marker|point|trajectory|unidentified|unknown|unname
 
 
 def unnamed_in(labels: Sequence[str], followed: Sequence[int]) -> NDArray[np.int64]:
-    """Which labels of a stream are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all of them
-    where no followed marker is among them.
+    """Which labels of a stream are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all of them if
+    no tracked marker is among them.
 
-    followed : the labels of markers that are followed, by their numbers
+    followed : labels of the tracked markers, by their numbers
     """
     if not len(followed):
         return np.arange(len(labels))

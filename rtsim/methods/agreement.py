@@ -4,9 +4,9 @@ With the mean products I_mm, I_cc, I_mc of a measured and a calculated curve ove
 
     M = sqrt(I_cc / I_mm) - 1        P = arccos(I_mc / sqrt(I_mm I_cc)) / pi
 
-M is 0 where both are of one size and negative where the calculated one is smaller; P is 0 where one is a
-multiple of the other above 0, and 1 below. Sprague, Geer 2003, as in Schwer 2007, Engineering with Computers
-23, 295-309; Andersen et al. 2017, tables 1 and 2.
+M is 0 for equal magnitudes and negative if the calculated one is smaller; P is 0 if one curve is a positive
+multiple of the other, and 1 for a negative multiple. Sprague, Geer 2003, as in Schwer 2007, Engineering with
+Computers 23, 295-309; Andersen et al. 2017, tables 1 and 2.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def agreement(measured: Array, calculated: Array) -> Agreement:
 
 
 class Repeated(NamedTuple):
-    """Mean and standard deviation over cycles; of one cycle the deviation is NaN."""
+    """Mean and standard deviation over cycles; for a single cycle the deviation is NaN."""
 
     mean: Agreement
     deviation: Agreement

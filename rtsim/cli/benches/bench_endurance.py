@@ -15,8 +15,8 @@ from rtsim.cli.terminal.types import NumberWithin
 @click.option("--minutes", type=NumberWithin(0.1, 1440.0), default=60.0, show_default=True,
               help="Length of the run.")  # fmt: skip
 def soak(as_json: bool, minutes: float) -> None:
-    """Markers at 200 Hz and forces at 1 kHz through estimator, recorder, window, page, beside subscribers
-    that never read: what is lost and late, and whether memory of any process grows.
+    """Run markers at 200 Hz and forces at 1 kHz through estimator, recorder, window and page, with
+    subscribers that never read: lost and late frames, and memory growth of each process.
 
     Ctrl-C ends early; what is done by then is reported.
     """
@@ -40,7 +40,9 @@ def soak(as_json: bool, minutes: float) -> None:
 @click.option("--seconds", type=NumberWithin(1.0, 600.0), default=5.0, show_default=True,
               help="Length of each try.")  # fmt: skip
 def capacity(as_json: bool, seconds: float) -> None:
-    """The highest rate and the most markers at 200 Hz that an estimator keeps up with, and what limits it."""
+    """Find the highest rate, and the largest number of markers at 200 Hz, that an estimator can process, and
+    what limits it.
+    """
     need_checkout()
     from benchmarks.soak import capacity
     from rtsim.bench import figures
@@ -52,8 +54,8 @@ def capacity(as_json: bool, seconds: float) -> None:
 @AS_JSON
 @click.option("--only", default="", metavar="NAME", help="Only faults with this text in their name.")
 def faults(as_json: bool, only: str) -> None:
-    """Sources, clocks, networks, machines and packages that fail, against real processes: frames without a
-    result or a count, tracebacks, and what the user is told (docs/reliability.md).
+    """Test real processes against failing sources, clocks, networks, machines and packages: frames without a
+    result or a count, tracebacks, and messages to the user (docs/reliability.md).
 
     Ctrl-C ends early; what is done by then is reported.
     """

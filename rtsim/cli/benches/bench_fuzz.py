@@ -29,8 +29,8 @@ def fuzz(
 ) -> None:
     """Feed readers and decoders damaged input, guided by coverage where atheris is installed.
 
-    A finding is an exception that is no sentence for the user, a hang, a crash, memory beyond a bound, or
-    nonsense that is accepted. Each is saved with the command that repeats it; exit 1 with any.
+    A finding is an exception without a message for the user, a hang, a crash, memory beyond a limit, or
+    invalid data that are accepted. Each is saved with the command that repeats it; the exit code is then 1.
     """
     need_checkout()
     from benchmarks.fuzz import run

@@ -1,4 +1,4 @@
-"""The group of `rtsim bench`, which its benches join."""
+"""The command group `rtsim bench`, to which the benches belong."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from rtsim.errors import ConfigError
 
 @click.group("bench")
 def command() -> None:
-    """Measure on this machine; --json for programs. Timed comparisons live here, never in the tests.
+    """Measure speed and accuracy on this machine; --json for programs.
 
-    Each prints reference_us as well, the time of one fixed kernel in the same run: figures of different
-    machines are compared in parts of it.
+    Each bench also prints reference_us, the time of one fixed kernel in the same run, to compare different
+    machines.
     """
     from kernels.compiler.cache import cache_fault
 

@@ -123,9 +123,7 @@ def mesh(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.option("--seconds", type=float, default=12.0, show_default=True, help="Length of each task.")
 def jaw(as_json: bool, seconds: float) -> None:
-    """Both models of the mandible's joint on the same synthetic motions: places of the condyles,
-    joint forces.
-    """
+    """Both models of the mandible's joint on the same synthetic motions: condyle positions, joint forces."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import jaw
 
@@ -216,7 +214,7 @@ def friction(as_json: bool, quick: bool) -> None:
 @command.command("foot")
 @AS_JSON
 def foot(as_json: bool) -> None:
-    """The foot on the ground: one contact, a recorded step, its pressure, and how fast it drops."""
+    """A foot on the ground: one contact, a recorded step, its pressure, and a drop onto the ground."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import foot
 
@@ -231,7 +229,9 @@ def foot(as_json: bool) -> None:
     help="Folder with the recording gait_bmc, whose steps are fitted as well.",
 )
 def foot_fit(as_json: bool, data: Path | None) -> None:
-    """The contact of a foot found again from synthetic steps: seconds, errors, what the data determine."""
+    """Identify the contact of a foot from synthetic steps with known parameters: computing time, errors,
+    undetermined parameters.
+    """
     from rtsim.bench import figures
     from rtsim.bench.contacts import foot_fit
     from rtsim.cli.terminal.compiling import compile_first
@@ -244,7 +244,7 @@ def foot_fit(as_json: bool, data: Path | None) -> None:
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:
-    """The volumetric knee: error and speed of its default run; five pulses beside another program."""
+    """The volumetric knee: error and speed of its default run; five pulses compared with another program."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import knee
 

@@ -1,4 +1,4 @@
-"""Bench of kept recordings: are they computed again as they were?"""
+"""Bench of stored recordings: whether replaying them gives the same results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from streams.errors import StreamError
 @AS_JSON
 @click.argument("folder", type=click.Path(path_type=Path))
 def replay(as_json: bool, folder: Path) -> None:
-    """`rtsim replay --exact` over every recording (.mcap) in FOLDER, as after a release.
+    """Run `rtsim replay --exact` over every recording (.mcap) in FOLDER, as after a release.
 
-    The exit code is 1 where one differs.
-
-    Of each: whether its results are equal, frames a second, and why it cannot be told where it cannot.
+    The exit code is 1 if one differs. For each recording: whether its results are equal, frames per second,
+    or why it could not be replayed.
     """
     paths = sorted(folder.rglob("*.mcap"))
     if not paths:
@@ -39,7 +38,7 @@ def replay(as_json: bool, folder: Path) -> None:
 
 
 def row_of(path: Path) -> dict[str, Any]:
-    """One row of the table: what the replay of one recording found."""
+    """One row of the table: the result of the replay of one recording."""
     from rtsim.cli.runs.exact_replay import computed, verdict
     from rtsim.live.exact.reading import read_run
     from rtsim.live.exact.replay import ROUNDING

@@ -181,7 +181,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     help="Part of a processor that is left to the estimator; other processes use up the rest.",
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
-    """Attacks on a running estimator beside a stream of 200 Hz: frames answered, growth of its memory."""
+    """Attacks on a running estimator during a stream of 200 Hz: frames answered, growth of its memory."""
     need_checkout()
     from benchmarks.strangers import hostile
     from rtsim.bench import figures
@@ -245,7 +245,7 @@ def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | N
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--only", default="*", show_default=True, help="Pattern of the recordings' paths below FOLDER.")
 def unnamed_markers(as_json: bool, folder: Path, only: str) -> None:
-    """Recordings under FOLDER with their names taken away, and gaps: how many frames are named right."""
+    """Remove the marker names of recordings under FOLDER and add gaps: share of frames labelled correctly."""
     from rtsim.bench import figures
     from rtsim.bench.markers import unnamed_markers
 
@@ -275,7 +275,7 @@ def marker_sets(as_json: bool, folder: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def gait_phase(as_json: bool, folder: Path | None) -> None:
-    """How far the phase of the gait is off, of synthetic walks and of recordings with plates under FOLDER."""
+    """Errors of the gait phase in synthetic walks and in recordings with plates under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import gait_phase
 
@@ -371,7 +371,7 @@ def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,
 ) -> None:  # fmt: skip
-    """The walker and the recordings under FOLDER, damaged: errors of angles, and whether the status warns.
+    """Damage markers of the walker and of recordings under FOLDER: errors of angles, warnings of the status.
 
     Ctrl-C ends early; what is done by then is reported.
     """

@@ -49,10 +49,11 @@ def study(as_json: bool, kills: int, seed: int | None) -> None:
 @click.option("--count", type=click.IntRange(1), default=300, show_default=True, help="Processes to kill.")
 @SEED
 def kills(as_json: bool, count: int, seed: int | None) -> None:
-    """kill -9 of recorder, player, estimator, monitor, hil and device at random: what recordings have then.
+    """Kill recorder, player, estimator, monitor, hil and device at random (kill -9), and check the
+    recordings.
 
-    After each kill they are read by the plain reader of MCAP and by `rtsim recover`; all that is older than
-    the flush interval must be there. Ctrl-C ends early; what is known by then is printed.
+    After each kill they are read by a plain MCAP reader and by `rtsim recover`; all messages older than the
+    flush interval must be there. Ctrl-C ends early; what is known by then is printed.
     """
     need_kills()
     from benchmarks.kills import run
@@ -67,7 +68,7 @@ def kills(as_json: bool, count: int, seed: int | None) -> None:
 
 
 def need_kills() -> None:
-    """Raise ConfigError where processes cannot be killed and forked, or the bench is not there."""
+    """Raise ConfigError if processes cannot be killed and forked, or the bench is not installed."""
     need_checkout()
     if sys.platform == "win32":
         raise ConfigError("this bench forks and kills processes", where="rtsim bench", allowed="Linux, macOS")

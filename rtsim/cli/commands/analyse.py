@@ -65,7 +65,7 @@ def command(
 ) -> None:  # fmt: skip
     """Solve SOURCE (walker, jaw:TASK, MARKER_FILES) by the stages of a live run, as fast as it goes.
 
-    A motion (.mot, .sto) drives the model of a run whose [fdk] names the drivers.
+    A motion (.mot, .sto) prescribes the coordinates that the table [fdk] of the run names as drivers.
 
     The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
     early; what is done by then is reported and written.
@@ -122,8 +122,11 @@ def command(
 class AnalysedRecording(NamedTuple):
     """A recording that the stages have solved, with its results.
 
-    seconds : that took; reason : why it is over; sentences : told meanwhile; wrong, notes : as of Ready
-    plates : whether force plates were asked for
+    seconds : computing time [s]
+    reason : why the run ended
+    sentences : messages reported meanwhile
+    wrong, notes : as in Ready
+    plates : whether force plates were requested
     """
 
     results: Results
@@ -147,7 +150,7 @@ def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> Analy
 
 
 def driven(run: RunConfig, console: Any) -> Ready:
-    """Prepare a run of a motion that drives its model."""
+    """Prepare a run with a prescribed motion."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.live.inputs.prescribed_motion_run import check_driven, groups_of_motion, session_of, stage_of
 
@@ -199,10 +202,10 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
 def gone_through(
     run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
 ) -> AnalysedRecording:
-    """Run the loop over all frames, until the last one or an interruption; curves : names to check before the
-    run
+    """Run the loop over all frames, until the last one or an interruption; curves : names to check before
+    the run
 
-    anyway : somebody else's markers without names are no error
+    anyway : accept markers without names that belong to another person
     """
     from rtsim.files.tables.curve_choice import chosen_cells
     from rtsim.live.inputs.recorded import KeptResults
@@ -239,7 +242,7 @@ def gone_through(
 
 
 def check_usable(solved: AnalysedRecording, source: str) -> None:
-    """Raise ConfigError where no solved frame can be used, or no result of the plates that it needs."""
+    """Raise ConfigError if no solved frame is usable, or no result of the force plates that it needs."""
     from rtsim.live.recorded_run import check_results
 
     check_results(solved.results, source, solved.wrong, solved.plates)
@@ -251,7 +254,7 @@ def deliver(
 ) -> None:  # fmt: skip
     """Write tables, C3D files and figure, and report each.
 
-    of_tables : --frames and --columns; of_figure : its paper or None, and --curves
+    of_tables : values of --frames and --columns; of_figure : destination of the figure or None, and --curves
     """
     from rtsim.cli.c3d_results import is_c3d, write_beside
     from rtsim.files.tables.outputs import write
@@ -318,7 +321,7 @@ def implausible(results: Results) -> dict[str, int]:
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """The summary for people."""
+    """The summary as text for users."""
     from rtsim.methods.plates.kinetic_figures import in_sentences
     from rtsim.report.tally import in_full, pace
 

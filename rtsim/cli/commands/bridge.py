@@ -1,4 +1,6 @@
-"""`rtsim bridge`: results carried to programs that do not speak our protocol, and their signals to ours."""
+"""`rtsim bridge`: conversion of results for programs that do not use our protocol, and of their signals for
+ours.
+"""
 
 from __future__ import annotations
 

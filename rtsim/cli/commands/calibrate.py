@@ -148,7 +148,7 @@ def command(
 
 
 def subject_path(trial: str, out: Path | None, live: bool, force: bool) -> Path:
-    """Path of the file to write; ConfigError for an invalid name, or for a file that exists."""
+    """The path of the file to write; ConfigError for an invalid name, or for a file that exists."""
     if live and out is None:
         raise ConfigError("a stream has no name for the subject", where="--out", remedy="add --out NAME.toml")
     path = out or Path(trial).with_suffix(".subject.toml")
@@ -162,7 +162,7 @@ def subject_of(
     moving: MarkerTrial, asked: AskedMeasures, static: str | None, lab: str | None, side: str,
     units: str | None, up: str | None, *, anyway: bool,
 ) -> Subject:  # fmt: skip
-    """The subject of a trial; its notes say what is odd about how the trial fits its static trial."""
+    """The subject of a trial; its notes report how well the trial fits its static trial."""
     from rtsim.files.markers.markers import read_markers
     from rtsim.live.subjects.subject_check import notes_on_fit
     from rtsim.models.tracked import tracked_person
@@ -268,8 +268,9 @@ def check_names(path: Path, scan_path: Path) -> None:
 
 
 def check_outputs(paths: list[Path], scan_path: Path, scan: JawScan, force: bool) -> None:
-    """Raise ConfigError where a file of the model cannot be written, or would replace what the model is made
-    of."""
+    """Raise ConfigError if a file of the model cannot be written, or would replace a file from which the
+    model is made.
+    """
     inputs = {
         os.path.realpath(file)
         for file in (scan_path, *(scan_path.parent / each for each in scan.surfaces.values()))

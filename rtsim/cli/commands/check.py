@@ -1,4 +1,4 @@
-"""`rtsim check`: is a config right?"""
+"""`rtsim check`: validation of configs."""
 
 from __future__ import annotations
 
@@ -127,8 +127,7 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 
 
 def check_config(path: Path) -> list[str]:
-    """Say what kind of config it is, then what is noteworthy about it; ConfigError says what is wrong with
-    it."""
+    """Report the kind of a config and notes on it; ConfigError if it is invalid."""
     from rtsim.config.load import load_toml
     from rtsim.config.runs.choices import choices_in, load_run
     from rtsim.config.runs.device_schema import DeviceSpec
@@ -193,7 +192,7 @@ def check_config(path: Path) -> list[str]:
 
 
 def no_config(path: Path) -> ConfigError:
-    """An error for a file of another kind, naming the command that reads it."""
+    """An error for a file of another kind, with the command that reads it."""
     from rtsim.models.load import OPENSIM
 
     return ConfigError(
@@ -204,7 +203,7 @@ def no_config(path: Path) -> ConfigError:
 
 
 def check_generators(path: Path) -> str:
-    """A description of a set of torque generators; builds those of its joints, or else all that it has."""
+    """Describe a set of torque generators; builds those of its joints, or else all of them."""
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.models.packing.torque_generators import pack_curves, pack_generators
 
@@ -217,7 +216,7 @@ def check_generators(path: Path) -> str:
 
 
 def check_study(path: Path) -> list[str]:
-    """What a study is, and notes on values that a schema refuses; ConfigError for an impossible study."""
+    """Describe a study, with notes on values that a schema refuses; ConfigError for an impossible study."""
     from rtsim.files.markers.trial import count_of
     from rtsim.studies.checks import refused_values
     from rtsim.studies.plan import read_plan
@@ -231,8 +230,8 @@ def check_study(path: Path) -> list[str]:
 
 
 def check_hil(spec: HilSpec, path: Path) -> str:
-    """Check that model, coordinate and device fit, and that the loop is stable; returns what the config
-    is.
+    """Check that model, coordinate and device fit, and that the loop is stable; returns a description of the
+    config.
     """
     from msgspec.structs import asdict
 
@@ -261,7 +260,7 @@ def check_hil(spec: HilSpec, path: Path) -> str:
 
 
 def check_subject(subject: Subject) -> None:
-    """Build the lower limb with the person: finds segments, landmarks and angles that cannot be."""
+    """Build the lower limb with the person, which finds impossible segments, landmarks and angles."""
     from rtsim.models.load import ONE_LEG, load_model, model_for
     from rtsim.models.model import build
 
@@ -272,7 +271,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     """Check that everything that the run names exists and that the source is valid, except its recordings,
     which may come later.
 
-    Where they are there, they are read and compared with the person; returns what is to be reported of that.
+    If they exist, they are read and compared with the person; returns sentences on that.
     """
     import msgspec
 
@@ -341,7 +340,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:
-    """Build every method: finds landmarks and targets that are missing, and joints that a method lacks.
+    """Build every method, which finds missing landmarks and targets, and joints that a method lacks.
 
     A model that needs a person's anatomy is built with the shipped subject.
     """
@@ -358,7 +357,9 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
 
 
 def kind_of(path: Path) -> str:
-    """model, subject, lab, inertia, device, hil or run, by the keys in the file, or else by its folder."""
+    """The kind of a config (model, subject, lab, inertia, device, hil or run), by the keys in the file, or
+    else by its folder.
+    """
     data = read_toml(path)
     found = next((kind for key, kind in KINDS.items() if key in data), "")
     if not found and isinstance(data.get("methods"), dict):

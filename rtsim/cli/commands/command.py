@@ -36,10 +36,10 @@ def command(
 ) -> None:  # fmt: skip
     """Send the command NAME and print the answer.
 
-    An estimator takes set_method method=zero, set_downweighting on=false, mark label=cough, status, stop, and
-    with force plates tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with a
-    device arm, disarm, emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop goes
-    two ways at once: as a datagram, which nobody can keep out and which needs no key, and as a command.
+    An estimator takes set_method method=zero, set_downweighting on=false, mark label=cough, status, stop,
+    and with force plates tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with
+    a device arm, disarm, emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop
+    is sent both as a datagram, which other clients cannot block and which needs no key, and as a command.
     """
     from streams.control.commands import ESTIMATOR, request
     from streams.control.tickets import NO_COMMAND
@@ -69,9 +69,9 @@ def command(
 
 
 def stop(address: str, keys: tuple[str | None, str | None]) -> None:
-    """Send the emergency stop by datagram and by command at once, and report by which of them it was heard.
+    """Send the emergency stop by datagram and by command at once, and report which of them arrived.
 
-    ConfigError where it was heard by neither. Keys are read when the first datagrams are on their way.
+    ConfigError if neither did. Keys are read after the first datagrams were sent.
     """
     from concurrent.futures import ThreadPoolExecutor, as_completed
 

@@ -1,4 +1,6 @@
-"""`rtsim connect`: a capture system as streams of ours, and which systems answer on this network."""
+"""`rtsim connect`: relays a capture system as our streams, and lists the systems that answer on this
+network.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def command(
     """Relay a capture system (SYSTEM: qtm, ...) at ADDRESS (HOST[:PORT][?OPTION=VALUE&...]) as live streams.
 
     Markers, and forces where the system has plates, are published as `rtsim replay` does it, until Ctrl-C. A
-    lost connection is made anew. docs/capture_systems.md says what to switch on in which window.
+    lost connection is restored. docs/capture_systems.md describes the settings of each system.
     """
     from streams.capture.relay import Relay
     from streams.publisher import Publisher
@@ -147,7 +149,7 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
-    """Sentences on a session: which markers of a map that should be followed are not in it."""
+    """Sentences on a session: which tracked markers of a map are not in it."""
     from rtsim.files.markers.trial import name_some
     from rtsim.subjects.markers.labs import SIDES, cover, load_lab
 

@@ -1,4 +1,4 @@
-"""`rtsim diff`: where, and by how much, two runs part."""
+"""`rtsim diff`: where, and by how much, two runs differ."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ MOST_TOLD = 12
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], as_json: bool) -> None:
-    """Say where, and by how much, two recordings (.mcap) or tables (.mot, .sto, .csv) differ.
+    """Report where, and by how much, two recordings (.mcap) or tables (.mot, .sto, .csv) differ.
 
     Frames belong together by their times; repetitions of a result and the flag late, which depend on the
-    clock, are left out. Settings and builds that differ are reported. Exit code 0: equal; 1: different;
-    2: unusable.
+    clock, are left out. Settings and builds that differ are reported. Exit code 0: equal; 1: different; 2:
+    unusable.
     """
     raise SystemExit(told_unusable(lambda: compare(one, other, tolerance, amounts_of(within), as_json)))
 
@@ -85,7 +85,7 @@ def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float],
 
 
 def settings_of_journals(one: Path, other: Path) -> list[str]:
-    """In what the runs of two recordings with journals, and their builds, differ."""
+    """The differences in settings and builds of two recordings with journals."""
     from rtsim.live.exact.build import differences_of_builds
     from rtsim.live.exact.reading import read_run
     from rtsim.live.hardware.device_replay import flat
@@ -125,7 +125,7 @@ def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
 
 
 def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tuple[str, str]) -> list[str]:
-    """The differences in plain words, the verdict last."""
+    """The differences in words, with the verdict last."""
     told = [f"{count_of(found.n_frame, 'frame')} in {count_of(found.n_session, 'session')} were compared."]
     for title, sentences in (("Settings that differ:", settings), ("Only in one of them:", found.unpaired)):
         if sentences:

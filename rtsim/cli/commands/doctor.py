@@ -1,4 +1,4 @@
-"""`rtsim doctor`: what is wrong with this installation, or with a stream, in plain words."""
+"""`rtsim doctor`: faults of this installation, or of a stream, in plain words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def command(
     address: str | None, subject: str | None, seconds: float, client_key: str | None, server_key: str | None
 ) -> None:
-    """Check the installation; with ADDRESS (tcp://HOST:PORT), listen to that stream and judge it."""
+    """Check the installation; with ADDRESS (tcp://HOST:PORT), listen to that stream and check it."""
     if not 0.0 < seconds < float("inf"):
         raise ConfigError(f"{seconds}", where="--seconds", allowed="more than 0")
 
@@ -49,7 +49,7 @@ def command(
 
 
 def mark_of(finding: DoctorFinding) -> str:
-    """A finding in a word: ok, BAD, or none for what is not installed and need not be."""
+    """A finding in a word: ok, BAD, or none for an optional package that is not installed."""
     if finding.lacks:
         return click.style("none", fg="yellow")
     return click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")

@@ -158,7 +158,9 @@ def to_foxglove(recording: Path, out: Path, force: bool) -> None:
 
 
 def to_anonymous(recording: Path, out: Path, force: bool) -> None:
-    """A copy of the recording without names; what was taken out, and what nobody but the user can judge."""
+    """Write a copy of the recording without names; returns what was removed, and what only the user can
+    judge.
+    """
     from rtsim.files.anonymous import write_anonymous
 
     check_other(recording, out, force)
@@ -179,7 +181,7 @@ def to_anonymous(recording: Path, out: Path, force: bool) -> None:
 
 
 def check_other(recording: Path, out: Path, force: bool) -> None:
-    """Raise ConfigError where OUT may not be written, or is the recording itself."""
+    """Raise ConfigError if OUT may not be written, or is the recording itself."""
     from rtsim.files.output import check_free
 
     check_free(out, overwrite=force)
@@ -213,7 +215,7 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
 
 
 def draw_curves(recording: Path, out: Path, curves: str) -> None:
-    """Draw the curves that names choose."""
+    """Draw the curves with these names."""
     from rtsim.files.recording import read_results
     from rtsim.monitor.figures.paper import paper_of
 
@@ -228,7 +230,7 @@ def check_options(
 ) -> None:
     """Raise ConfigError for an option that would do nothing in a file of this suffix.
 
-    usual : whether the options of tables are as they are without them
+    usual : whether the options for tables have their default values
     """
     if suffix not in TABLES:
         for option, fits in usual.items():

@@ -1,4 +1,4 @@
-"""`rtsim fit`: parameters of a model from measurements; a sub-command for each module of rtsim/cli/fits."""
+"""`rtsim fit`: parameters of a model from measurements; one sub-command per module of rtsim/cli/fits."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import rtsim.cli.fits
 
 @click.group("fit")
 def command() -> None:
-    """Find parameters of a model that fit what was measured of a person.
+    """Find parameters of a model that fit measurements of a person.
 
-    A fit writes a config that the other commands read, and tells what the data did not determine.
+    A fit writes a config that the other commands read, and reports which parameters the data do not
+    determine.
     """
 
 

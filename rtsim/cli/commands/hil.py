@@ -106,15 +106,15 @@ def _address(name: str, what: str) -> Any:
 def command(config: str, device: str | None, arm_s: float | None, **options: Any) -> None:
     """Let the limb and the device of CONFIG (.toml or a shipped name) exchange motion and torque.
 
-    The limb is simulated, or that of a person whose markers are followed, as the config has it.
+    The limb is simulated, or belongs to a person whose markers are tracked, as the config states.
 
     Torque is commanded only after `rtsim command arm` (or --arm), from zero by a ramp; `disarm` ends it.
     Space or Esc in the terminal, `rtsim command emergency_stop`, or SIGUSR2, is the emergency stop. Results,
-    outputs and the device's messages are published; --record keeps all of them. Ctrl-C ends the run: zero and
-    disarmed.
+    outputs and the device's messages are published; --record stores all of them. Ctrl-C ends the run with
+    zero torque, disarmed.
 
-    With --key and --clients the folders watch, set, arm and device below --clients say what each key may;
-    without them other users of this machine may watch and stop.
+    With --key and --clients the folders watch, set, arm and device below --clients determine what each key
+    may do; without them other users of this machine may watch and stop.
     """
     press = EmergencySignal()
     click.get_current_context().call_on_close(press.close)
@@ -161,7 +161,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 
 def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
-    """Run with a person who wears the device; source : the source of markers that replaces the run's own"""
+    """Run with a person who wears the device; source : source of markers instead of the run's own"""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
@@ -177,7 +177,7 @@ def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
 
 
 def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
-    """Report where the device that is started beside the run is for another joint."""
+    """Report if the device that is started with the run is made for another joint."""
     from rtsim.live.hardware.device_loop import of_another_joint
 
     if ways.with_device and (text := of_another_joint(spec, device)):
@@ -185,7 +185,7 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
-    """The config with the changes of the command line; ConfigError where one of them is impossible."""
+    """The config with the changes of the command line; ConfigError for an impossible one."""
     from rtsim.config.load import check_record
     from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 
@@ -206,7 +206,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
 
 
 def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
-    """Raise ConfigError for an address that cannot be bound, by the option that it comes from."""
+    """Raise ConfigError for an address that cannot be bound, with the option that states it."""
     from streams.control.emergency_stop import check_stop_free
     from streams.errors import StreamError
 
@@ -222,8 +222,9 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """The recording of a run of this config, read to be replayed; the sentences say which parts of it are not
-    repeated."""
+    """The recording of a run of this config, read for a replay; the sentences say which parts are not
+    replayed.
+    """
     from rtsim.live.hardware.device_replay import RecordedPort
 
     port = RecordedPort(path)
@@ -246,7 +247,8 @@ class HilOptions(NamedTuple):
     """How a run goes: with a simulated device or a real one, when it is armed automatically [s], and other
     options.
 
-    signal : its emergency stop; keys : of the run, None = there are none
+    signal : signal of its emergency stop
+    keys : keys of the run, None = there are none
     """
 
     with_device: bool
@@ -272,7 +274,7 @@ def run(
 ) -> None:
     """Serve the loop until it is over, and report its outcome.
 
-    loop_with : makes the loop from a port, a publisher and further arguments
+    loop_with : builds the loop from a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import RunRights
@@ -339,7 +341,8 @@ def conclude(
 ) -> None:
     """Report the outcome of a run, and exit with its code.
 
-    of_child : why the simulated device ended, in words; failed : whether a process beside the run did
+    of_child : why the simulated device ended, in words
+    failed : whether another process of the run failed
     """
     from rtsim.live.hardware.device_loop import NOBODY
 

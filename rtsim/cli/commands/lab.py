@@ -72,8 +72,8 @@ def new(
 ) -> None:
     """Propose a marker map from STATIC, a trial in which the person stands still with all markers on.
 
-    Roles follow from names and from where the markers are. What is not certain is said, and marked in the
-    map: look at it, correct it, and give it as --lab.
+    Roles follow from the names and the positions of the markers. Uncertain roles are reported, and marked in
+    the map: check and correct it, and give it as --lab.
     """
     from rtsim.subjects.lab_proposal.map_text import map_text
     from rtsim.subjects.lab_proposal.proposal import propose
@@ -107,7 +107,7 @@ def new(
 
 
 def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> Paper | None:
-    """The paper of the picture of a map; None where none is wanted, or where by default none can be drawn."""
+    """Destination of the picture of a map; None if none is requested, or if by default none can be drawn."""
     if no_plot and plot is not None:
         raise ConfigError(
             "one option draws the picture, the other leaves it out",
@@ -128,14 +128,14 @@ def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> P
 
 
 def read_person(path: Path, person: str | None, up: str | None, units: str | None) -> MarkerTrial:
-    """The markers of one person in a file, also of those that no map knows."""
+    """The markers of one person in a file, also if no map knows them."""
     from rtsim.subjects.markers.persons import read_one, share_of_labs
 
     return read_one(path, share_of_labs(), person or "", up, units, strict=True)
 
 
 def print_roles(found: LabProposal) -> None:
-    """A table of roles and markers, then sentences on what is unsure, missing and left out."""
+    """Print a table of roles and markers, then sentences on uncertain, missing and omitted ones."""
     from rtsim.subjects.lab_proposal.landmark_places import PLACES
     from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE
 
@@ -170,7 +170,7 @@ def print_roles(found: LabProposal) -> None:
 
 
 def remarks(static: Path, found: LabProposal) -> list[str]:
-    """Sentences for the head of the map."""
+    """Sentences for the head of the map file."""
     return [
         f"Proposed by `rtsim lab new` from {static.name}: a person has to check it.",
         "Roles without a comment follow from name and place alike; `check` stands at those that only "

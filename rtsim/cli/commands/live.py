@@ -1,4 +1,4 @@
-"""`rtsim live`: player, estimator and table, each a process, joined by real sockets."""
+"""`rtsim live`: player, estimator and table, each a process, connected by sockets."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def command(
 
 
 def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
-    """The run with the person who is followed, and sentences on who that is; ConfigError where they cannot be
-    followed.
+    """The run with the tracked person, and sentences on the choice; ConfigError if the person cannot be
+    tracked.
 
     player : whether a process of this run sends the markers
     """
@@ -159,7 +159,7 @@ def tell_outcome(console: LastingConsole, summary: dict[str, Any], reason: str |
 
 
 def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:
-    """Raise ConfigError where the recording, the window or the page that is wanted is impossible."""
+    """Raise ConfigError if the requested recording, window or page is impossible."""
     if record is not None:
         check_recording(record, "--record")
     if monitor:
@@ -171,7 +171,7 @@ def check_beside(record: Path | None, monitor: bool, page: str | None) -> None:
 def started_beside(
     stack: contextlib.ExitStack, ready: dict[str, Any], record: Path | None, monitor: bool, page: str | None
 ) -> list[Child]:
-    """The processes that read the results: recorder, window and page, as they are wanted."""
+    """Start the requested processes that read the results: recorder, window and page."""
     children = []
     if record is not None:
         children.append(start(stack, "recorder", ["record", ready["results"], str(record)]))
@@ -191,8 +191,9 @@ def counted_by(connector: Child) -> dict[str, Any]:
 
 
 def played_forces(run: RunConfig) -> str:
-    """Source of the forces that the player sends beside the markers, "" = none; problems with them are
-    reported."""
+    """Source of the forces that the player sends with the markers, "" = none; problems with them are
+    reported.
+    """
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
     from rtsim.live.inputs.sources import load_trial
 
@@ -221,7 +222,7 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_la
 
 
 def asked_of_player(request: PlayerRequest, forces: str) -> bytes:
-    """The request to a player of the run's source, with forces beside the markers, "" = none."""
+    """The request to a player of the run's source, with forces besides the markers, "" = none."""
     run = msgspec.structs.replace(request.run, forces=forces)
     if run.source == WALKER:  # whose units and axes are known: what is given is of the static trial
         run = msgspec.structs.replace(run, units="", up="")
@@ -260,7 +261,7 @@ def asked_of_estimator(
 
 
 def tell_addresses(addresses: dict[str, str]) -> None:
-    """Report the addresses at which others can join the run."""
+    """Report the addresses at which other programs can connect to the run."""
     click.echo(
         f"markers at {addresses['markers']}, results at {addresses['results']}, "
         f"commands at {addresses['control']}",
@@ -269,7 +270,7 @@ def tell_addresses(addresses: dict[str, str]) -> None:
 
 
 def require_window() -> None:
-    """Raise ConfigError where the monitor could not open its window."""
+    """Raise ConfigError if the monitor cannot open its window."""
     from rtsim.monitor.qt_library import choose_platform, require_qt
 
     require_qt()

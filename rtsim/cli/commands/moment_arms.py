@@ -137,7 +137,7 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
 
 
 def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:
-    """Raise ModelError where no path that was asked for exists anywhere."""
+    """Raise ModelError if none of the requested paths exists in any pose."""
     names = [arms.model.names.muscles[m] for m in rows]
     if all(name in there for there in failed for name in names):
         raise arms.error(names[0], failed[0][names[0]])
@@ -145,7 +145,9 @@ def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[st
 
 def start_of(arms: MomentArms, q: Any, places: dict[str, float]) -> Any:
     """Return the coordinates nearest to q that satisfy the constraints and in which the given angles have
-    their values; places : angle -> value [deg, mm].
+    their values.
+
+    places : angle -> value [deg, mm]
     """
     for name, value in places.items():
         q = arms.assembled(q, name, plausible(arms, name, value, "--at"))

@@ -1,4 +1,4 @@
-"""`rtsim norms`: norms of gait, made of a laboratory's own trials or read from files of other programs."""
+"""`rtsim norms`: gait norms, made from a laboratory's own trials or read from files of other programs."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check_toml(out: Path) -> None:
 
 
 def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
-    """Trials below a folder, with the static trial that lies beside them; ConfigError where there is none."""
+    """Trials below a folder, each with the static trial in the same folder; ConfigError if there is none."""
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TRIALS and p.is_file())
     found = []
     for path in files:
@@ -105,7 +105,7 @@ def static_of(trial: Path, beside: list[Path]) -> Path | None:
     """The static trial of a recording: the only one beside it, or the one whose name has the most in common
     with its own.
 
-    ConfigError where several do, as they may be of other persons.
+    ConfigError if several do, as they may be of other persons.
     """
     from rtsim.subjects.markers.marker_names import shared_beginning
 

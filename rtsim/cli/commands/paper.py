@@ -1,4 +1,4 @@
-"""`rtsim paper`: figures and tables of a paper computed anew, its numbers beside ours."""
+"""`rtsim paper`: recomputes figures and tables of a paper, with its numbers beside ours."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Compute figures and tables of paper NUMBER, and compare their numbers with the printed ones.
 
-    Ends with 1 where a bound that the paper states is missed. Where a paper's own data are not public, ours
-    are taken, and the figure says so.
+    The exit code is 1 if a stated bound is missed. If a paper's own data are not public, ours are used, and
+    the figure says so.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -121,10 +121,10 @@ def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool)
 def papers_for(
     items: Sequence[PaperItem], out: Path | None, look: tuple[str, str | None, int | None], force: bool
 ) -> dict[str, Paper]:
-    """The paper that each item is drawn on, by its name; look : kind of file, size and resolution of the
+    """The drawing destination of each item, by its name; look : file format, size and resolution from the
     options.
 
-    ConfigError before anything is computed where a drawing cannot be written, or would replace a file.
+    ConfigError before anything is computed if a drawing cannot be written, or would replace a file.
     """
     from rtsim.cli.terminal.plotting import paper_for
     from rtsim.files.output import check_free
@@ -150,7 +150,7 @@ def papers_for(
 
 
 def reproduce(item: PaperItem, given: ItemInput, paper: Paper | None) -> ReproducedItem:
-    """Compute an item, and draw it where there is a paper for it."""
+    """Compute an item, and draw it if it has a destination."""
     from rtsim.monitor.figures.stack import save_panels
     from rtsim.papers.comparison_table import ReproducedItem, notes_of
 

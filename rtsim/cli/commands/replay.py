@@ -88,8 +88,8 @@ def command(
 ) -> None:  # fmt: skip
     """Play SOURCE (walker, jaw:TASK, MARKER_FILES) as a live stream at its rate, with force plates.
 
-    With --exact, SOURCE is a recording of `rtsim live --record`: its run is computed again from what it
-    recorded. Exit code 0: equal; 1: different; 2: it cannot be told.
+    With --exact, SOURCE is a recording of `rtsim live --record`: its run is recomputed from its recorded
+    inputs. Exit code 0: equal; 1: different; 2: undecided.
     """
     check_of_use("--tolerance", exact or tolerance is None, "a run that is computed again", "add --exact")
     check_of_use("--json", exact or not as_json, "a run that is computed again", "add --exact")
@@ -134,7 +134,7 @@ def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
 
 
 def trial_of(request: PlayerRequest) -> MarkerTrial:
-    """The part of the run's source that is played; ConfigError where there is no frame in it."""
+    """The part of the run's source that is played; ConfigError if it contains no frame."""
     run, units, up = request.run, request.run.units or None, request.run.up or None
     trial = load_trial(
         run.source, request.duration_s, request.rate, units=units, up=up, side=side_of_walker(run),
@@ -150,8 +150,9 @@ def trial_of(request: PlayerRequest) -> MarkerTrial:
 
 
 def play_request(request: PlayerRequest, security: Security | None, states: bool) -> None:
-    """Play the run's source at its address for markers, forces beside them; states : whether to print states
-    as JSON lines"""
+    """Play the run's source at its address for markers, with forces; states : whether to print states as
+    JSON lines.
+    """
     from rtsim.files.forces.force_stream import force_channel
     from rtsim.files.markers.trial import subject_meta
     from streams.account import bounded

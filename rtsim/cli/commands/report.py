@@ -1,4 +1,4 @@
-"""`rtsim report`: what a clinician reads, of one or several trials: HTML, PDF, spreadsheet, tables."""
+"""`rtsim report`: a gait report of one or several trials for clinicians: HTML, PDF, spreadsheet, tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def command(
     The folder of a study (`rtsim study`) is reported by itself: indices, tornado, heat map, bands.
 
     Pages: angles over the cycle; moments and powers; steps and scores; quality and settings; joints and
-    muscles. Several sources are trials of one session, and averaged.
+    muscles. Several sources are treated as trials of one session, and averaged.
     """
     from rtsim.studies.record import is_study
 
@@ -93,7 +93,7 @@ def command(
 
 
 def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -> tuple[ReportTrial, ...]:
-    """The trials of a session, solved where they are recordings."""
+    """The trials of a session; recordings are solved first."""
     from rtsim.report.clinical.session import trial_of
 
     names = label_trials(sources)
@@ -104,7 +104,7 @@ def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -
 
 
 def check_once(sources: tuple[str, ...]) -> None:
-    """Raise ConfigError for a trial that is given twice, as it would count twice."""
+    """Raise ConfigError for a trial that is given twice, as it would be counted twice."""
     seen: set[Path] = set()
     for source in sources:
         path = Path(os.path.realpath(source))
@@ -129,7 +129,7 @@ def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
 
 
 def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
-    """Report where trials that are averaged or overlaid were solved by different methods."""
+    """Report if trials that are averaged or overlaid were solved by different methods."""
     methods = sorted({str(trial.results.session.meta.get("method") or "") for trial in trials} - {""})
     if len(methods) > 1:
         tell(
@@ -139,7 +139,7 @@ def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
 
 
 def check_output(path: Path, force: bool) -> None:
-    """Raise ConfigError before slow work for an output that cannot be written."""
+    """Raise ConfigError before slow work if an output cannot be written."""
     from rtsim.files.output import check_folder, check_free
 
     suffix = path.suffix.lower()
@@ -247,7 +247,7 @@ def is_folder(path: Path) -> bool:
 
 
 def pages_there(path: Path) -> list[Path]:
-    """Paths of page pictures that exist already (anna-1.png and so on), by page number."""
+    """Paths of existing page pictures (anna-1.png and so on), by page number."""
     found = {}
     for other in path.parent.glob(f"{escape(path.stem)}-*{path.suffix}"):
         number = other.stem[len(path.stem) + 1 :]

@@ -1,4 +1,6 @@
-"""`rtsim scale`: a model to a person, by a static trial, or the planar body by sex, mass and stature."""
+"""`rtsim scale`: scales a model to a person, by a static trial, or the planar body by sex, mass and
+stature.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +157,7 @@ def body_of(
 
 
 def as_table(scaled: Scaled) -> dict:
-    """Everything about a scaling, as a dictionary."""
+    """All results of a scaling, as a dictionary."""
     return {
         "factors": {body: S.tolist() for body, S in scaled.factors.items()},
         "measurements": {

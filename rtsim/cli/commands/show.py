@@ -1,4 +1,4 @@
-"""`rtsim show`: the shipped configs, to read and to copy as a beginning of one's own."""
+"""`rtsim show`: prints the shipped configs, or copies one as a starting point."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BY_SOURCE = ("labs", "subjects")
 def command(name: str | None, out: Path | None, force: bool) -> None:
     """Print the shipped config NAME, or write it into a file of your own; without NAME, list them all.
 
-    Where a model, a run and others have one name, say which is meant as models/NAME, runs/NAME, ...
+    If configs of several kinds have this name, give models/NAME, runs/NAME, ...
     """
     if name is None:
         if out is not None:
@@ -76,7 +76,7 @@ def shipped_config(name: str) -> Path:
 
 
 def list_all() -> None:
-    """Print the configs by folder, each with what it says of itself."""
+    """Print the configs by folder, each with its description."""
     folder = ""
     for key, path in all_configs().items():
         kind, _, name = key.partition("/")
@@ -87,7 +87,7 @@ def list_all() -> None:
 
 
 def what_it_is(path: Path) -> str:
-    """Return what a config is, in words: the first line of its opening comment, or its source."""
+    """Return the description of a config: the first line of its opening comment, or its source."""
     if path.parent.name in BY_SOURCE:
         return str(read_toml(path)["source"])
     return path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")

@@ -1,4 +1,4 @@
-"""`rtsim simulate`: a model forward in time, as fast as it goes or, live, in step with the clock."""
+"""`rtsim simulate`: forward simulation of a model, as fast as possible or, live, in real time."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def command(
 ) -> None:
     """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
-    Options that are not given come from [simulation] in the model's file. Ctrl-C ends early; what is
-    done by then is told and written. With --live the model starts anew each time its own duration is over.
+    Options that are not given come from [simulation] in the model's file. Ctrl-C ends early; results up to
+    then are reported and written. With --live the model restarts each time its own duration is over.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -159,7 +159,7 @@ def warmed_up(simulator: Simulator, over: str) -> None:
 
 
 def run_told(console: Console, simulator: Simulator, n_step: int, rows: int) -> SimulatedRun:
-    """Take the steps of a simulation, with a progress bar, until all are done or the user asks for an end."""
+    """Compute the steps of a simulation with a progress bar, until all are done or the user interrupts."""
     from rtsim.simulation.run import run
 
     came: list[int] = []
@@ -175,7 +175,7 @@ def finish(
     over: str,
     as_json: bool,
 ) -> None:
-    """Report, write and draw the results, then say what is wrong with them."""
+    """Report, write and draw the results, then faults of them."""
     from rtsim.files.tables.outputs import write
     from rtsim.report.simulation import summary, text
     from rtsim.simulation.results import results_of
@@ -224,7 +224,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 
 
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
-    """Raise ConfigError where --split is given and no step is split."""
+    """Raise ConfigError if --split is given but no step is split."""
     if split and setup.settings.kinks != "split":
         raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
 
@@ -243,7 +243,7 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
 
 
 def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, float]:
-    """Name -> number, of words NAME=NUMBER of an option."""
+    """Parse words NAME=NUMBER of an option into name -> number."""
     numbers = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -260,7 +260,7 @@ def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, floa
 
 @contextmanager
 def progress_of(console, simulator: Simulator, n_step: int) -> Iterator[Callable[[int], None]]:
-    """A bar in a terminal, nothing elsewhere; it is called with the steps that are done."""
+    """A progress bar in a terminal, nothing elsewhere; it is called with the number of finished steps."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     step = simulator.options.step

@@ -28,7 +28,7 @@ def command(
     """Solve every case of STUDY.toml: any analysis, simulation or fit over a grid, a list or a sample of its
     keys, into one table (docs/studies.md).
 
-    Finished cases are kept, whatever ends the command; the same one goes on. The numbers are the same on any
+    Finished cases are kept however the command ends; repeating it continues. The numbers are the same on any
     number of workers and shards. `rtsim report FOLDER` prints indices and draws figures.
     """
     from rtsim.cli.terminal.options import check_of_use

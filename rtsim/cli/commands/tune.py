@@ -1,4 +1,4 @@
-"""`rtsim tune`: parameters of a run with a device, by hand while it goes on, or by a search."""
+"""`rtsim tune`: parameters of a run with a device, changed by the user during the run, or by a search."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def command(
 
 
 def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The command that the options stand for, and the arguments of that command."""
+    """The command for the given options, and its arguments."""
     given = [key for key, value in asked.items() if value] + (["set"] if settings else [])
     if len(given) > 1:
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""`rtsim warmup`: compile now."""
+"""`rtsim warmup`: compiles the kernels."""
 
 from __future__ import annotations
 

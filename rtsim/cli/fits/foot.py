@@ -1,4 +1,4 @@
-"""`rtsim fit foot`: contact of a foot with the ground, from walking over force plates."""
+"""`rtsim fit foot`: contact parameters of a foot, from walking over force plates."""
 
 from __future__ import annotations
 
@@ -116,10 +116,11 @@ def command(
     as_json: bool, force: bool, plot: Path | None, plot_size: str | None, plot_dpi: int | None,
     person: str | None, units: str | None, up: str | None,
 ) -> None:  # fmt: skip
-    """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over plates.
+    """Identify the contact of a foot (stiffness, damping, three ellipsoids) from steps of TRIALS over
+    plates.
 
-    The first complete step is fitted, or those of --plate; the others are then compared with it. Ctrl-C keeps
-    the best so far.
+    The first complete step is fitted, or those of --plate; the others are then compared with it. Ctrl-C
+    keeps the best result so far.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -184,8 +185,9 @@ def command(
 
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
-    """The steps of each trial; assumptions and what was left out are reported. said : further arguments of
-    walked_steps"""
+    """The steps of each trial; assumptions and omissions are reported. said : further arguments of
+    walked_steps
+    """
     from rtsim.methods.foot.walked_steps import walked_steps
 
     walks = []
@@ -198,7 +200,7 @@ def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> lis
 
 
 def read_told(path: Path) -> PressureTrial:
-    """Read a file of pressure; what was assumed or left out is reported."""
+    """Read a pressure file; assumptions and omissions are reported."""
     from rtsim.files.pressure.pressure import read_pressure
 
     found = read_pressure(path)
@@ -236,7 +238,7 @@ def check_options(
 
 
 def check_together(context: click.Context) -> None:
-    """Raise ConfigError for options that would do nothing beside the others."""
+    """Raise ConfigError for options that have no effect together with the others."""
     given = [
         name
         for name in context.params
@@ -260,7 +262,7 @@ def all_steps(walks: list[WalkedSteps]) -> list[FootTrial]:
 
 
 def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[FootTrial], list[FootTrial]]:
-    """Steps that are fitted, and the others; ConfigError for a plate without a complete step."""
+    """The steps that are fitted, and the others; ConfigError for a plate without a complete step."""
     steps = all_steps(walks)
     names = list(dict.fromkeys(name for walk in walks for name in walk.steps))
     unknown = next((name for name in plates if name not in names), None)

@@ -1,4 +1,6 @@
-"""`rtsim fit knee`: the knee as a mechanism, from its motion and points of its surfaces and ligaments."""
+"""`rtsim fit knee`: identifies the knee as a mechanism, from its motion and points of its surfaces and
+ligaments.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +52,9 @@ def command(
     """Identify the knee as a mechanism from its unloaded MOTION (Sancisi et al. 2017, section 2.1).
 
     MOTION is a table (.mot, .sto, .csv) of knee_flexion, knee_adduction, knee_internal_rotation and the
-    displacements lateral, anterior, proximal [m], as `rtsim analyse` writes it. Spheres and planes are fitted
-    to the points of --anatomy, the fibres that vary least are found in the attachment areas, and all of it is
-    adjusted within bounds so that the mechanism moves as the knee did.
+    displacements lateral, anterior, proximal [m], as `rtsim analyse` writes it. Spheres and planes are
+    fitted to the points of --anatomy, the most isometric fibres are found in the attachment areas, and all
+    parameters are adjusted within bounds so that the mechanism reproduces the motion.
     """
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
@@ -91,7 +93,7 @@ def command(
 
 
 def check_bounds(bound_mm: float, bound_deg: float) -> None:
-    """Raise ConfigError for bounds that cannot be meant."""
+    """Raise ConfigError for implausible bounds."""
     for option, value, most, unit in (
         ("--bound-mm", bound_mm, MOST_MM, "mm"),
         ("--bound-deg", bound_deg, MOST_DEG, "degrees"),

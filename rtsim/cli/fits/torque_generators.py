@@ -1,4 +1,6 @@
-"""`rtsim fit torque-generators`: make muscle torque generators strong and supple enough for a motion."""
+"""`rtsim fit torque-generators`: adjusts strength and passive torque of muscle torque generators to a
+motion.
+"""
 
 from __future__ import annotations
 
@@ -174,7 +176,7 @@ def command(
     MOTION is a recording or table of `rtsim analyse` (.mcap, .sto, .csv), a table of angles and NAME_moment
     (.sto, .mot), or q_TRIAL.csv of tables without a header; or markers (TRIAL_FILES) with --forces and a
     model with markers of its own, which are analysed first. Each generator is assessed, changed as little as
-    lets it make the motion (Millard et al. 2019), and assessed again. Ctrl-C keeps what was fitted by then.
+    the motion requires (Millard et al. 2019), and assessed again. Ctrl-C keeps the fits so far.
     """
     from rtsim.cli.fitting.generator_options import WHOLE, Said, asked_of, known, limits_of, settings_of
     from rtsim.live.processes.signals import exit_code
@@ -227,7 +229,7 @@ def command(
 
 
 class FitOutcome(NamedTuple):
-    """What was fitted, the bounds of strength where they were asked for, and whether it was interrupted."""
+    """Results of the fits, bounds of the strength if requested, and whether the fits were interrupted."""
 
     fits: list[FittedGenerator]
     of_bounds: list[StrengthBounds]
@@ -245,8 +247,9 @@ def fitted(
     settings: FitSettings,
     measured: dict[str, IsometricTorque] | None,
 ) -> FitOutcome:
-    """Fit all generators, each reported as it begins; measured : isometric torques of a healthy person, where
-    strengths are to be bounded"""
+    """Fit all generators, reporting each when it begins. / measured : isometric torques of a healthy person,
+    if strengths are to be bounded
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.signals import noting_requests

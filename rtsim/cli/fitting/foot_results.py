@@ -1,4 +1,4 @@
-"""Results of the fit of a foot: other steps compared with it, the model, footprints and figures."""
+"""Results of the fit of a foot: comparison with other steps, the model, footprints and figures."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def held_steps(
     steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
 ) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
-    """Return the fitted steps and the further steps, for which only the motion is fitted while the parameters
-    (30,) are fixed, and the names of the further steps that were left out.
+    """Return the fitted steps and the further steps, for which only the motion is fitted while the
+    parameters (30,) are fixed, and the names of the further steps that were left out.
 
-    given : trials, and whether each has a height of its own
+    given : trials, and whether each has its own heel height
 
-    On Ctrl-C the step that is being fitted keeps its best result, and the others are left out. Where there is
-    no step at all, KeyboardInterrupt is raised.
+    On Ctrl-C the current step keeps its best result, and the others are left out. Without any step,
+    KeyboardInterrupt is raised.
     """
     from rtsim.methods.foot.foot_fit import validate_foot
     from rtsim.report.foot_fit import steps_of
@@ -51,7 +51,7 @@ def held_steps(
 
 
 def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArray[np.float64]) -> str:
-    """A sentence on how similar a recorded footprint and the simulated peak pressure of a step are."""
+    """A sentence on the similarity of a recorded footprint and the simulated peak pressure of a step."""
     from rtsim.methods.foot.footprint import likeness
     from rtsim.report.foot_drawn import peaks_of
 
@@ -60,7 +60,7 @@ def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArr
 
 
 def source_of(fitted: list[FootTrial], weights: Weights) -> str:
-    """A sentence on which measurements the numbers of a fitted model come from."""
+    """A sentence on the measurements behind a fitted model."""
     steps = "; ".join(trial.short for trial in fitted)
     kind = "with friction" if weights.rubs else "without friction"
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
@@ -71,8 +71,7 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
 
 
 def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence[str]) -> None:
-    """Write the model with the errors that its parameters were found with; an interruption of the fit is
-    noted in it."""
+    """Write the fitted model with its errors; an interruption of the fit is noted in it."""
     from rtsim.files.model_toml import model_text
     from rtsim.files.output import write_text
 
@@ -89,7 +88,7 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
 
 
 def check_figures(paper: Paper | None, n_step: int, force: bool) -> None:
-    """Raise ConfigError before the fit where the figure of a further step would replace a file."""
+    """Raise ConfigError before the fit if the figure of a further step would replace a file."""
     from rtsim.files.output import check_free
 
     if paper is None:

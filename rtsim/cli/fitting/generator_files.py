@@ -53,7 +53,7 @@ def is_set(path: Path) -> bool:
 def motion_of(
     path: Path, body: GeneratorSet, spec: str, forces: Path | None, config: str | None
 ) -> JointMotion:
-    """The motion in a file; a file of markers is analysed first."""
+    """Read the motion in a file; a file of markers is analysed first."""
     from rtsim.cli.runs.analysed import analysed
     from rtsim.methods.generators.joint_motion import read_joint_motion
 
@@ -78,7 +78,7 @@ def motion_of(
 
 
 def check_config_name(out: Path) -> None:
-    """Raise ConfigError for a name that no command would read."""
+    """Raise ConfigError for a file name that no command could read."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
 
@@ -91,7 +91,7 @@ def write_set(
     placed: tuple[PlacedGenerator, ...],
     body: GeneratorSet,
 ) -> None:
-    """Write the person's set: the generators of the model, with what was found."""
+    """Write the person's set: the generators of the model with the fitted values."""
     from rtsim.files.output import write_text
     from rtsim.methods.generators.torque_generator_fit import INTERRUPTED
     from rtsim.report.torque_generators import config_text

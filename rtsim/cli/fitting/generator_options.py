@@ -1,4 +1,4 @@
-"""What the options of `rtsim fit torque-generators` say of activations, co-contraction and strengths."""
+"""Options of `rtsim fit torque-generators` on activations, co-contraction and strengths."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def numbers(
 
 
 class Said(NamedTuple):
-    """Options of `rtsim fit torque-generators` that depend on each other, as the user has given them."""
+    """Options of `rtsim fit torque-generators` that depend on each other, as given by the user."""
 
     a_max: tuple[str, ...]
     emg: Path | None
@@ -108,7 +108,9 @@ def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
 
 
 def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Least and greatest x from words NAME=LOW:HIGH of the command line; the usual limits without any."""
+    """Lower and upper bounds of x from words NAME=LOW:HIGH of the command line; the default bounds without
+    any.
+    """
     low, high = list(LOW), list(HIGH)
     seen = []
     for text in given:
@@ -132,7 +134,7 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
 
 
 def check_together(said: Said) -> None:
-    """Raise ConfigError for options that need or contradict each other."""
+    """Raise ConfigError for options that require or contradict each other."""
     for option, given, other, there in (
         ("--measured", bool(said.measured), "--bounds", said.bounds),
         ("--emg-within", said.within is not None, "--emg", said.emg is not None),

@@ -1,4 +1,4 @@
-"""Results of `rtsim analyse` for a command that goes on with them."""
+"""Results of `rtsim analyse` for a command that uses them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rtsim.cli.commands import analyse
 
 @contextlib.contextmanager
 def analysed(markers: Path, model: str, forces: Path, config: str | None) -> Iterator[Path]:
-    """A recording of what `analyse` finds with its usual options; what it prints goes beside the results."""
+    """A recording of the results of `analyse` with its default options; its messages go to standard error."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{markers.stem}.mcap"
         words = ["--model", model, "--forces", str(forces), "--out", str(path)]

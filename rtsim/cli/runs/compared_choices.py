@@ -1,4 +1,4 @@
-"""The choices of a run beside each other: `rtsim analyse --compare`."""
+"""Comparison of the choices of a run: `rtsim analyse --compare`."""
 
 from __future__ import annotations
 

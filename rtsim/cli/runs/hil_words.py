@@ -25,7 +25,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
 
 
 def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
-    """Sentences on who may give which commands, where that differs from the usual."""
+    """Sentences on who may give which commands, if that differs from the default."""
     told = []
     if ways.again is not None:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
@@ -54,7 +54,9 @@ def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
 
 
 def latched(summary: dict[str, Any]) -> str:
-    """A sentence on a latched fault or emergency stop that no later arming has cleared; "" without one."""
+    """A sentence on a latched fault or emergency stop that was not cleared by arming again; "" without
+    one.
+    """
     if summary["arming"] != "fault":
         return ""
     before = summary["faults"] - 1

@@ -1,4 +1,4 @@
-"""How a live run has gone, for its exit code and its last sentence: no usable frame, or no recording."""
+"""Outcome of a live run for its exit code and its last sentence: no usable frame, or no recording."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def check_recorded(record: Path | None) -> None:
 
 
 def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
-    """The error for a run without any usable frame, with its flags and their sentences; None where some frame
-    is usable, or none came, which is reported while the run goes on.
+    """The error for a run without any usable frame, with its flags and their sentences; None where some
+    frame is usable, or none came, which is reported while the run goes on.
 
-    summary : of `StreamSummary`
+    summary : summary of `StreamSummary`
     """
     if summary["usable"] or not summary["statuses"]:
         return None

@@ -31,7 +31,7 @@ def solved_results(
 ) -> Results:
     """Results of a source: those in a recording (.mcap), else of its solution with the options of a run.
 
-    quiet : leave the sentences of the run to whoever tells the notes of the results
+    quiet : do not print the sentences of the run, as the caller prints the notes of the results
 
     ConfigError for a stream, for what cannot be read, and where no frame came out usable.
     """

@@ -1,4 +1,4 @@
-"""`rtsim simulate --live`: a simulation in step with the clock, published as a live run is."""
+"""`rtsim simulate --live`: a simulation in real time, published like a live run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FASTEST = 10_000.0
 
 
 class PacedRun(NamedTuple):
-    """How a simulation runs in step with the clock."""
+    """Options of a simulation in real time."""
 
     duration_s: float | None = None  # length of the run on the clock; None = until it is stopped
     rate_hz: float = 1000.0  # ticks a second
@@ -80,7 +80,7 @@ LIVE_OPTIONS = (
 
 
 def live_options(command: Command) -> Command:
-    """Add what only live runs have, beside --live itself."""
+    """Add the options of live runs, except --live itself."""
     for option in reversed(LIVE_OPTIONS):
         command = option(command)
     return command
@@ -136,7 +136,7 @@ def run_live(
     """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; returns the exit
     code.
 
-    The model goes back to its start each time the duration of its settings is over.
+    The model returns to its start each time the duration of its settings is over.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def in_words(summary: dict) -> str:
 
 
 def motion_in_words(counted: dict[str, int]) -> str:
-    """A further line on how far a stream has moved the coordinates; empty where none was to."""
+    """A further line on the motion that a stream provided; empty if no stream was used."""
     if not counted:
         return ""
     if not counted["motion_taken"]:

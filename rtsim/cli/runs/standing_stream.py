@@ -1,4 +1,4 @@
-"""The static trial of `rtsim calibrate ADDRESS`: what is printed while a person stands, and how it ends."""
+"""The static trial of `rtsim calibrate ADDRESS`: progress messages while a person stands, and the outcome."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ BACKLOG = 4096
 
 
 class StandingRequest(NamedTuple):
-    """What a static trial from a stream has to be like.
+    """Requirements of a static trial from a stream.
 
-    source : a stream or a capture system; seconds : to stand still with all markers seen [s]
-    within_s : after which a stream is refused that was never good enough [s]
-    lab, side, person, stored : as of `StandingTrial`
+    source : a stream or a capture system
+    seconds : how long to stand still with all markers seen [s]
+    within_s : time limit for that [s]
+    lab, side, person, stored : as in `StandingTrial`
     """
 
     source: str
@@ -48,8 +49,8 @@ class StandingRequest(NamedTuple):
 def standing_trial(request: StandingRequest, security: Security | None = None) -> MarkerTrial:
     """The static trial from a stream; its progress is reported.
 
-    Ctrl-C ends early: with a second of good frames they are taken, without it the command ends. ConfigError
-    for a stream that never was a static trial.
+    Ctrl-C ends early: a second of usable frames is then used, otherwise the command ends. ConfigError if the
+    person never stood still.
     """
     source, seconds, within_s = request[:3]
     check_seconds(seconds, within_s)
@@ -89,7 +90,7 @@ def followed(
     within_s: float,
     stop: threading.Event,
 ) -> StandingSoFar:
-    """The outcome of the frames of a static trial: enough of them, or not in time, or the stream is over."""
+    """Collect frames until there are enough, the time is over, or the stream has ended."""
     begun = time.monotonic()
     look_due = tell_due = begun
     so_far, told = StandingSoFar(), ""

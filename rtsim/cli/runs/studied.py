@@ -1,4 +1,4 @@
-"""`rtsim study`: what it prints about its plan, its progress and its results."""
+"""`rtsim study`: its messages on plan, progress and results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANY = 1_000_000
 def studied(
     path: Path, workers: int, scheduler: str, shard: tuple[int, int], plan_only: bool, out: Path | None
 ) -> None:
-    """Plan a study and, unless only that is wanted, solve what is left of a shard of it."""
+    """Plan a study and, unless only the plan is requested, solve the open cases of a shard of it."""
     console = LastingConsole(stderr=True)
     with console.status("planning"):
         plan = read_plan(path)
@@ -78,7 +78,7 @@ def driven(
     plan: StudyPlan, store: StudyStore, workers: StudyWorkers, left: Sequence[int], shard: tuple[int, int],
     console: Any,
 ) -> bool:  # fmt: skip
-    """Solve what is left, with a bar; returns whether all of it is done."""
+    """Solve the open cases with a progress bar; returns whether all of them are done."""
     name = f"{shard[0]}-of-{shard[1]}"
     with BenchProgress(f"study {plan.spec.name}", len(left), console) as progress:
         progress.begin()

@@ -49,7 +49,7 @@ Pair = tuple[Any, Any]
 
 
 class Asking(NamedTuple):
-    """Options of `rtsim tune` for a search; file : where the trials are stored, None = nowhere."""
+    """Options of `rtsim tune` for a search; file : file in which trials are stored, None = none."""
 
     method: str
     offline: bool
@@ -63,7 +63,7 @@ class Asking(NamedTuple):
 def search(
     config: str, method: str, over_s: float | None, control: Pair, keys: Pair, options: dict[str, Any]
 ) -> None:
-    """Search, or validate where no method is given; control : address and offset."""
+    """Search, or validate if no method is given; control : address and port offset."""
     spec = load_toml(find_config(config, "hil"), HilSpec)
     parts_of(spec)
     fields = fields_of(spec)
@@ -100,7 +100,7 @@ def search(
 
 
 Measured = Callable[[Sequence[Setting | None], int], Iterator[RunCost]]
-"""Costs of settings, None = zero torque; the number is that of the device's noise."""
+"""Cost function of settings, None = zero torque; the number is the seed of the device's noise."""
 
 
 def offline(spec: HilSpec, seed: int, processes: int | None, stack: contextlib.ExitStack) -> Measured:
@@ -131,7 +131,7 @@ def alive(live: LiveRuns) -> Measured:
 
 
 def check(asking: Asking, options: dict[str, Any], over_s: float | None, parameters: Parameters) -> None:
-    """Raise ConfigError for options that do not go together, before anything slow."""
+    """Raise ConfigError for options that cannot be combined, before anything slow."""
     wrong = {
         "--operator": (asking.operator and (asking.offline or not asking.method),
                        "an operator can judge runs with the device only, not simulations or the "
@@ -158,7 +158,7 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
 
 
 def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec]) -> HilSpec:
-    """The config with the costs of the command line; ConfigError for one that no field has."""
+    """The config with the costs of the command line; ConfigError for an unknown field."""
     if not costs:
         return spec
     terms = []
@@ -173,7 +173,7 @@ def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec
 
 
 def cost_in_words(spec: HilSpec) -> str:
-    """What a setting costs, in a line."""
+    """The cost of a setting, as one line."""
     terms = []
     for term in tuning_of(spec).costs:
         name = ".".join(filter(None, (term.field, term.label, term.part)))
@@ -186,7 +186,7 @@ def searched(
     spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
     live: LiveRuns | None, paper: Any,
 ) -> None:  # fmt: skip
-    """Search, keep and report; the best setting becomes a snapshot of a running model."""
+    """Search, store and report; the best setting becomes a snapshot of a running model."""
     kept = begun(spec, parameters, asking, together)
     method = searches(parameters, asking, kept.together)
 
@@ -269,8 +269,8 @@ def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSea
 
 
 def turned(parameters: Parameters) -> NDArray[np.float64]:
-    """Ask the operator for a value of each parameter; return the point (n,) of that setting, each in parts of
-    its range.
+    """Ask the operator for a value of each parameter; returns the point (n,) of that setting, each value as
+    a part of its range.
     """
     ends = zip(parameters.names, parameters.low, parameters.high, strict=True)
     values = {
@@ -283,7 +283,7 @@ def turned(parameters: Parameters) -> NDArray[np.float64]:
 def judged(
     settings: Sequence[Setting], measure: Measured, parameters: Parameters, pairwise: bool
 ) -> Iterator[RunCost]:
-    """Costs that the operator types after each setting has run; of a pair, which is better after both."""
+    """Costs that the operator types after each setting has run; for a pair, which was better."""
     for k, setting in enumerate(settings):
         name = "AB"[k % 2] if pairwise else ""
         tell(f"now {name + ': ' if name else ''}{parameters.words(setting)}")

@@ -1,4 +1,4 @@
-"""The processes beside a run with a device, watched while it goes on: recorder, window, simulated device."""
+"""The processes that run with a device (recorder, window, simulated device), checked during the run."""
 
 from __future__ import annotations
 
@@ -20,16 +20,11 @@ LOOK_S = 0.1
 
 
 class Beside:
-    """Starts processes beside a run, says at once which of them has failed, and ends them with the run.
+    """Starts processes with a run, reports at once if one of them fails, and ends them with the run.
 
-    Looks from a thread of its own, so that the loop waits for none of them.
+    It checks from a thread of its own, so that the loop never waits.
 
-    Parameters
-    ----------
-    publish : told each sentence, too, for those who follow the results elsewhere
-
-    Attributes
-    ----------
+    publish : called with each sentence, too, for readers of the results
     failed : whether one of them has failed, so that the run is no success
     """
 
@@ -63,7 +58,7 @@ class Beside:
         return child
 
     def record(self, publisher: Publisher, arguments: list[str]) -> None:
-        """Start the recorder and wait until it listens; ChildFailedError where it does not."""
+        """Start the recorder and wait until it is ready; ChildFailedError if it fails."""
         self._told.add(RECORDER)  # until it listens by the error alone, not by the thread as well
         recorder, due = self.start(RECORDER, arguments), time.monotonic() + RECORDER_S
         while not publisher.wait_for_subscriber(LOOK_S):

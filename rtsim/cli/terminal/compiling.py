@@ -1,4 +1,4 @@
-"""The first start: what is compiled, how far it is, and what to do where the code cannot be kept."""
+"""Compilation at the first start: what is compiled, progress, and a remedy if the code cannot be stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ N_LINE = 10
 
 
 def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, CompileCost]:
-    """Compile what a command will call, unless it is in the cache; returns what each group took.
+    """Compile the kernels that a command will call, unless they are in the cache; returns the cost of each
+    group.
 
     names, anew : as for rtsim.live.compiled.groups.compile_groups
     """

@@ -20,11 +20,11 @@ KEYS = b" \x1b"
 
 @contextmanager
 def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
-    """Call `press` when a key of KEYS is pressed in the terminal, for the duration of the `with` block, from
-    a thread of its own; yield whether there is a terminal.
+    """Within the `with` block, call `press` when a key of KEYS is pressed in the terminal, from a thread of
+    its own; yields whether there is a terminal.
 
-    The terminal hands over each key at once meanwhile and does not show it; Ctrl-C stays what it is. Without
-    a terminal, in the background, or on Windows there is no such key.
+    Meanwhile the terminal delivers each key at once and does not show it; Ctrl-C works as usual. Without a
+    terminal, in the background, or on Windows there is no such key.
     """
     if not _at_terminal():
         yield False
@@ -52,8 +52,8 @@ class EmergencySignal(Closing):
     """SIGUSR2 as an emergency stop, from now on: one that comes before there is a run takes effect when it
     begins.
 
-    What it stops may hold a lock when the signal comes, so that a thread of its own does it. Nothing where
-    the system has no such signal.
+    A thread of its own handles it, as the interrupted code may hold a lock. Does nothing if the system has
+    no such signal.
     """
 
     def __init__(self) -> None:
@@ -70,8 +70,8 @@ class EmergencySignal(Closing):
 
     @contextmanager
     def calling(self, press: Callable[[], object]) -> Iterator[None]:
-        """Call `press` when the signal comes, for the duration of the `with` block; at once where it came
-        before the block.
+        """Within the `with` block, call `press` when the signal comes; at once if it came before the
+        block.
         """
         over, ended = os.pipe()
         thread = threading.Thread(

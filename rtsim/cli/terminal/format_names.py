@@ -18,7 +18,9 @@ WORDS = {
 
 
 def naming_formats(command: Command) -> Command:
-    """The command with suffixes in place of the words above in its docstring, which click prints as help."""
+    """The command with file suffixes inserted for the words above in its docstring, which click prints as
+    help.
+    """
     text = command.__doc__ or ""
     for word, files in WORDS.items():
         text = text.replace(word, files)

@@ -1,5 +1,5 @@
-"""Lines for the user in the terminal, which may contain text that others wrote: marker names of a file or
-stream, or a config's own text.
+"""Lines for the user in the terminal; they may contain text from other sources, such as marker names or
+configs.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def _finite(value: Any) -> Any:
 
 
 def told_unusable(compare: Callable[[], int]) -> int:
-    """Run a comparison and return its exit code; 2 where what is to be compared cannot be used, which a
-    sentence says."""
+    """Run a comparison and return its exit code; 2 with a sentence if the inputs are unusable."""
     try:
         return compare()
     except (RtsimError, StreamError) as error:

@@ -1,4 +1,4 @@
-"""Options on which markers and channels of a source are followed, and how fast it is played."""
+"""Options on the markers and channels of a source, and on its playing speed."""
 
 from __future__ import annotations
 

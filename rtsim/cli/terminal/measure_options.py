@@ -1,4 +1,4 @@
-"""Options on a person's measures, for marker sets that need more than their markers."""
+"""Options for a person's measures, for marker sets that need them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ SPELT = {name: f"--{name.removesuffix('_mm').replace('_', '-')}" for name in NAM
 
 
 def measure_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say a person's measures."""
+    """Add the options for a person's measures."""
     for option in reversed(MEASURE_OPTIONS):
         function = option(function)
     return function
@@ -103,8 +103,9 @@ def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonM
 
 
 def given_measures(path: str, given: PersonMeasures) -> list[str]:
-    """Names of the options of those measures that differ from the usual values; path : the file given by
-    --measures"""
+    """Names of the options of those measures that differ from the defaults; path : the file given by
+    --measures
+    """
     usual = PersonMeasures()
     changed = [option for name, option in SPELT.items() if getattr(given, name) != getattr(usual, name)]
     return [*(["--measures"] if path else []), *changed]

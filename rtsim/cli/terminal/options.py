@@ -1,4 +1,4 @@
-"""Options that several commands share, and the run they amount to."""
+"""Options that several commands share, and the run that they describe."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def static_option(said: str) -> Callable[..., Any]:
 
 
 def only_one(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
-    """The value of an option that may be given once; ConfigError where the last would silently win."""
+    """The value of an option that may be given once; ConfigError if it is repeated."""
     if len(values) > 1:
         raise ConfigError(
             f"{len(values)} are given ({', '.join(values)})", where=parameter.opts[0], allowed="one",
@@ -174,7 +174,7 @@ REQUEST_OPTION = click.option(
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --frames and --columns: what stands in tables."""
+    """Add --frames and --columns: the contents of tables."""
     function = click.option(
         "--columns",
         type=click.Choice(COLUMNS),
@@ -195,14 +195,15 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
-    """Raise ConfigError for an option that would have no effect, unless it fits; what : what it is for, in
-    words."""
+    """Raise ConfigError for an option that would have no effect, unless it fits; what : its purpose, in
+    words.
+    """
     if not fits:
         raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
 
 
 def run_of_options(**entries: Any) -> RunConfig:
-    """A run of options alone; ConfigError for a value that its schema refuses, as a name that is no text."""
+    """A run from options only; ConfigError for a value that its schema refuses."""
     try:
         return RunConfig(**entries)
     except ValueError as error:  # a schema's sentence
@@ -210,7 +211,7 @@ def run_of_options(**entries: Any) -> RunConfig:
 
 
 def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --out: files that get the results."""
+    """Add --out: files for the results."""
     return click.option(
         "--out",
         "outputs",
@@ -222,7 +223,7 @@ def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that correct what a marker file says of itself."""
+    """Add the options that correct statements of a marker file."""
     for option in reversed(FILE_OPTIONS):
         function = option(function)
     return function
@@ -236,7 +237,7 @@ def run_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say who is solved and how, not where results go."""
+    """Add the options on the person and the method, but not on the destination of results."""
     for option in reversed(RUN_OPTIONS):
         if option is not SOURCE_OPTION:
             function = option(function)
@@ -244,7 +245,7 @@ def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> RunConfig:
-    """The run of a config, with choices that it offers and the options of the command line on top."""
+    """The run of a config, with its chosen alternatives and the options of the command line."""
     check_of_use(
         "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
     )
@@ -288,7 +289,9 @@ def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
 def asked_of_plates(
     run: RunConfig, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Run settings from the options on force plates: feet (bodies, separated by commas), wait and tare."""
+    """Run settings from the options on force plates: feet (bodies, separated by commas), waiting time and
+    tare.
+    """
     asked: dict[str, Any] = {}
     plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
     if feet:
@@ -299,8 +302,9 @@ def asked_of_plates(
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """The run with the bodies that OpenSim's external loads name as its feet, where a model with its own
-    markers states no others; ConfigError for external loads that cannot be read."""
+    """The run with the bodies of OpenSim's external loads as its feet, if a model with its own markers
+    states no others; ConfigError for external loads that cannot be read.
+    """
     if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
         return run
     from rtsim.files.osim.external_loads import read_external_loads
@@ -352,14 +356,14 @@ def check_addresses(run: RunConfig, config: str) -> None:
 def check_bound(run: RunConfig, security: Security | None = None, player: bool = False) -> None:
     """Raise ConfigError before slow work for an address of the run that cannot be bound now.
 
-    player : whether the run has one of its own, which binds, too
+    player : whether the run has a player, which also binds an address
     """
     named = {f"--{key}": getattr(run.ports, key) for key in BOUND}
     check_ports({"ports.markers": run.ports.markers, **named} if player else named, security)
 
 
 def tell_notes(run: RunConfig) -> None:
-    """Report the notes on the model, and which requests of an inverse kinematics setup are not followed."""
+    """Report the notes on the model, and requests of an inverse kinematics setup that are not supported."""
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.document import Aloud
     from rtsim.live.subjects.feet import told_feet
@@ -381,7 +385,7 @@ def tell_notes(run: RunConfig) -> None:
 
 
 def check_recording(path: Path, option: str) -> None:
-    """Raise ConfigError before a run where no recording could be written to `path`."""
+    """Raise ConfigError before a run if no recording could be written to `path`."""
     if path.suffix.lower() != RECORDING:
         raise ConfigError(
             f"{path} cannot be a recording",

@@ -1,4 +1,4 @@
-"""The option for a page, of the command that serves it and of those that start it beside a run."""
+"""The option for a page, for the command that serves it and for those that start it with a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def page_option(words: str) -> Callable[..., Any]:
 
 
 def check_page(page: str) -> None:
-    """Raise ConfigError where a page beside a run could not be served there, before anything slow."""
+    """Raise ConfigError if a page could not be served at this address, before anything slow."""
     from rtsim.bridges.page_access import place_of
 
     if not place_of(page).is_here:

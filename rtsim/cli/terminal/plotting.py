@@ -28,7 +28,7 @@ CURVES_OPTION = click.option(
 
 
 def plot_options(command: Command, more: str = "") -> Command:
-    """Add --plot, --plot-size and --plot-dpi; more : sentences of the command on its figures."""
+    """Add --plot, --plot-size and --plot-dpi; more : sentences on the command's figures."""
     told = " ".join((
         "Draw a figure into a .png, .svg or .pdf file; further pages go beside it, with -2, -3.", more
     )).rstrip()  # fmt: skip
@@ -55,15 +55,15 @@ def named_curves(context: click.Context, names: str) -> str:
 
 
 def check_curves(chosen: str, paper: Paper | None) -> None:
-    """Raise ConfigError where curves are chosen for no figure."""
+    """Raise ConfigError if curves are chosen without a figure."""
     if chosen and paper is None:
         raise ConfigError("it is for figures", where="--curves", remedy="add --plot FILE")
 
 
 def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str = "--plot") -> Paper | None:
-    """The paper of the options, None without --plot; what cannot be drawn there is reported at once.
+    """The destination of the figure, None without --plot; problems are reported at once.
 
-    option : that names the file
+    option : option that names the file
     """
     if plot is None:
         for option, value in {"--plot-size": size, "--plot-dpi": dpi}.items():

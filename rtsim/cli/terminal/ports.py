@@ -1,4 +1,4 @@
-"""Addresses of a run: shifted together on request, and looked at before any slow work."""
+"""Addresses of a run: shifted together on request, and checked before any slow work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def offset_option(auto: bool = True) -> Callable[..., Any]:
 def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: int | str) -> dict[str, str]:
     """Option -> address: given ones as they are, the usual ones of the others shifted by the offset.
 
-    ConfigError where two that are shifted together are one, of which no offset makes two.
+    ConfigError if two shifted addresses are equal, which no offset can change.
     """
     check_twins({option: address for option, address in usual.items() if not given.get(option)})
     if offset == AUTO:
@@ -51,10 +51,9 @@ def moved(option: str, address: str, offset: int) -> str:
 
 
 def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
-    """The first multiple of STEP at which all these addresses are free, and are not about to be taken by
-    another run.
+    """The first multiple of STEP at which all these addresses are free and not reserved by another run.
 
-    taken : those that the run has beside them. They stay reserved while the command runs.
+    taken : further addresses of the run. They stay reserved while the command runs.
     """
     from streams.reservation import Reservation
     from streams.sockets import check_free
@@ -98,9 +97,9 @@ def check_twins(addresses: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def held(addresses: Iterable[str]) -> Iterator[None]:
-    """Keep the ports of tcp addresses from other runs while kernels compile: they are bound without
-    listening, so that whoever connects meanwhile tries again. Addresses that cannot be bound are reported
-    when they are needed.
+    """Reserve the ports of tcp addresses while kernels compile: they are bound without listening, so that
+    clients that connect meanwhile try again. Addresses that cannot be bound are reported when they are
+    needed.
     """
     with contextlib.ExitStack() as stack:
         for address in addresses:

@@ -1,4 +1,6 @@
-"""Notes of a run on its source and its subject: few lines, all of them on request, missing results last."""
+"""Notes of a run on its source and its subject: few lines by default, all on request, missing results
+last.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ ALL_NOTES_OPTION = click.option(
 
 
 def tell_of_run(notes: Sequence[str]) -> None:
-    """Print the notes on source and subject, in few lines unless the command asks for all of them."""
+    """Print the notes on source and subject, in few lines unless all are requested."""
     from rtsim.report.notes import calm
 
     for note in notes if click.get_current_context().params.get("all_notes") else calm(notes):
@@ -22,7 +24,7 @@ def tell_of_run(notes: Sequence[str]) -> None:
 
 
 def tell_missing(notes: Sequence[str]) -> None:
-    """Print at the end of a run what its results lack, where the notes before it say so."""
+    """Print at the end of a run which results are missing, if its notes say so."""
     from rtsim.report.notes import missing
 
     for note in missing(notes):

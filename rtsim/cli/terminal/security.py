@@ -14,7 +14,7 @@ from streams.access.security import Security
 
 
 def bind_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the keys of the side that binds, needed as soon as an address is reachable from the network."""
+    """Add the key options of the side that binds, required if an address is reachable from the network."""
     function = click.option("--clients", metavar="FOLDER", help="Folder of public keys that may connect.")(
         function
     )
@@ -22,7 +22,7 @@ def bind_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def connect_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the keys of the side that connects, where the other side demands them."""
+    """Add the key options of the side that connects."""
     function = click.option("--server-key", metavar="FILE", help="Public key of the server to connect to.")(
         function
     )

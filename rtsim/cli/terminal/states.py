@@ -1,7 +1,7 @@
-"""How a child process and its parent notice each other's state.
+"""Communication of states between a child process and its parent.
 
-The child says its states as JSON lines on standard output. The parent holds the other end of the child's
-standard input, which closes with the parent, however that ends; its first line may be a request.
+The child prints its states as JSON lines on standard output. The parent holds the other end of the child's
+standard input, which closes when the parent ends in any way; its first line may be a request.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def say(state: dict) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process, as by a request to terminate, when its parent is gone or closes this end of it; keep
-    the first line that it writes for `request_of_parent`.
+    """End this process, as by a request to terminate, when its parent ends or closes this input; keep the
+    first line that it writes for `request_of_parent`.
     """
 
     def watch() -> None:

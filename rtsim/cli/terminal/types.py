@@ -1,4 +1,4 @@
-"""Kinds of values on the command line: what is refused at once, and what the shell offers to complete."""
+"""Types of values on the command line, with their checks and shell completion."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def checked(address: str, where: str, binding: bool = False) -> str:
 
 
 class Address(click.ParamType):
-    """A value tcp://HOST:PORT; binding: of the side that opens it."""
+    """A value tcp://HOST:PORT; binding : whether it is an address to bind."""
 
     name = "address"
 
@@ -169,6 +169,6 @@ class MethodName(click.ParamType):
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Names for the shell to complete: those that begin with the text so far; files, where none does."""
+    """Names for shell completion: those that begin with the text so far; files if none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]

@@ -1,4 +1,4 @@
-"""`rtsim live` while it runs: results for the table, and the state of the processes of the run."""
+"""`rtsim live` during a run: results for the table, and the state of the processes."""
 
 from __future__ import annotations
 
@@ -46,14 +46,16 @@ class Watch:
 
     Parameters
     ----------
-    source : of the markers, as the user names it
-    addresses : results, control
+    source : source of the markers, as the user names it
+    addresses : addresses of results and control
+    children : child processes, the estimator first
     children : the estimator first
-    notes : on the run that the user has been told already
+    notes : notes on the run that the user has seen already
 
     Attributes
     ----------
-    failed : whether one of the processes has failed; failures : how, in sentences
+    failed : whether one of the processes has failed
+    failures : sentences on that
     """
 
     def __init__(

@@ -28,7 +28,9 @@ class Ellipsoid(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
 
 
 class Plane(Place, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The plane of a contact: a point, the normal towards the ellipsoid, how its surface moves (a belt)."""
+    """The plane of a contact: a point, the normal towards the ellipsoid, and the velocity of its surface (a
+    belt).
+    """
 
     normal: Vector
     velocity_mm_s: Vector = (0.0, 0.0, 0.0)
@@ -50,8 +52,8 @@ def shape(a: Ellipsoid, b: Plane) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Volume beyond the plane where that is at right angles to the smallest radius: a b c pi d^2 (3 -
-    d)/3 [m^3].
+    """Volume of the ellipsoid beyond the plane if the plane is perpendicular to the smallest radius: a b c
+    pi d^2 (3 - d)/3 [m^3].
     """
     d = min(depth / (1e-3 * min(shape.radii_a_mm)), 2.0)
     return 1e-9 * math.prod(shape.radii_a_mm) * math.pi * d * d * (1.0 - d / 3.0)

@@ -14,8 +14,8 @@ from rtsim.config.models.place_schema import Name, NonNegative
 class Controller(ControllerSpec, frozen=True, tag="python"):
     """A function(seen, parameters) -> torque [N m], of a module or of a file.
 
-    It has to state how stiff and how damping it is at most, as nobody else can tell whether its loop is
-    stable.
+    The config has to state its largest stiffness and damping, from which the stability of the loop is
+    computed.
     """
 
     STIFFNESS: ClassVar[str] = "stiffness_most_N_m_rad"

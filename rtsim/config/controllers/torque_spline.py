@@ -14,7 +14,7 @@ SHORTEST = 0.01
 
 
 class Controller(ControllerSpec, frozen=True, tag="torque_spline"):
-    """A peak of torque in every stride; times in parts of it."""
+    """A torque peak in every stride; times as parts of the stride."""
 
     UNITS: ClassVar[dict[str, str]] = {"peak_Nm": "N m", "peak_time": "1", "rise_time": "1", "fall_time": "1"}
     SIGNED: ClassVar[tuple[str, ...]] = ("peak_Nm",)

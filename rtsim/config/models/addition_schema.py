@@ -22,8 +22,8 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments
-    contacts : behind its own, or in the place of that of the same name
-    torque_generators, simulation : in the place of its own
+    contacts : further contacts, or replacements of contacts with the same name
+    torque_generators, simulation : replace those of the other model
     """
 
     name: Name

@@ -18,7 +18,7 @@ class BothSides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Schema of a model of both sides that is made from one of the right side.
 
     both_sides_of : a shipped model or a file
-    middle : its bodies on the plane of symmetry, which are there once
+    middle : bodies on the plane of symmetry, which exist once
     """
 
     name: Name

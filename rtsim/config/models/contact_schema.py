@@ -14,10 +14,10 @@ from rtsim.config.models.pressure_laws import Pressure
 
 
 class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Two surfaces that press on each other where they have a stiffness; a marker method can keep a sphere on
-    a plane as a constraint.
+    """Two surfaces that exert pressure if they have a stiffness; a marker method can keep a sphere on a
+    plane as a constraint.
 
-    The surfaces are keys of their own, by geometry: ellipsoid and plane, for one.
+    The surfaces have keys of their own, depending on the geometry, such as ellipsoid and plane.
     """
 
     name: Name

@@ -13,7 +13,7 @@ MOST = 10.0
 
 
 class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A set of torque generators (configs/generators, or a file), and what they do in a simulation."""
+    """A set of torque generators (configs/generators, or a file), and their activations in a simulation."""
 
     set: Annotated[str, msgspec.Meta(min_length=1)]
     # by the names of generators: 0 to 1, or functions of time [s]; others are at rest. An activation is as it

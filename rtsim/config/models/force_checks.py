@@ -1,4 +1,4 @@
-"""Whether force elements and [simulation] fit the rest of a model file: names, ends, units."""
+"""Checks that force elements and [simulation] fit the rest of a model file: names, ends, units."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from rtsim.config.models.place_schema import GROUND, Place
 
 
 def check_forces(spec: ModelTables) -> None:
-    """Raise ValueError, a sentence with the key and what is allowed, where an element or a setting
-    cannot be."""
+    """Raise ValueError, with the key and the allowed values, for an impossible element or setting."""
     bodies = [body.name for body in spec.bodies]
     check_lines(spec, bodies)
     for contact in spec.contacts:
@@ -58,7 +57,7 @@ def check_lines(spec: ModelTables, bodies: list[str]) -> None:
 
 
 def check_settings(spec: ModelTables, bodies: list[str]) -> None:
-    """Check the names in [simulation], and that joints can move at the speeds that it states."""
+    """Check the names in [simulation], and that joints can have the speeds that it states."""
     settings, names = spec.simulation, coordinate_names(spec)
     check_known(settings.hold, names, "simulation.hold")
     check_known(settings.plot, names, "simulation.plot")
@@ -86,8 +85,8 @@ def check_settings(spec: ModelTables, bodies: list[str]) -> None:
 
 
 def holdable(spec: ModelTables) -> list[str]:
-    """Return the names of elements that a simulation can keep as exact constraints: those with a geometry for
-    that, and without a force law.
+    """Return the names of elements that a simulation can keep as exact constraints: those with a suitable
+    geometry and without a force law.
     """
     return [
         *(x.name for x in spec.contacts if x.held_radius_mm is not None and not x.presses),

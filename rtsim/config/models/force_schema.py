@@ -74,8 +74,9 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
 
     def check_without_law(self, key: str) -> None:
-        """Raise ValueError for a ligament without a force law that has nothing to hold either, or has numbers
-        of a law."""
+        """Raise ValueError for a ligament without a force law that has no length constraint either, or has
+        parameters of a law.
+        """
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
             raise ValueError(
@@ -178,7 +179,7 @@ class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Load(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A force on a point of a body for some time: a push, a weight, what a device commands."""
+    """A force on a point of a body for some time, such as a push, a weight, or a command of a device."""
 
     name: Name
     at: Place
@@ -191,7 +192,7 @@ class Load(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SimulationSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How a model is simulated unless the command says otherwise."""
+    """Default settings of a simulation of the model."""
 
     method: Literal["lieuler", "ros2", "ros3", "ros34pw2", "ros34prw", "ros3prl", "rodas4p", "veldd4"] = (
         "ros34pw2"

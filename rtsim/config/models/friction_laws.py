@@ -13,7 +13,7 @@ DYNAMIC_PART = 0.25
 
 
 class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A friction law and its coefficients (kernels/forces/friction); a law reads only its own."""
+    """A friction law and its coefficients (kernels/forces/friction); each law uses only its own."""
 
     law: Literal["brown_mcphee", "andersson", "hollars", "specker", "bengisu_akay"] = "brown_mcphee"
     static: NonNegative = 0.0
@@ -56,7 +56,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def spin_row(self) -> tuple[float, ...]:
-        """Parameters of spinning friction: all transition velocities become angular, in one proportion,
+        """Parameters of spinning friction: all transition velocities become angular by the same factor,
         without viscous friction.
         """
         mu_s, mu_d, v_t, _, F_nt, _, v_d, exponent, steepness = self.row
@@ -66,7 +66,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def wets_at_N(self) -> float:
-        """Normal force from which viscous friction acts fully [N]; 0 where it acts from the beginning, or
-        not at all.
+        """Normal force above which viscous friction acts fully [N]; 0 if it acts from the beginning, or not
+        at all.
         """
         return self.transition_force_N if self.law == "brown_mcphee" and self.viscous_N_s_m else 0.0

@@ -1,6 +1,6 @@
 """Schema of functions of one coordinate, for custom joints, couplers, moving points and angles.
 
-Their numbers are SI whatever they describe: radians and metres in, radians and metres out.
+All numbers are in SI units (radians and metres).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOTION = "motion"
 
 
 class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Straight pieces through points, and straight on beyond the ends; speeds jump at the points."""
+    """Straight lines through points, extended beyond the ends; the slope jumps at the points."""
 
     at: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
     value: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
@@ -33,15 +33,15 @@ class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Spline(PiecewiseLinear, forbid_unknown_fields=True, frozen=True):
     """A cubic spline through points, straight beyond its ends.
 
-    ends: natural, without curvature there, or cubic, with the third derivative there of the cubic through
-    the last four points (of three points: their parabola), as in OpenSim's SimmSpline.
+    ends: natural (zero curvature), or cubic, with the third derivative of the cubic through the last four
+    points (for three points: their parabola), as in OpenSim's SimmSpline.
     """
 
     ends: Literal["natural", "cubic"] = "natural"
 
 
 class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """At most one function; none stands for the coordinate itself."""
+    """At most one function; none means the coordinate itself."""
 
     constant: float | None = None
     # [slope, intercept]

@@ -1,4 +1,4 @@
-"""Schema of what is known of a head from a scan: landmarks, markers, surfaces, all in the scan's axes."""
+"""Schema of a scanned head: landmarks, markers and surfaces, all in the scan's axes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ else:
     JointKind = Literal[tuple(KINDS)]
     PlainJoint = Literal[tuple(name for name, kind in KINDS.items() if kind.angular is not None)]
 Axis = Direction | Vector
-"""A direction of the parent's segment, or a vector; both are turned with the joint's frame."""
+"""A direction of the parent's segment, or a vector; both are rotated with the joint's frame."""
 Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
@@ -48,7 +48,7 @@ class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A coordinate of a joint, in degrees or in millimetres: where it starts and how far it goes."""
+    """A coordinate of a joint, in degrees or in millimetres: its initial value and its range."""
 
     name: Name
     neutral_deg: float | None = None
@@ -95,7 +95,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def range_in_si(
     range_deg: tuple[float, ...] | None, range_mm: tuple[float, ...] | None
 ) -> tuple[float, float]:
-    """The range that is given [rad, m]; infinite where none is."""
+    """The stated range [rad, m]; infinite if there is none."""
     if range_deg is not None:
         return math.radians(range_deg[0]), math.radians(range_deg[1])
     return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)
@@ -196,7 +196,8 @@ def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinat
 def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
     """Whether coordinate k of a body's joint is an angle.
 
-    One of a custom joint is what its numbers say, and an angle where it has none and turns something.
+    For a custom joint the units of its numbers decide; without numbers it is an angle if it rotates
+    something.
     """
     kind = kind or body.joint
     angular = KINDS[kind].angular
@@ -214,5 +215,5 @@ def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
 
 
 def motions_of(body: Body, coordinate: str) -> list[ElementaryMotion]:
-    """Motions of a custom joint that follow one of its coordinates."""
+    """Motions of a custom joint that depend on one of its coordinates."""
     return [m for m in body.motion if (m.of or coordinate) == coordinate and m.constant is None]

@@ -1,4 +1,4 @@
-"""Schema of what is measured on a knee: points of its surfaces and attachment areas, for `rtsim fit knee`."""
+"""Schema of measurements on a knee: points of its surfaces and attachment areas, for `rtsim fit knee`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schema of the markers that a model carries itself; those of a subject stand in the subject's file."""
+"""Schema of the markers of a model; those of a subject are in the subject's file."""
 
 from __future__ import annotations
 

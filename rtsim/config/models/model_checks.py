@@ -61,8 +61,8 @@ def check_joint(body: Body, kinds: set[str]) -> None:
 
 
 def check_coordinates(body: Body) -> None:
-    """Check that a body has as many coordinates as its joint, in its units, and that those of a custom
-    joint move something.
+    """Check that a body has as many coordinates as its joint, in its units, and that those of a custom joint
+    have an effect.
     """
     key = f"bodies.{body.name}.coordinates"
     angular, given = KINDS[body.joint].angular, len(body.coordinates)
@@ -79,11 +79,13 @@ def check_coordinates(body: Body) -> None:
 
 
 def check_inertias(spec: ModelTables, note: Note) -> None:
-    """Raise ConfigError for an inertia with which nothing can turn, a note on one that no real body has.
+    """Raise ConfigError for an inertia that is not positive semidefinite; add a note for one that no real
+    body has.
 
-    The kinetic energy is negative in some direction where a principal inertia is. The second moments of mass,
-    trace/2 - I, are where one is above the sum of the two others: no distribution of mass does that, but the
-    equations of motion can be solved, and published models have such feet. For what moves masses.
+    With a negative principal inertia, the kinetic energy can be negative. If one principal inertia exceeds
+    the sum of the two others, a second moment of mass, trace/2 - I, is negative: no mass distribution has
+    this, but the equations of motion can be solved, and published models have such feet. Only moving bodies
+    are checked.
     """
     for body in spec.bodies:
         where = f"model {spec.name}: bodies.{body.name}.inertia_kg_m2"
@@ -105,9 +107,9 @@ def check_inertias(spec: ModelTables, note: Note) -> None:
 
 
 def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, size: float) -> bool:
-    """Whether a symmetric matrix is negative in no direction: every principal minor is 0 or more.
+    """Whether a symmetric matrix is positive semidefinite: every principal minor is 0 or more.
 
-    size : of numbers that were rounded to it
+    size : magnitude of numbers that were rounded to it
     """
     minors = (
         (xx, 1), (yy, 1), (zz, 1),
@@ -156,8 +158,8 @@ def check_ranges(spec: ModelTables) -> None:
 
 
 def in_segment(axis: Axis) -> tuple[float, ...]:
-    """An axis as a vector in coordinates in which u, v, w are orthogonal; in a person they never come near
-    each other.
+    """An axis as a vector in coordinates in which u, v, w are orthogonal; in a person they are never nearly
+    parallel.
     """
     if isinstance(axis, str):
         return tuple(float(axis == name) for name in "uvw")

@@ -1,4 +1,4 @@
-"""Checks of names inside a model file: each stands for something that the file defines, once and in order."""
+"""Checks of names inside a model file: each must be defined in the file, once and in order."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def check_known(names: Iterable[str], allowed: Iterable[str], key: str) -> None:
 
 
 def check_once(names: Sequence[str], key: str) -> None:
-    """Raise ValueError for a name that comes twice, or cannot be the heading of a table."""
+    """Raise ValueError for a name that occurs twice, or cannot be a column heading."""
     broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
     if broken is not None:
         raise ValueError(f"{key}: {broken!r} is no name; allowed: one line of text, without tabs")

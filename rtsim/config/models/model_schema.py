@@ -1,4 +1,4 @@
-"""Schema of model files: their tables, checked, and what follows from them."""
+"""Schema of model files: their checked tables, and derived properties."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
             self.with_optional(tuple(body.name for body in self.optional))
 
     def with_optional(self, names: Container[str]) -> ModelSpec:
-        """The model with those of its optional bodies that are named."""
+        """The model with the named ones of its optional bodies."""
         more = tuple(body for body in self.optional if body.name in names)
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 
     def without_root(self) -> ModelSpec:
-        """The model without its first body: bodies that it carried are free in ground, and whatever else was
-        attached to it is removed.
+        """The model without its first body: bodies that it carried become free in ground, and everything
+        else attached to it is removed.
 
         ValueError where a constraint or a force acts on that body.
         """

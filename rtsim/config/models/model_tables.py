@@ -35,10 +35,10 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The reaction of an element that acts one way, as of a surface that only pushes.
+    """The reaction of an element that acts in one direction only, such as a surface that can only push.
 
-    Where a method keeps the element as a constraint, recruitment determines its reaction like the force of
-    one more muscle of this strength.
+    If a method keeps the element as a constraint, recruitment determines its reaction like the force of one
+    more muscle of this strength.
     """
 
     name: Name
@@ -69,8 +69,8 @@ class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A coordinate that follows another by a function [rad, m], or time [s], or keeps a constant, or moves as
-    a file or a stream says; a function of time may stand in where none is given.
+    """A coordinate that is a function of another one [rad, m] or of time [s], or constant, or prescribed by
+    a file or a stream; a function of time may be the default for the latter.
     """
 
     coordinate: str
@@ -89,27 +89,27 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     @property
     def driver(self) -> str:
-        """The coordinate that gives this one; itself where it is prescribed."""
+        """The coordinate on which this one depends; itself if it is prescribed."""
         return self.coordinate if self.of in ("", TIME, MOTION) else self.of
 
 
 class AngleTerm(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A part of an angle: a coordinate, or a function [rad, m] of one, times a weight."""
+    """One term of an angle: a coordinate, or a function of one [rad, m], times a weight."""
 
     of: str
     weight: float = 1.0
 
 
 class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An angle of interest: the sum of its terms. Every coordinate is one by itself."""
+    """A named angle: the sum of its terms. Every coordinate is a named angle by itself."""
 
     name: Name
     terms: Annotated[tuple[AngleTerm, ...], msgspec.Meta(min_length=1)]
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Which elements of the model a marker method keeps as constraints, hard ones exactly and soft ones with
-    a weight; `joints` replaces kinds of joints of the model.
+    """The elements of the model that a marker method keeps as constraints, hard ones exactly and soft ones
+    with a weight; `joints` replaces kinds of joints of the model.
     """
 
     hard: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """All tables of a model file, before they are checked against each other."""
+    """All tables of a model file, before checks between them."""
 
     name: str
     source: str
@@ -177,7 +177,7 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def held(self) -> tuple[str, ...]:
-        """Names of what a simulation keeps as exact constraints: what the model states for simulations, else
+        """Names of the exact constraints of a simulation: those that the model states for simulations, else
         the hard elements of its first method.
         """
         named = self.simulation.holds

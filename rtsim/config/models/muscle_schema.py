@@ -18,7 +18,7 @@ SIZES = {
 
 
 class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A wrapping surface; a cylinder is about the z axis of its frame, with its middle there."""
+    """A wrapping surface; a cylinder is about the z axis of its frame, centred there."""
 
     name: Name
     kind: Literal["sphere", "cylinder", "ellipsoid"]
@@ -39,13 +39,13 @@ class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
     @property
     def sizes_mm(self) -> tuple[float, ...]:
-        """Radius, with half the length of a cylinder that has ends, or three radii."""
+        """Radius, with half the length of a bounded cylinder, or three radii."""
         half = () if self.length_mm is None else (0.5 * self.length_mm,)
         return self.radii_mm or (*(getattr(self, key) for key in SIZES[self.kind]), *half)
 
 
 class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Where a point is part of a path: while a coordinate is inside a range."""
+    """A condition for a path point: it is part of the path while a coordinate is inside a range."""
 
     coordinate: str
     range_deg: Range | None = None
@@ -76,7 +76,7 @@ class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Station(Place, forbid_unknown_fields=True, frozen=True):
-    """A station of a path: a place, which may be there only within a range or move, or a surface."""
+    """A station of a path: a fixed, conditional or moving point, or a wrapping surface."""
 
     within: Within | None = None
     moving: Moving | None = None
@@ -100,7 +100,7 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
 
 
 class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Parameters of a Hill-type muscle (kernels/muscle/hill.py says what they do)."""
+    """Parameters of a Hill-type muscle (see kernels/muscle/hill.py)."""
 
     max_isometric_force_N: Positive
     optimal_fibre_length_mm: Positive
@@ -124,7 +124,7 @@ class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A muscle; without Hill parameters it has a path and moment arms, and no force."""
+    """A muscle; without Hill parameters it has a path and moment arms, but no force."""
 
     name: Name
     path: Annotated[tuple[Station, ...], msgspec.Meta(min_length=2)]

@@ -1,4 +1,4 @@
-"""Schema of places: points and frames of a segment, as models name them."""
+"""Schema of positions: points and frames of a segment, as used in models."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Place(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def of_subject(self) -> bool:
-        """Whether its position differs from person to person."""
+        """Whether its position depends on the person."""
         return self.origin == "distal" or bool(self.point) or self.scaled is not None
 
 
 class Frame(Place, forbid_unknown_fields=True, frozen=True):
-    """A place with axes: those of the segment, turned about x, then the new y, then the new z."""
+    """A position with axes: those of the segment, rotated about x, then the new y, then the new z."""
 
     turned_deg: Vector = (0.0, 0.0, 0.0)

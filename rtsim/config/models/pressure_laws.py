@@ -30,7 +30,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def presses(self) -> bool:
-        """Whether it has a force law."""
+        """Whether it has a stiffness, so that it exerts pressure."""
         return self.stiffness is not None or self.young_modulus_MPa is not None
 
     @property
@@ -61,7 +61,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def is_spread(self) -> bool:
-        """Whether its force acts at the centroid of the overlap, not where that is deepest."""
+        """Whether its force acts at the centroid of the overlap, not at its deepest point."""
         return self.law in OF_VOLUME
 
     @property

@@ -53,11 +53,11 @@ class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
 
 class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A joint of a body and the two generators that turn it, against each other.
+    """A joint of a body and its two antagonistic generators.
 
-    flexion_sign : of the coordinate's direction, -1 where it falls in flexion
-    offset_deg : of the coordinate where the generators' angle is 0
-    factor : of its angle and speed in the curves, 2 where two joints share one generator's range
+    flexion_sign : direction of the coordinate, -1 if it decreases in flexion
+    offset_deg : value of the coordinate at which the generators' angle is 0 [deg]
+    factor : factor of its angle and speed in the curves, 2 if two joints share one generator's range
     """
 
     coordinate: Name
@@ -82,9 +82,9 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
 
 
 class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What a fit found for one generator of a joint (Millard et al. 2019, eq. 8); see `rtsim fit`.
+    """Fitted parameters of one generator at a joint (Millard et al. 2019, eq. 8); see `rtsim fit`.
 
-    strength_Nm : before the fit, where it is not that of the set
+    strength_Nm : strength before the fit, if it differs from that of the set
     """
 
     strength_Nm: Strength | None = None
@@ -104,12 +104,12 @@ class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """Generators of a population or a person, and the joints that they turn, where it states them.
 
-    base : a shipped set or a .toml file whose generators these join or replace
-    columns : names of the columns of motions that are written without a header
-    fits : of generators at joints, by the names of these: COORDINATE_extensor, COORDINATE_flexor
-    velocity_blends_to : what lambda_V blends the torque-velocity curve towards: its eccentric maximum, as the
-        authors' program and so the published fits have it (RBDL, muscle addon), or one, as eq. 5 is printed
-        (Millard et al. 2019); none given: as the base, else eccentric
+    base : a shipped set or a .toml file whose generators are extended or replaced
+    columns : names of the columns of motions without a header
+    fits : fits of generators at joints, by the names COORDINATE_extensor, COORDINATE_flexor
+    velocity_blends_to : limit towards which lambda_V blends the torque-velocity curve: its eccentric
+        maximum, as in the authors' program and thus the published fits (RBDL, muscle addon), or one, as eq.
+        5 is printed (Millard et al. 2019); by default that of the base, else eccentric
     """
 
     name: Name

@@ -1,7 +1,7 @@
 """Choices of a run config: keys that are set together, under a name (`--set NAME=CHOICE`).
 
-A table `[choices.NAME.CHOICE]` holds keys of the run as they are where that choice is taken; the first
-choice of each name is taken where none is asked for.
+A table `[choices.NAME.CHOICE]` holds the keys of the run for that choice; by default the first choice of
+each name is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Tables = dict[str, Any]
 
 
 def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
-    """The run of a config; asked : words NAME=CHOICE. ConfigError names an unknown name or choice."""
+    """The run of a config; asked : words NAME=CHOICE. ConfigError for an unknown name or choice."""
     data = read_toml(path)
     offered = choices_in(data, path)
     taken = {name: next(iter(tables)) for name, tables in offered.items()}
@@ -39,7 +39,7 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
 
 
 def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) -> None:
-    """Raise ConfigError, before any run, where a name to be compared has no choices in the config."""
+    """Raise ConfigError, before any run, if a name to be compared has no choices in the config."""
     known = offered.get(compare.choice)
     if known is None:
         raise ConfigError(

@@ -15,7 +15,7 @@ Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 
 class Mechanics(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What the orthosis does without power: spring and damper about a neutral angle, and hysteresis."""
+    """Passive mechanics of the orthosis: spring and damper about a neutral angle, and hysteresis."""
 
     neutral_deg: float = 0.0
     stiffness_N_m_rad: NonNegative = 0.0
@@ -28,7 +28,7 @@ class Mechanics(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How torque follows a command."""
+    """Dynamics of the actuator: how torque follows a command."""
 
     torque_max_Nm: Positive
     rate_max_Nm_s: Positive
@@ -39,7 +39,7 @@ class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Sensors(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What is measured: standard deviations of white noise, and the share of messages that are not sent."""
+    """Sensors: standard deviations of white noise, and the share of messages that are not sent."""
 
     angle_noise_deg: NonNegative = 0.0
     speed_noise_deg_s: NonNegative = 0.0

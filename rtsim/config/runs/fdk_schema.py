@@ -13,7 +13,7 @@ USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A joint whose displacement and force are results; it belongs to the body of an element's first
+    """A joint whose displacement and force are published; it belongs to the body of an element's first
     point.
     """
 
@@ -29,7 +29,7 @@ class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Which elements of the model are determined by forces, and how exactly (docs/fdk.md)."""
+    """FDK degrees of freedom of the model, and numerical settings (docs/fdk.md)."""
 
     # elements that the method holds, whose values are sought, from planes or lengths, coordinates that are
     # translations or rotations, joint angles, lengths of muscles, ligaments and springs; none: all stay held

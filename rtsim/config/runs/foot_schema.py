@@ -13,7 +13,7 @@ Cells = Annotated[int, msgspec.Meta(ge=1, le=200)]
 
 
 class FootSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Which foot meets the ground, how high it is, and the grid of its pressure (docs/foot.md)."""
+    """The foot model, its height above the ground, and its pressure grid (docs/foot.md)."""
 
     # a model of a right foot: its first body the foot, its second the toes, contacts with ground
     model: str = "foot"

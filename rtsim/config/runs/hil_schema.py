@@ -1,4 +1,4 @@
-"""Schema of configs/hil/*.toml: a limb that is simulated, a device on it, and how they are kept safe."""
+"""Schema of configs/hil/*.toml: a simulated limb, a device on it, and their safety limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_RESULTS = ("mode", "rate_hz", "frame_hz", "missed_most")
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How model and device exchange."""
+    """Settings of the exchange between model and device."""
 
     # lockstep: each tick waits for the device's answer; free: the wall clock ticks, the newest value counts
     mode: Literal["lockstep", "free"] = "lockstep"
@@ -44,7 +44,7 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class GaitSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How the leg of the model walks: a coordinate that rises in swing and falls in stance."""
+    """Gait of the model's leg: a coordinate that rises in swing and falls in stance."""
 
     coordinate: Name
     # one that falls in swing and rises in stance
@@ -56,7 +56,7 @@ UpTo1000 = Annotated[float, msgspec.Meta(gt=0.0, le=1000.0)]
 
 
 class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Limits of what is commanded, and of what is believed of a device's message."""
+    """Limits of commands, and plausibility limits for the device's messages."""
 
     torque_max_Nm: UpTo1000
     rate_max_Nm_s: Annotated[float, msgspec.Meta(gt=0.0, le=100_000.0)]
@@ -109,7 +109,7 @@ class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A person who wears the device: the estimate from markers is the model's side."""
+    """A person who wears the device: an estimate from markers replaces the simulated limb."""
 
     # damping of the wearer's joint that the check of stability may count on
     damping_N_m_s_rad: NonNegative
@@ -122,7 +122,7 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def given(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a table and of the tables in it, without those that are None."""
+    """The entries of a table and of its sub-tables, without those that are None."""
     return {
         key: given(value) if isinstance(value, Mapping) else value
         for key, value in table.items() if value is not None
@@ -168,7 +168,7 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings that determine results in lockstep, as recordings have them: no times of clocks, no
+        """Settings that determine the results in lockstep, as stored in recordings: no timeouts and no
         addresses.
         """
         tables = msgspec.to_builtins(self)

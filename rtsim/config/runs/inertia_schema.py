@@ -1,4 +1,4 @@
-"""Schema of configs/inertia/*.toml: how mass is spread over the segments of a mean person."""
+"""Schema of configs/inertia/*.toml: mass distribution of the segments of an average person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHOLE = 0.1
 
 
 class SegmentShare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One segment, in parts of the whole mass and of its own length."""
+    """One segment, relative to the total mass and to its own length."""
 
     mass_percent: Percent
     length_mm: Positive

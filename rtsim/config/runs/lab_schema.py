@@ -1,7 +1,7 @@
-"""Schema of configs/labs/*.toml: how a laboratory names the markers of each leg.
+"""Schema of configs/labs/*.toml: a laboratory's names of the markers of each leg.
 
-Names are relative to the leg, so that a left leg, mirrored, reads like a right one: `asis` is on the side
-of the leg, `asis_opposite` on the other.
+Names are relative to the leg, so that a mirrored left leg reads like a right one: `asis` is on the side of
+the leg, `asis_opposite` on the other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_once(names: tuple[str, ...]) -> None:
 
 
 class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Markers that are followed in trials, segment by segment, in any order."""
+    """Markers that are tracked in trials, by segment, in any order."""
 
     pelvis: Names
     thigh: Names
@@ -46,7 +46,7 @@ class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Trunk(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Markers of the trunk: those on the shoulders, which its axes come from, and those that are followed."""
+    """Markers of the trunk: those on the shoulders, which define its axes, and those that are tracked."""
 
     shoulder: Name
     shoulder_opposite: Name
@@ -59,7 +59,7 @@ class Trunk(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Markers of one leg by what they stand on; an empty name means that the lab has no such marker."""
+    """Markers of one leg by landmark; an empty name means that the lab has no such marker."""
 
     tracking: Tracking
     # needed of every lab but those of keypoints
@@ -119,7 +119,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def is_keypoints(self) -> bool:
-        """Whether joint centres are named, and no markers about them."""
+        """Whether joint centres are named, without any markers around them."""
         return bool(self.hip_centre or self.knee_centre or self.ankle_centre)
 
     def _check_landmarks(self) -> None:
@@ -156,14 +156,14 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def roles(self) -> dict[str, str]:
-        """Return the roles that landmarks are computed from where all markers are on: those of `named` except
+        """The roles from which landmarks are computed if all markers are present: those of `named` except
         `spare`.
         """
         return {role: name for role, name in self.named.items() if role not in self.spare}
 
     @property
     def spare(self) -> dict[str, str]:
-        """Role -> marker name, of markers that are only used where another named landmark is not on."""
+        """Role -> marker name, for markers that are only used if another named landmark is missing."""
         pairs = {
             "shank_lateral": self.malleolus_medial,
             "toe": self.metatarsal_1 and self.metatarsal_5,
@@ -190,7 +190,7 @@ class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def names_of(table: LabSide) -> tuple[str, ...]:
-    """Every marker that a table names, in its order; markers of several places come more than once."""
+    """All markers that a table names, in order; markers with several roles occur repeatedly."""
     trunk = (
         (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
     )

@@ -1,5 +1,6 @@
-"""Schema of what is measured of a person beside the markers: a file for --measures, and the table `measures`
-of a run."""
+"""Schema of a person's measures besides the markers: a file for --measures, and the table `measures` of a
+run.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ Both = float | Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_lengt
 
 
 class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Lengths [mm] and angles [deg] of a person, as measured by rulers and goniometers; where one is not
-    given, that stored with the trial is used.
+    """Lengths [mm] and angles [deg] of a person, measured by rulers and goniometers; missing ones are taken
+    from the trial.
     """
 
     # between the epicondyles, and between the malleoli

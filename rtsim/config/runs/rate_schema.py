@@ -14,7 +14,7 @@ Gap = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 class ButterworthSpec(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="butterworth"
 ):
-    """A low-pass with memory; its delay follows from cut-off and order."""
+    """A recursive low-pass filter; its delay follows from cut-off and order."""
 
     cutoff_hz: Positive = 6.0
     order: Literal[2, 4, 6, 8] = 2
@@ -25,7 +25,9 @@ class ButterworthSpec(
 class SavitzkyGolaySpec(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="savitzky_golay"
 ):
-    """A polynomial through the last frames, read delay_s before the newest; none given: in their middle."""
+    """A polynomial through the last frames, evaluated delay_s before the newest; by default in their
+    middle.
+    """
 
     window_s: Positive = 0.12
     order: Annotated[int, msgspec.Meta(ge=2, le=6)] = 2

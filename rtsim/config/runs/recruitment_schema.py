@@ -12,7 +12,7 @@ USUAL_POWER = 3
 
 
 class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How the load is shared among muscles (docs/recruitment.md)."""
+    """Settings for the distribution of the load among muscles (docs/recruitment.md)."""
 
     # sum of activations to a power, or the least peak
     criterion: Literal["power", "min_max"] = "power"

@@ -21,7 +21,7 @@ Duration = Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_S)]
 
 
 class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Numbers of the optimisation."""
+    """Numerical settings of the optimisation."""
 
     # norm of the optimality conditions at which a frame is solved; 1e-11 is just above round-off
     tolerance: Annotated[float, msgspec.Meta(gt=0.0, le=1e-3)] = 1e-11
@@ -34,7 +34,7 @@ class Solver(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Bounds from which a marker is at fault; docs/damage.md states where they come from."""
+    """Limits above which a marker counts as faulty; docs/damage.md states their source."""
 
     downweight: bool = True
     # at the solution, from the marker's usual residual
@@ -55,10 +55,10 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How far markers may be off, as standard deviations along each axis, and what is too much for an angle.
+    """Standard deviations of marker positions along each axis, and the largest acceptable one of an angle.
 
     Markers of thigh and shank were up to 27.0 and 24.2 mm off in walking, beside bone pins (Andersen et al.
-    2012, Gait & Posture 35, 606-611), most of that with all others of the segment (docs/uncertainty.md).
+    2012, Gait & Posture 35, 606-611), most of it shared by all markers of the segment (docs/uncertainty.md).
     """
 
     # of white noise; what the residuals show is believed between these two
@@ -102,7 +102,7 @@ LEAST_PART = 1e-6
 
 
 class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How force plates are used."""
+    """Settings for the use of force plates."""
 
     # longest time that a frame of markers waits for the sample after it
     wait_ms: Annotated[float, msgspec.Meta(ge=0.0, le=1000.0)] = 20.0
@@ -133,7 +133,7 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Compare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """What `rtsim analyse --compare` compares."""
+    """Settings of `rtsim analyse --compare`."""
 
     # name of choices of this config, all of which are run
     choice: str
@@ -159,7 +159,7 @@ USUAL_METHODS = ("zero", "minimised", "prescribed")
 
 
 class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A live run."""
+    """Settings of a live run."""
 
     name: str
     source: str = "walker"

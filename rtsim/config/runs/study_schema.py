@@ -1,4 +1,4 @@
-"""Schema of a study: what is solved over and over, which keys change, and what is kept of every case."""
+"""Schema of a study: what is solved repeatedly, which keys vary, and which results are stored."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A model forward in time, as by `rtsim simulate`."""
+    """A forward simulation of a model, as by `rtsim simulate`."""
 
     model: str
     subject: str = ""
@@ -57,7 +57,7 @@ class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True
 
 
 class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Which part of a recording is solved in a study, and which noise is added to it."""
+    """The part of a recording that is solved in a study, and the noise added to it."""
 
     start_s: Seconds = 0.0
     # 0 = to the end
@@ -91,7 +91,7 @@ class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A key, or several that are set alike, and the values that it takes."""
+    """One or several keys that vary together, and their values."""
 
     name: str
     # dotted path below model, run, subject or input
@@ -132,7 +132,7 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A number of every case: what becomes of a column of its results."""
+    """One number for each case: a reduction of a column of its results."""
 
     name: str
     # as in a table of csv, without its unit: joint_angles.knee_flexion; of a fit: a path into its JSON
@@ -156,7 +156,7 @@ class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Columns of every case that are kept as curves, at equal parts of its time."""
+    """Columns of each case that are stored as curves, at equal steps of its time."""
 
     columns: Annotated[tuple[str, ...], msgspec.Meta(min_length=1, max_length=1000)]
     points: Annotated[int, msgspec.Meta(ge=2, le=10_001)] = 101

@@ -1,4 +1,4 @@
-"""Schema of `[tuning]` of configs/hil/*.toml: which parameters are tuned, and what a setting costs."""
+"""Schema of `[tuning]` in configs/hil/*.toml: tuned parameters, and the cost of a setting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_CYCLE_S = 60.0
 
 
 class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One number of every published frame."""
+    """One number from every published frame."""
 
     field: str
     # of the entry; may be left out where there is one
@@ -38,7 +38,7 @@ class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
 
 
 class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The interval that a cost is taken over: a duration, or from one event to the next."""
+    """The interval over which a cost is computed: a duration, or from one event to the next."""
 
     # whole periods of the model's time
     period_s: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_CYCLE_S)] | None = None

@@ -1,7 +1,7 @@
-"""A C3D file with more points: the bytes of the source, its parameter section and frames widened.
+"""Adds points to a C3D file: the bytes of the source, with its parameter section and frames extended.
 
-Nothing of the source is left out; parameters that say the same as before keep their bytes, and so do the
-header's events, the points and the analog samples.
+Nothing of the source is left out; unchanged parameters keep their bytes, and so do the header's events, the
+points and the analog samples.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ USUAL_TYPES = {
 class NewPoint(NamedTuple):
     """A point to add to a C3D file.
 
-    label, description : in POINT:LABELS and DESCRIPTIONS
-    kind : the parameter that lists it, of USUAL_TYPES; "" = none, as for a marker
+    label, description : entries in POINT:LABELS and DESCRIPTIONS
+    kind : the parameter that lists it (USUAL_TYPES); "" = none, as for a marker
     values : (n_frame, 3), in units of the file; NaN = missing
     """
 
@@ -52,8 +52,9 @@ def widened_file(
 ) -> bytes:
     """The bytes of a file with more points.
 
-    data : of the source; section : its parameters, which may have been changed already, and are here
-    n_frame : that it holds
+    data : bytes of the source
+    section : its parameters, which may have been changed, and are changed here
+    n_frame : number of its frames
 
     ConfigError where a C3D file has no room for so much.
     """

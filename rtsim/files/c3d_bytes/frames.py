@@ -19,9 +19,10 @@ MISSING = -1.0
 class Layout(NamedTuple):
     """Layout of a frame of a C3D file.
 
-    n_point : points of four words each; n_value : analog values of all samples of a frame
-    scale : POINT:SCALE, negative where words are real numbers of 32 bits, else integers of 16
-    is_unsigned : whether analog integers go from 0 to 65 535
+    n_point : number of points, four words each
+    n_value : number of analog values of a frame
+    scale : POINT:SCALE, negative if words are real numbers of 32 bits, else they are integers of 16
+    is_unsigned : whether analog integers range from 0 to 65 535
     """
 
     n_point: int
@@ -84,8 +85,11 @@ def points_of(rows: Bytes, layout: Layout, words: Words) -> FloatArray:
 
 
 def widened(rows: Bytes, layout: Layout, values: FloatArray, words: Words) -> bytes:
-    """Frames of real numbers with points (n, n_new, 3) behind those that they have; NaN = missing, which is
-    written as zeros with the fourth word -1, a point that is there with 0 (no residual: it was computed)."""
+    """Frames of real numbers with points (n, n_new, 3) appended.
+
+    NaN = missing, written as zeros with the fourth word -1; other points get the fourth word 0 (no residual,
+    as they are computed)
+    """
     n_frame, n_new, _ = values.shape
     missing = np.isnan(values.sum(axis=2)) | np.isinf(values).any(axis=2)
     four = np.zeros((n_frame, n_new, 4))

@@ -1,4 +1,4 @@
-"""Lists of texts that go on under NAME2, NAME3, ... where one parameter holds 255 of them at most."""
+"""Lists of texts that continue under NAME2, NAME3, ..., as one parameter holds at most 255 of them."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def extend(section: Section, group: str, name: str, n_before: int, added: Sequen
 
 
 def shortened_bytes(raw: bytes, n_byte: int) -> bytes:
-    """A text of at most this many bytes, without half a letter at its end."""
+    """A text shortened to at most this many bytes, without a broken character at its end."""
     return raw if len(raw) <= n_byte else raw[:n_byte].decode("utf-8", "ignore").encode("utf-8")

@@ -21,7 +21,11 @@ SECONDS_A_MINUTE = 60.0
 
 
 class AnalysisValue(NamedTuple):
-    """A spatio-temporal value. side : right, left or ""; unit : in words."""
+    """A spatio-temporal value.
+
+    side : right, left or ""
+    unit : unit in words
+    """
 
     name: str
     side: str
@@ -31,9 +35,9 @@ class AnalysisValue(NamedTuple):
 
 
 def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> list[str]:
-    """Append events to those of the file; returns sentences on events that found no room.
+    """Append events to those of the file; returns sentences on events that could not be added.
 
-    subject : whose they are, as the group SUBJECTS names it
+    subject : name of the person, as in the group SUBJECTS
     """
     if not events:
         return []
@@ -71,9 +75,9 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
 
 
 def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str) -> list[str]:
-    """Append values to the group ANALYSIS; returns sentences on values that found no room.
+    """Append values to the group ANALYSIS; returns sentences on values that could not be added.
 
-    A value that the file tells already, by its name, its context and its subject, stays as it is.
+    A value that the file contains already, by its name, its context and its subject, stays as it is.
     """
     n_used = int(section.number("ANALYSIS", "USED") or 0)
     stored = section.parameter("ANALYSIS", "VALUES")

@@ -1,4 +1,4 @@
-"""Results as points of a C3D file: which label, unit and list of POINT each result has there.
+"""Results as points of a C3D file: label, unit and list in POINT of each result.
 
 Angles and moments are those of the ISB's joint coordinate systems, no Plug-in Gait: their labels end in ISB.
 Only angles and centres by the definitions of the conventional gait model have Plug-in Gait's bare names.
@@ -54,7 +54,7 @@ UNITS = {
 
 
 class ModelOutputs(NamedTuple):
-    """Points for a C3D file, the units that POINT says of them, and plain sentences."""
+    """Points for a C3D file, their units for the group POINT, and sentences."""
 
     points: tuple[NewPoint, ...]
     units: dict[str, str]
@@ -73,9 +73,9 @@ class _NamedOutput(NamedTuple):
 
 
 def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
-    """The results of a run as points of the file that it was about, one row for each of its frames.
+    """The results of a run as points of its C3D file, one row for each of its frames.
 
-    Frames that say nothing (stale, not converged, invalid input) and those that were not solved are missing.
+    Frames without a result (stale, not converged, invalid input) and unsolved frames are missing.
     """
     specs = {spec.name: spec for spec in results.session.fields}
     mass = results.session.meta.get("mass_kg")

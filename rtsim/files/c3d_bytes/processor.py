@@ -1,4 +1,4 @@
-"""A C3D file of a DEC or MIPS machine as one of an Intel machine, for a reader that knows no other."""
+"""Converts a C3D file of a DEC or MIPS machine to Intel format, for a reader that supports no other."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The parameter section of a C3D file as its records, each with its own bytes, so that what is not changed
-stays as it was.
+"""The parameter section of a C3D file as records with their bytes, so that unchanged parameters keep theirs.
 
 A record: length of the name (negative = locked), number of the group (negative = the record of the group
-itself), name, offset to the next record, body (c3d.org, "The C3D File Format: User Guide", parameter format).
+itself), name, offset to the next record, body (c3d.org, "The C3D File Format: User Guide", parameter
+format).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ FILLING = b" \0"
 class C3dParameter(NamedTuple):
     """The body of a parameter's record.
 
-    kind : -1 text, 1 byte, 2 integer, 4 real; sizes : dimensions, the first runs fastest
+    kind : -1 text, 1 byte, 2 integer, 4 real
+    sizes : dimensions, the first varies fastest
     data : bytes in the order of the file
     """
 
@@ -48,7 +49,11 @@ class C3dParameter(NamedTuple):
 
 
 class Record(NamedTuple):
-    """One record. length : of the name, negative where it is locked; group : negative for a group itself."""
+    """One record.
+
+    length : length of the name, negative if it is locked
+    group : number of the group, negative for a group itself
+    """
 
     length: int
     group: int
@@ -57,12 +62,12 @@ class Record(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the parameter or group in the form in which it is looked up."""
+        """The name of the parameter or group in the form used for look-up."""
         return self.name.decode("latin-1").strip().upper()
 
 
 class Section:
-    """The records in the order of the file. ConfigError, naming `where`, for what cannot be read."""
+    """The records in the order of the file. ConfigError, naming `where`, if they cannot be read."""
 
     def __init__(self, data: bytes, where: str) -> None:
         """data : from the beginning of the section on."""
@@ -106,8 +111,7 @@ class Section:
     def put_raw_texts(self, group: str, name: str, texts: Sequence[bytes]) -> None:
         """Set a text parameter of one dimension, from bytes; unchanged where it has these texts already.
 
-        Entries are never narrower than they were; those that are there already keep their bytes, but for what
-        fills them up.
+        Entries never become narrower; existing ones keep their bytes, except for the padding.
         """
         found = self.parameter(group, name)
         bare = [text.rstrip(FILLING) for text in texts]

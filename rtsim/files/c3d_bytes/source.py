@@ -1,4 +1,4 @@
-"""A C3D file to which results are appended: its bytes, its parameters, its frames, its axes and its units."""
+"""A C3D file to which results are appended: its bytes, parameters, frames, axes and units."""
 
 from __future__ import annotations
 
@@ -30,13 +30,19 @@ ALIKE = 1e-5
 
 
 class C3dSource(NamedTuple):
-    """The content of a C3D file, and what is needed to append results to it.
+    """The content of a C3D file, and the facts needed to append results to it.
 
-    data : its bytes; section : its parameters, to be changed; layout : of its frames
-    n_frame : that it holds; first : index of the first, from 0; rate : [Hz]
-    scale : metres per unit of length; up : the axis that points up, a key of ROTATIONS
-    labels : of the points; content : as the reader has it
-    notes : plain sentences
+    data : its bytes
+    section : its parameters, to be changed
+    layout : layout of its frames
+    n_frame : number of its frames
+    first : index of the first, from 0
+    rate : frame rate [Hz]
+    scale : metres per unit of length
+    up : the axis that points up, a key of ROTATIONS
+    labels : labels of the points
+    content : content as returned by the reader
+    notes : sentences for the user
     """
 
     path: Path
@@ -53,19 +59,19 @@ class C3dSource(NamedTuple):
     notes: tuple[str, ...]
 
     def from_ground(self, vectors: FloatArray) -> FloatArray:
-        """Turn vectors (..., 3) in ground (Y up) into the axes of the file; the unit stays."""
+        """Rotate vectors (..., 3) from ground (Y up) into the axes of the file; the unit is unchanged."""
         rotated: FloatArray = vectors @ ROTATIONS[self.up]
         return rotated
 
     def prefix_of(self, person: str) -> str:
-        """The prefix of the labels of a person, or of the only person that labels name; "" without one."""
+        """The prefix of a person's labels, or of the only person in the labels; "" without one."""
         persons = {label.rpartition(":")[0] for label in self.labels if ":" in label}
         alike = [name for name in persons if name.casefold() == person.casefold()]
         found = alike or list(persons)
         return f"{found[0]}:" if len(found) == 1 else ""
 
     def frames_of(self, times: FloatArray) -> NDArray[np.int64]:
-        """Index of the frame of the file at each time of the trial (n,) [s]; -1 where it has no frame."""
+        """Index of the frame of the file at each time of the trial (n,) [s]; -1 if it has no such frame."""
         with np.errstate(invalid="ignore"):
             place = np.rint(times * self.rate) - self.first
         known = np.isfinite(place) & (place >= 0) & (place < self.n_frame)

@@ -1,4 +1,4 @@
-"""Numbers as the three kinds of processor write them: Intel, DEC (VAX) and MIPS (big-endian)."""
+"""Number formats of the three kinds of processor: Intel, DEC (VAX) and MIPS (big-endian)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ LEAST_DEC, LARGEST_DEC = 2.0**-127, 8.5e37
 
 
 class Words:
-    """Number formats of a file.
+    """The number formats of a file.
 
-    code : of the processor
+    code : code of the processor
     integer : NumPy type of 16 bits
     """
 
@@ -60,7 +60,7 @@ class Words:
         return (np.asarray(values, np.int64).reshape(-1) % 65_536).astype(self.unsigned).tobytes()
 
     def from_floats(self, values: Any) -> bytes:
-        """Real numbers as bytes of 32 bits; ConfigError for what a DEC processor has no number for."""
+        """Real numbers as bytes of 32 bits; ConfigError for numbers that the DEC format cannot represent."""
         numbers = np.asarray(values, np.float64).reshape(-1)
         if self.code != DEC:
             return numbers.astype(self._float).tobytes()

@@ -25,7 +25,7 @@ CLOSE = 1e-6
 
 
 def check_source(source: str | Path, out: Path, option: str) -> None:
-    """Raise ConfigError where results of a source cannot be appended to it, or would take its place."""
+    """Raise ConfigError if results of a source cannot be appended to it, or would replace it."""
     path = Path(source)
     if path.suffix.lower() != SUFFIX:
         raise ConfigError(
@@ -51,10 +51,11 @@ def write_c3d(
     """Write a new file with all of the source and the results of a run over it; returns sentences for the
     user.
 
-    events : those that the file does not have yet; values : spatio-temporal ones
+    events : events that the file does not have yet
+    values : spatio-temporal values
 
-    The file is read back before it takes its name: ConfigError, and no file, where it does not say what was
-    written. ConfigError, too, where a C3D file has no room.
+    The file is read back before it gets its name: ConfigError, and no file, if the content differs.
+    ConfigError also if a C3D file cannot hold the results.
     """
     check_alike(results, source, str(out))
     outputs = outputs_of(results, source)
@@ -76,8 +77,9 @@ def write_c3d(
 
 
 def check_alike(results: Results, source: C3dSource, where: str) -> None:
-    """Raise ConfigError for results of another recording, or with other times: the markers that they are of
-    are not where the file has them."""
+    """Raise ConfigError for results of another recording, or with other times: their markers differ from
+    those in the file.
+    """
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
     if spec is None:
         return

@@ -1,4 +1,4 @@
-"""Differences of one quantity between two runs, gathered over frames."""
+"""Differences of one quantity between two runs, collected over frames."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ AXES = ("x", "y", "z")
 
 
 class DifferencePlace(NamedTuple):
-    """Where a quantity differs.
+    """The place of a difference.
 
-    session : number of the session in its stream, from 1; frame : its number in the session; time : [s]
-    label : of the entry, "" = the quantity has one alone; one, other : the two values
+    session : number of the session in its stream, from 1
+    frame : its number in the session
+    time : time [s]
+    label : label of the entry, "" = the quantity has only one
+    one, other : the two values
     """
 
     session: int
@@ -98,7 +101,7 @@ class QuantityDifferences:
             self.most = place(*(int(x) for x in np.unravel_index(int(size.argmax()), size.shape)))
 
     def within(self, relative: float, absolute: float) -> bool:
-        """Whether no value is missing in one run, and none differs by more than the part of the peak or the
+        """Whether no value is missing in one run, and no difference exceeds the part of the peak or the
         amount.
         """
         return self.n_lacking == 0 and self.largest <= max(relative * self.peak, absolute)
@@ -139,8 +142,8 @@ class StatusDifferences:
 
     Attributes
     ----------
-    n_frame, n_differ : frames that were compared, and those of them whose bits differ
-    first : session, frame, time [s] and both bits of the first of them
+    n_frame, n_differ : number of compared frames, and of those whose bits differ
+    first : session, frame, time [s] and both bits of the first difference
     """
 
     def __init__(self) -> None:

@@ -31,11 +31,12 @@ class RunDifferences:
 
     Attributes
     ----------
-    n_session, n_frame : pairs that were compared
-    unpaired : sentences on sessions, frames and quantities that one of them has alone
-    settings : sentences on entries of descriptors that differ; they make no run different
-    quantities : by stream and name; status : of results
-    notes : sentences on what was left out of a file
+    n_session, n_frame : number of compared pairs
+    unpaired : sentences on sessions, frames and quantities that only one of them has
+    settings : sentences on differing entries of descriptors, which do not make runs different
+    quantities : differences by stream and name
+    status : differences of the status of results
+    notes : sentences on omitted parts of a file
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class _Frames(NamedTuple):
 
 
 def compared(one: Path, other: Path) -> RunDifferences:
-    """The differences of two recordings or of two tables; ConfigError for what cannot be read or compared."""
+    """The differences of two recordings or of two tables; ConfigError if they cannot be read or compared."""
     suffixes = [path.suffix.lower() for path in (one, other)]
     for path, suffix in zip((one, other), suffixes, strict=True):
         if suffix not in SUFFIXES:

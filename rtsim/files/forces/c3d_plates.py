@@ -1,4 +1,4 @@
-"""Force plates of C3D files: their channels as wrenches in ground, turned with the axes of the markers."""
+"""Force plates of C3D files: their channels as wrenches in ground, rotated with the axes of the markers."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class _Plate(NamedTuple):
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a C3D file in ground; `up` and `units` as those of its markers.
+    """The force plates of a C3D file in ground, with `up` and `units` as for its markers.
 
-    Types 1 to 4. What was assumed, corrected or left out stands in the notes. ConfigError for a file without
-    plates that can be read.
+    Plates of types 1 to 4 are supported. Assumptions, corrections and omissions are listed in the notes.
+    ConfigError for a file without readable plates.
     """
     path = Path(path)
     content, announced = whole_content(path, with_analogs=True)

@@ -1,8 +1,7 @@
-"""Whether forces act where feet are, judged by the low markers of the same recording, whichever feet
-they are on.
+"""Checks whether forces act near the feet, by the low markers of the same recording.
 
-A force file says nothing of its unit of length, and what is asked for may be meant for the markers. Under a
-foot pressure is near a marker that is low, and in another unit it is not.
+A force file does not state its unit of length, and a given unit may refer to the markers. Under a foot the
+centre of pressure is near a low marker; with a wrong unit it is not.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ UNITS = ("m", "cm", "mm", "in")
 
 
 class LowMarkers:
-    """Where the low markers of a recording are."""
+    """Positions of the low markers of a recording."""
 
     def __init__(self, trial: MarkerTrial) -> None:
         heights = thin(trial.positions)[..., 1]
@@ -56,12 +55,14 @@ class LowMarkers:
 def unit_by_markers(
     times: Array, points: Array, heavy: NDArray[np.bool_], trial: MarkerTrial, factor: float
 ) -> tuple[str, float, float]:
-    """The unit of length with which the points where forces act lie near the feet, while with `factor` they
-    do not; "" = no unit does, or `factor` does. And how far the points are from the nearest low marker with
-    `factor`, and with that unit [m].
+    """The unit of length with which the points of the forces are near the feet, if they are not with
+    `factor`; "" = no unit, or `factor` is right. Also returns the distance of the points from the nearest
+    low marker with `factor`, and with that unit [m].
 
-    times : (n,) [s]; points : (n, n_plate, 3) - in ground axes and the file's unit
-    heavy : (n, n_plate) - where a force acts; factor : metres per unit, as read
+    times : (n,) [s]
+    points : (n, n_plate, 3) in ground axes and the file's unit
+    heavy : (n, n_plate) where a force acts
+    factor : metres per unit, as read
     """
     at, plate = np.nonzero(heavy & np.isfinite(points).all(axis=2))
     inside = (times[at] >= trial.times[0]) & (times[at] <= trial.times[-1])

@@ -63,11 +63,11 @@ def read_storage_forces(
 ) -> ForceTrial:
     """The force plates of a .mot or .sto file in ground.
 
-    up : axis that points up, else the one along which the forces act, which goes before it
-    units : of the points, else metres unless they lie too far away for that; of the moments behind a comma,
-        else they go by the points unless their size tells otherwise
-    markers : of the same recording: a unit with which its feet are where forces act goes before all
-    named : beginnings of the columns of each plate; none = as below
+    up : axis that points up; by default the axis along which the forces act
+    units : unit of the points, else metres unless they would be too far away; after a comma that of the
+        moments, else inferred from the points and their size
+    markers : markers of the same recording: a unit with which the forces act at its feet has priority
+    named : prefixes of the columns of each plate; None = as below
 
     Columns of a plate are ..vx ..vy ..vz (force), ..px ..py ..pz (where it acts) and the moment about that
     point, as `ground_force_1_vx`, `1_ground_force_px`, `ground_torque_x`, `ground_force_1_mx`,
@@ -123,7 +123,7 @@ def read_external_forces(
     units: str | None = None,
     markers: MarkerTrial | None = None,
 ) -> ForceTrial:
-    """The forces that external loads of OpenSim (.xml) name, by their columns; the others as above."""
+    """The forces that external loads of OpenSim (.xml) name, by their columns; further arguments as above."""
     loads = read_external_loads(path)
     if not is_file(loads.forces):
         raise ConfigError(

@@ -26,13 +26,14 @@ UNITS = ("s", "N", "N m")
 class PlateStream(NamedTuple):
     """The plates by the descriptor of a forces session.
 
-    names : of the plates; none where the session cannot be used
-    n_sample : room for samples in a message
-    corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
+    names : names of the plates; empty if the session cannot be used
+    n_sample : largest number of samples in a message
+    corners : (n_plate, 4, 3) in ground [m]; NaN if unknown
     z_up : 1 where Z points up, else 0
-    rate : samples per second [Hz], 0 where it is not told
-    zero : (n_plate, 6) - what the sender has taken off force and moment by taring, in ground [N, N m]
-    faults : plain sentences
+    rate : samples per second [Hz], 0 if unknown
+    zero : (n_plate, 6) offset of force and moment that the sender has subtracted by taring, in ground [N, N
+        m]
+    faults : sentences for the user
     """
 
     names: tuple[str, ...]
@@ -129,12 +130,12 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
 def force_channel(
     trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
 ) -> PlayedStream:
-    """The forces of a trial in messages of `rate` [Hz], each with the samples since the one before.
+    """The forces of a trial in messages of `rate` [Hz], each with the samples since the previous one.
 
-    A message's time is that up to which all samples were sent.
+    The time of a message is that of its last sample.
 
-    speed : at which it will be played
-    time_base : what the markers' session says, too, so that both are paired by `time`
+    speed : playing speed
+    time_base : also stated in the markers' session, so that both are paired by `time`
     """
     n_message = int(np.floor((trial.times[-1] - trial.times[0]) * rate + 1e-6)) + 1
     times = trial.times[0] + np.arange(n_message) / rate

@@ -21,11 +21,11 @@ LEAST_TARE_S = 0.1
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
-    """The trial without the mean of start to stop [s], plate by plate, with notes.
+    """The trial with the mean from start to stop [s] subtracted, plate by plate, with notes.
 
-    A plate whose normal force varies there by more than 20 N, or is beyond 50 N, is not empty, and stays as
-    it is, which is reported, too. ConfigError where the samples between last less than LEAST_TARE_S, or no
-    plate is empty.
+    A plate whose normal force varies by more than 20 N in this time, or exceeds 50 N, is not empty; it is
+    left unchanged, which is reported. ConfigError if the samples cover less than LEAST_TARE_S, or no plate
+    is empty.
     """
     inside = (trial.times >= start) & (trial.times <= stop)
     if not inside.any():
@@ -73,15 +73,14 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
 
 
 def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
-    """(n_plate,) - part of forces and moments (n_plate, 6) along the normals of plates [N]."""
+    """(n_plate,) components of forces and moments (n_plate, 6) along the normals of plates [N]."""
     return np.asarray((wrench[:, :3] * plates.axes[:, 2]).sum(axis=1))
 
 
 def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
-    """Plates that were tared, each with its normal force [N], and those that were not, as text; "" without
-    any.
+    """Names of the tared plates with their normal forces [N], and of the others, as text; "" without any.
 
-    found : (n_plate,) - as of kernels.plates.plate_contact.settle_tare
+    found : (n_plate,) as from kernels.plates.plate_contact.settle_tare
     """
     empty = found == EMPTY
     done = [f"{name} {off:.3g} N" for name, off, is_so in zip(names, normal, empty, strict=True) if is_so]

@@ -1,4 +1,4 @@
-"""The record every reader of force plates hands over: wrenches in ground, and their contacts."""
+"""The result of every reader of force plates: wrenches in ground, and their contacts."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ class ForceTrial(NamedTuple):
     names : n_plate unique names
     times : (n,) float64 - time of each sample [s], strictly increasing, on the clock of the markers' times
     rate : nominal rate [Hz]
-    plates : where the plates lie, for the kernels
-    corners : (n_plate, 4, 3) float64 - of the surfaces [m]; NaN where the file does not tell them
+    plates : positions of the plates, for the kernels
+    corners : (n_plate, 4, 3) float64 corners of the surfaces [m]; NaN if the file does not state them
     force : (n, n_plate, 3) float64 [N]; NaN = missing
-    moment : (n, n_plate, 3) float64 - about the ground origin [N m]; NaN = missing
+    moment : (n, n_plate, 3) float64 moment about the ground origin [N m]; NaN = missing
     centre : (n, n_plate, 3) float64 - centre of pressure on the surface [m]; NaN without contact
-    free_moment : (n, n_plate) float64 - about the surface's normal (up) through it [N m]; NaN without contact
-    loaded : (n, n_plate) int64 - as kernels.plates.plate_contact.contacts has it
-    zero : (n_plate, 6) float64 - what taring has taken off each force and moment [N, N m]
+    free_moment : (n, n_plate) float64 moment about the surface's normal (up) through the centre of pressure
+        [N m]; NaN without contact
+    loaded : (n, n_plate) int64, as from kernels.plates.plate_contact.contacts
+    zero : (n_plate, 6) float64 offset of each force and moment that taring has subtracted [N, N m]
     source : the file the trial came from
-    notes : plain sentences: everything that was converted, assumed, dropped or repaired
-    origins : (n_plate, 3) float64 - from where a plate measures to the middle of its surface, in ground,
-        by which its moments were moved [m]; NaN where they were not; None = of no plate
+    notes : sentences on everything that was converted, assumed, dropped or repaired
+    origins : (n_plate, 3) float64 vector from the plate's measuring origin to the middle of its surface, in
+        ground, by which its moments were shifted [m]; NaN if they were not; None = for no plate
     """
 
     names: tuple[str, ...]
@@ -63,8 +64,8 @@ class RawForces(NamedTuple):
     """Forces from a file, in ground axes, metres and newtons, before contacts are found.
 
     names, times, rate, corners, force, moment, source, notes : as in ForceTrial
-    level : (n_plate,) float64 - height of the surface where corners do not tell it [m]
-    zero : as in ForceTrial; None = nothing was taken off
+    level : (n_plate,) float64 height of the surface if corners do not state it [m]
+    zero : as in ForceTrial; None = nothing was subtracted
     origins : as in ForceTrial
     """
 
@@ -84,9 +85,9 @@ class RawForces(NamedTuple):
 def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
     """The trial with its contacts; forces that push the person down are reversed, which is reported.
 
-    or_else : the end of the sentence, where forces may point down for another reason
+    or_else : end of the sentence, if forces may point down for another reason
 
-    ConfigError for a trial without samples or plates, and for rates and times that no clock can play.
+    ConfigError for a trial without samples or plates, and for implausible rates and times.
     """
     _check_extent(raw)
     notes = list(raw.notes)
@@ -137,7 +138,7 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
 def find_contacts(
     plates: Plates, force: FloatArray, moment: FloatArray, threshold: float = THRESHOLD
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """Centre of pressure, free moment and loads (kernels/plates/plate_contact), in arrays of their own."""
+    """Centre of pressure, free moment and loads (kernels/plates/plate_contact), in new arrays."""
     n, n_plate = force.shape[:2]
     centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
     loaded = np.empty((n, n_plate), np.int64)
@@ -148,7 +149,7 @@ def find_contacts(
 def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
     """The rectangles that corners (n_plate, 4, 3) [m] span, in any sense of rotation, normals up.
 
-    Where corners are NaN, a level floor at the height `level` (n_plate,) [m] without end.
+    For NaN corners, an unbounded level floor at the height `level` (n_plate,) [m].
     """
     n_plate = corners.shape[0]
     plates = Plates(np.zeros((n_plate, 3)), np.zeros((n_plate, 3, 3)), np.full((n_plate, 2), np.inf))

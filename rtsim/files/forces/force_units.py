@@ -39,7 +39,7 @@ def moment_unit(units: str | None, where: str = "--units") -> str:
 
 
 def check_units(units: str, where: str) -> None:
-    """Raise ConfigError naming `where` for what is no unit of length, of moments behind a comma, or both."""
+    """Raise ConfigError naming `where` for an invalid unit of length, or of moments after a comma."""
     length = length_unit(units)
     if length or not moment_unit(units, where):
         metres_per_unit(length, where)

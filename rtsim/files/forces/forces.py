@@ -19,13 +19,13 @@ def read_forces(
     """The force plates of a file of `rtsim.files.formats.FORCES` in ground, or those that external loads of
     OpenSim name.
 
-    up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
-    units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong; behind a comma that of
+    up : axis of the file that points up ("Y", "Z", "-Y", ...), if the file or the guess is wrong
+    units : unit of length of the file ("m", "cm", "mm", ...), if the file is wrong; after a comma that of
         moments ("mm,Nm")
-    markers : of the same recording, if there are some: forces act where its feet are
+    markers : markers of the same recording, if any: forces act at its feet
 
-    Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
-    for files that cannot be read.
+    All conversions, assumptions and omissions are listed in `notes`. ConfigError for other suffixes and for
+    files that cannot be read.
     """
     form = check_format(path, FORCES, "forces", "export the forces as .mot, or the trial as C3D")
     with np.errstate(over="ignore", invalid="ignore"):  # what becomes of infinities is missing, and told

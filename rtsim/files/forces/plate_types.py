@@ -1,8 +1,8 @@
-"""What the channels of each type of C3D force plate mean (C3D user guide, group FORCE_PLATFORM).
+"""Meaning of the channels of each type of C3D force plate (C3D user guide, group FORCE_PLATFORM).
 
-Every type becomes the force and its moment about the middle of the plate's surface, in the plate's axes. With
-the vector `origin` from where the plate measures to the middle of its surface, moments move by
-M' = M + F x origin.
+Every type becomes the force and its moment about the middle of the plate's surface, in the plate's axes.
+With the vector `origin` from the plate's measuring origin to the middle of its surface, moments are shifted
+by M' = M + F x origin.
 """
 
 from __future__ import annotations

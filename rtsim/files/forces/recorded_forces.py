@@ -15,9 +15,9 @@ from rtsim.files.recording import read_force_messages
 
 
 def read_recorded_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a recording in ground, at the times in the trial that their samples were sent with.
+    """The force plates of a recording in ground, at the trial times of their samples.
 
-    ConfigError where the recording holds none, and for `up` and `units`, which the protocol fixes.
+    ConfigError if the recording has none, and for `up` and `units`, which the protocol fixes.
     """
     for option, value in (("--up", up), ("--units", units)):
         if value is not None:

@@ -1,4 +1,4 @@
-"""Gait events: what they are, and those that a C3D file stores in its group EVENT and in its header."""
+"""Gait events: their record, and those stored in a C3D file, in its group EVENT and in its header."""
 
 from __future__ import annotations
 
@@ -35,13 +35,14 @@ SIDES = {"l": "left", "r": "right"}
 
 
 class GaitEvent(NamedTuple):
-    """A gait event: a foot strikes or leaves the ground, or something else that a person marked.
+    """A gait event: a foot strike, a foot off, or another event marked by a person.
 
-    time : on the clock of the trial [s]
-    side : right, left, or "" where it is of no side
+    time : time on the clock of the trial [s]
+    side : right, left, or "" for an event without a side
     kind : STRIKE, OFF, or "" for another
-    label : as its source has it; by : FILE, PLATES or MARKERS
-    subject : whose it is, where a file says so
+    label : label in its source
+    by : FILE, PLATES or MARKERS
+    subject : the person, if a file states it
     """
 
     time: float
@@ -60,9 +61,9 @@ class ToldEvents(NamedTuple):
 
 
 def read_events(path: str | Path, person: str = "") -> ToldEvents:
-    """The gait events in a C3D file, of one person where it holds several; ConfigError for no C3D file.
+    """The gait events in a C3D file, of one person if it has several; ConfigError if it is not a C3D file.
 
-    Times are those that the file tells, from the first sample of the capture on, as are the trial's.
+    Times are those in the file, counted from the first sample of the capture, like those of the trial.
     """
     path = Path(path)
     content, _ = whole_content(path)
@@ -102,7 +103,7 @@ def of_groups(
 
 
 def event_of(time: float, label: str, context: str = "", subject: str = "") -> GaitEvent:
-    """An event by its label and context; the label gives the side where the context does not."""
+    """Parse an event from its label and context; the label gives the side if the context does not."""
     side = SIDES.get(context.strip()[:1].lower(), "")
     rest = label.strip()
     match = SIDED.fullmatch(rest)
@@ -134,7 +135,8 @@ def header_events(data: bytes) -> list[GaitEvent]:
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
     """Events in the order of time, without those at impossible times, and sentences for the user.
 
-    span : first and last time of the trial [s]; where all are before it, and would be in it if they were
+    span : first and last time of the trial [s]; if all events are before it but would be inside if counted
+        from its first frame, they are counted so
     counted from its first frame, they are taken so.
     """
     said = list(notes)

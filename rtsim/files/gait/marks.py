@@ -1,4 +1,4 @@
-"""Events that somebody marked while a run went on, as messages of its results keep them."""
+"""Events that a user marked during a run, as stored among the messages of its results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_MARKS = 10_000
 
 
 def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
-    """The event that the arguments of a mark tell, None where they are none."""
+    """The event in the arguments of a mark, None if they are invalid."""
     time, label = args.get("time"), args.get("label")
     if isinstance(time, bool) or not isinstance(time, (int, float)) or not isinstance(label, str):
         return None

@@ -1,4 +1,4 @@
-"""From the axes of a file to the ground frame (Y up): declared, given, or guessed from the data."""
+"""Rotation from the axes of a file to the ground frame (Y up): declared, given, or guessed from the data."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def parse_up(text: str, where: str) -> str:
 
 
 def rotate_to_ground(positions: NDArray[np.float64], up: str) -> NDArray[np.float64]:
-    """Turn positions (n, n_marker, 3) of a file whose axis `up` points up into ground axes (Y up); the
-    unit stays."""
+    """Rotate positions (n, n_marker, 3) of a file whose axis `up` points up into ground axes (Y up); the
+    unit is unchanged.
+    """
     if up == "+Y":
         return positions
     return np.ascontiguousarray(positions @ ROTATIONS[up].T)
@@ -48,7 +49,7 @@ def rotate_to_ground(positions: NDArray[np.float64], up: str) -> NDArray[np.floa
 def up_by_names(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str, float] | None:
     """Up axis along which pelvis and trunk markers lie above foot markers, with that height [m].
 
-    positions : (n, n_marker, 3) [m], axes of the file. None when the names or the data do not tell.
+    positions : (n, n_marker, 3) [m], axes of the file. None if the names or the data do not show it.
     """
     pelvis, trunk, foot = upper_and_lower(names)
     vectors = [
@@ -75,7 +76,7 @@ def can_tell_up(names: Sequence[str]) -> bool:
 def up_by_floor(positions: NDArray[np.float64]) -> str | None:
     """Up axis as the one on which all markers stay above a floor at 0, the widest spread if several do.
 
-    positions : (n, n_marker, 3) [m], axes of the file. None when no axis has a floor. Axes that point down
+    positions : (n, n_marker, 3) [m], axes of the file. None if no axis has a floor. Axes that point down
     are not considered: standing on the negative side of a laboratory is far more common.
     """
     frames = thin(positions)

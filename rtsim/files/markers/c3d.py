@@ -54,9 +54,9 @@ def read_c3d(
     """The markers of a C3D file in the ground frame, with the measures of the subject stored in it.
 
     Samples with residual -1 are missing. Unlabelled trajectories and outputs of a model (angles, forces,
-    moments, powers, scalars) are left out, computed positions too unless `virtual`, the first not where
-    `unnamed`; the notes say which. Times are (first frame + i) / rate with frames
-    counted from 0. ConfigError for what is no C3D file.
+    moments, powers, scalars) are left out, and so are computed positions unless `virtual`; unlabelled ones
+    are kept with `unnamed`; the notes list them. Times are (first frame + i) / rate with frames counted from
+    0. ConfigError for an invalid C3D file.
     """
     path = Path(path)
     content, announced = whole_content(path)

@@ -23,9 +23,10 @@ TYPES = (-1, 1, 2, 4)  # text, byte, 16-bit integer, float; the size of an entry
 class Head(NamedTuple):
     """Fields of the header of a C3D file, in words of 16 bits, and the file's size.
 
-    n_point, n_value : points, and analog values, of a frame
+    n_point, n_value : number of points, and of analog values, of a frame
     first, last : numbers of frames, from 1
     data_start : block in which the data begin, from 1
+    n_byte : size of the file [bytes]
     n_byte : of the file
     processor : 84 Intel, 85 DEC, 86 MIPS
     """

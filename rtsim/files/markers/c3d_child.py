@@ -1,8 +1,8 @@
 """Read one C3D file in a process of its own: `python c3d_child.py PATH MOST_BYTES MOST_SECONDS [analogs]`.
 
 The C++ reader crashes on some damaged files and fills memory on others. Here that ends this process only,
-which the system limits in memory and processor time where it can (not on Windows). Nothing of rtsim is
-imported, as the start counts. rtsim/files/markers/c3d_process.py starts it and reads what it writes to
+which the system limits in memory and processor time where it can (not on Windows). No module of rtsim is
+imported, so that it starts quickly. rtsim/files/markers/c3d_process.py starts it and reads what it writes to
 standard output: one line of JSON (rates [Hz], first frame, shapes, parameters), then the points (n, n_point,
 3) as float64, missing ones NaN, and where asked for the scaled analog samples (n_sample, n_channel).
 """
@@ -25,7 +25,7 @@ TOO_LARGE = 5  # exit code: memory did not suffice
 
 
 def limit(n_byte: int, seconds: int) -> None:
-    """Limit memory [bytes], processor time [s] and what a crash leaves behind, as far as the system can."""
+    """Limit memory [bytes], processor time [s] and core dumps, as far as the system permits."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,7 +1,8 @@
-"""The data of a C3D file read from its bytes, where counts of 16 bits hide frames or samples from the reader.
+"""The data of a C3D file read from its bytes, where counts of 16 bits hide frames or samples from the
+reader.
 
 Counts of frames end at 65 535, or begin at 0 again; samples and offsets of an unsigned converter look
-negative above 32 767. What the reader has read must be found again, or nothing is added.
+negative above 32 767. The frames of the reader must be found again in the bytes, or nothing is added.
 """
 
 from __future__ import annotations

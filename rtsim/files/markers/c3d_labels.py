@@ -31,12 +31,13 @@ OXFORD = re.compile(
 def strip_subjects(
     labels: Sequence[str], groups: Mapping[str, Sequence[str]], seen: Sequence[int] = ()
 ) -> tuple[list[str], dict[str, list[str]], str, list[str]]:
-    """Labels and group lists without the "subject:" prefix, the one subject there is, and sentences about it.
+    """Labels and group lists without the "subject:" prefix, the one subject there is, and sentences about
+    it.
 
-    With several subjects in the file the prefix is what tells their markers apart: then it stays. So it does
-    where markers without one have the same names, unless they have no data.
+    If the file has several subjects, the prefix distinguishes their markers and is kept. It is also kept if
+    markers without a prefix have the same names, unless they have no data.
 
-    seen : samples with data of each label, where they are known
+    seen : number of samples with data of each label, if known
     """
     subjects = sorted({label.split(":", 1)[0] for label in labels if ":" in label})
     kept = {name: list(members) for name, members in groups.items()}

@@ -1,4 +1,4 @@
-"""The content of a C3D file by way of a process that may crash, run out of memory or hang."""
+"""The content of a C3D file, read by a process that may crash, run out of memory or hang."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PATIENCE = 15.0  # so many times as long may pass on a machine that is busy
 class Content(NamedTuple):
     """Content of a C3D file.
 
-    rate : [Hz]
+    rate : frame rate [Hz]
     first : index of the first frame, counted from 0
-    points : (n, n_point, 3) float64 - in file units and axes; NaN = missing
-    parameters : group -> name -> texts or numbers, of the groups c3d_child.GROUPS; arrays in the order of the
-        file: the first dimension runs fastest
-    sizes : name -> dimensions, of the group FORCE_PLATFORM
+    points : (n, n_point, 3) float64 in file units and axes; NaN = missing
+    parameters : group -> name -> texts or numbers, of the groups c3d_child.GROUPS; arrays in the order of
+        the file: the first dimension runs fastest
+    sizes : name -> dimensions, for the group FORCE_PLATFORM
     analog_rate : [Hz]
-    analogs : (n_sample, n_channel) float64 - offset taken off and scaled; without any unless asked for
+    analogs : (n_sample, n_channel) float64 with the offset subtracted and scaled; empty unless requested
     notes : plain sentences
     """
 
@@ -49,7 +49,7 @@ class Content(NamedTuple):
 
 
 def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
-    """The content of the C3D file of `n_byte` bytes; ConfigError where the reader refuses it, dies or
+    """The content of the C3D file of `n_byte` bytes; ConfigError if the reader rejects it, crashes or
     hangs.
     """
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
@@ -93,7 +93,7 @@ def content_of(out: bytes) -> Content:
 
 
 def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
-    """The sentence about a reader that ended with an exit code, or by a signal (then negative)."""
+    """The sentence on a reader that ended with an exit code, or by a signal (negative)."""
     reason = " ".join(words.split())[:200]
     if code == -getattr(signal, "SIGXCPU", 0) != 0:
         return ConfigError(

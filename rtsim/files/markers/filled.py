@@ -36,9 +36,9 @@ def blank_filled(
 
     times : (n,) [s]; positions : (n, n_marker, 3) [m], NaN = missing, any axes; rate : [Hz]
 
-    A marker that moves was not seen where it is on a straight line, or on a cubic of 0.125 s or more, exactly
-    but for the digits of the file, while elsewhere it is not. Files that are too coarse, and times that are
-    not even, are left as they are.
+    A moving marker was not measured where it lies exactly (to the digits of the file) on a straight line, or
+    on a cubic of 0.125 s or more, while elsewhere it does not. Files with too few digits, and uneven times,
+    are left unchanged.
     """
     steps = np.diff(times)
     if len(times) < N_LEAST + CUBIC or np.abs(steps * rate - 1.0).max() > EVEN:

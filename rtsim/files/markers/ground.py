@@ -1,4 +1,4 @@
-"""A raw trial of a file brought to the ground frame: metres, Y up, right-handed."""
+"""Conversion of a raw trial to the ground frame: metres, Y up, right-handed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
 
 
 def check_extent(raw: RawTrial) -> None:
-    """Raise ConfigError for a trial without markers, and for times and rates that no clock can play."""
+    """Raise ConfigError for a trial without markers, and for implausible times and rates."""
     if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
         raise ConfigError("it holds no frames of markers", where=raw.source, remedy="export it again")
     check_clock(raw.times, raw.rate, "frame rate", raw.source)
 
 
 def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source: str) -> None:
-    """Raise ConfigError for times (n,) [s] and a rate [Hz] that no clock can play."""
+    """Raise ConfigError for implausible times (n,) [s] and rates [Hz]."""
     if not RATES[0] <= rate <= RATES[1]:
         raise ConfigError(
             f"the {rate_name} is {rate:g} Hz",
@@ -52,8 +52,8 @@ class Settled(NamedTuple):
     positions : (n, n_marker, 3) float64 - axes of the file [m]; NaN = missing
     scale : metres per unit of the file
     up : axis of the file that points up, a key of rtsim.files.markers.axes.ROTATIONS
-    notes : plain sentences on what was converted or assumed
-    doubted : the axis along which the person is upright, where that is another one, else ""
+    notes : sentences on conversions and assumptions
+    doubted : another axis along which the person is upright, else ""
     """
 
     positions: NDArray[np.float64]
@@ -66,8 +66,8 @@ class Settled(NamedTuple):
 def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Settled:
     """Unit and up axis of a raw trial; `up` and `units` override the file and the guess.
 
-    Raises ConfigError for an unknown axis or unit, and for a unit that is neither possible nor replaceable
-    without doubt.
+    Raises ConfigError for an unknown axis or unit, and for an impossible unit that cannot be replaced for
+    certain.
     """
     positions, notes = blank_missing(raw.positions)
     if length := length_unit(units):
@@ -102,10 +102,10 @@ def to_ground(
 ) -> MarkerTrial:
     """Convert a raw trial to metres and Y up; `up` and `units` override the file and the guess.
 
-    person : whose markers are taken where there are several persons; "" = everybody's
+    person : the person whose markers are used, if there are several; "" = all
 
-    Gaps that were filled by lines and cubics are missing. Everything that was converted or assumed is told in
-    the notes. Raises ConfigError as `check_extent` and `settle` and `of_person`.
+    Gaps that were filled by lines and cubics are missing. All conversions and assumptions are listed in the
+    notes. Raises ConfigError as `check_extent` and `settle` and `of_person`.
     """
     raw = of_person(raw, person)
     check_extent(raw)

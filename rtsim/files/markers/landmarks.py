@@ -1,4 +1,4 @@
-"""Which markers sit high and which low on a body, judged from their names."""
+"""Recognises markers that are high and low on a body, by their names."""
 
 from __future__ import annotations
 

@@ -25,12 +25,12 @@ def read_markers(
 
     up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
     units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
-    person : whose markers are taken where the file has several persons'; "" = everybody's
+    person : the person whose markers are used, if the file has several; "" = all
     virtual : keep positions that a model computed (joint centres, segment axes) in a C3D file
     unnamed : keep trajectories without names in a C3D file
 
-    Everything that was converted, assumed or dropped stands in `notes`. ConfigError for other suffixes and
-    for files that cannot be read.
+    All conversions, assumptions and omissions are listed in `notes`. ConfigError for other suffixes and for
+    files that cannot be read.
     """
     trial: MarkerTrial = read(
         check_kind(path), path, up=up, units=units, person=person, virtual=virtual, unnamed=unnamed
@@ -46,7 +46,7 @@ def check_kind(path: str | Path) -> FileFormat:
 
 
 def near_statics(source: str) -> str:
-    """A hint at static trials beside a trial's file, found by their names; empty where there are none."""
+    """A hint at static trials in the same folder, found by their names; empty without any."""
     path = Path(source)
     if not is_file(path):
         return ""

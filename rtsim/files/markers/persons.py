@@ -18,7 +18,9 @@ UNNAMED = "unnamed"
 
 
 def parted(label: str, separators: str = COLON) -> tuple[str, str]:
-    """Person and marker of a label: before and behind the last colon, or the first of other separators."""
+    """Split a label into person and marker: before and after the last colon, or the first of other
+    separators.
+    """
     if separators == COLON:
         person, _, marker = label.rpartition(COLON)
         return person.strip(), marker.strip()
@@ -27,10 +29,10 @@ def parted(label: str, separators: str = COLON) -> tuple[str, str]:
 
 
 def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[int]]:
-    """Person -> places of the markers, in the order of the first ones.
+    """Person -> indices of the markers, in the order of their first markers.
 
-    Markers without a name before them are UNNAMED; beside one person alone they are that person's, unless
-    both have a marker of one name.
+    Markers without a person's name are UNNAMED; if there is only one person, they belong to that person,
+    unless both have a marker with the same name.
     """
     found: dict[str, list[int]] = {}
     for k, name in enumerate(names):
@@ -43,7 +45,7 @@ def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[
 
 
 def rows_of(names: Sequence[str], person: str) -> list[int]:
-    """Indices of the markers of a person, whose name is compared without case; [] where there are none."""
+    """Indices of the markers of a person, whose name is compared without case; [] without any."""
     if not any(COLON in name for name in names):
         return [k for k, name in enumerate(names) if begins_with(name, person)]
     wanted = person.strip().rstrip(COLON).casefold()
@@ -52,21 +54,21 @@ def rows_of(names: Sequence[str], person: str) -> list[int]:
 
 
 def begins_with(name: str, person: str) -> bool:
-    """Whether a person's name and a separator that is no colon stand before that of a marker."""
+    """Whether a marker's name begins with a person's name and a separator other than a colon."""
     n = len(person)
     return 0 < n < len(name) and name[:n].casefold() == person.casefold() and name[n] in SEPARATORS
 
 
 def bare_names(names: Sequence[str], person: str) -> list[str]:
-    """Names of a person's markers without the name before them."""
+    """Names of a person's markers without the person's name."""
     return [name[len(person) + 1 :] if begins_with(name, person) else parted(name)[1] for name in names]
 
 
 def of_person(raw: RawTrial, person: str = "") -> RawTrial:
-    """Markers and measures of one person, without the prefix, where there are several persons.
+    """Markers and measures of one person, without the prefix, if there are several persons.
 
-    person : whose; "" = everybody's. A trial of one person is left as it is, whatever the name. ConfigError
-    for a name that none of several persons has.
+    person : name of the person; "" = all. A trial of one person is unchanged, whatever the name. ConfigError
+        for a name that none of several persons has.
     """
     persons = persons_of(raw.names)
     rows = rows_of(raw.names, person) if person else []
@@ -100,7 +102,7 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
 
 
 def shared_in(nameless: Sequence[str], person: str) -> str:
-    """A note on markers without a name before them that are taken as those of the only person with one."""
+    """A note on markers without a prefix that are taken as those of the only person."""
     n = len(nameless)
     return (
         f"{n} {'marker' if n == 1 else 'markers'} without a name before {'it' if n == 1 else 'them'} "

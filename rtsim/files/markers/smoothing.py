@@ -1,5 +1,6 @@
-"""Whether markers were smoothed so much that the motion itself was changed, as with too low a cut-off
-frequency."""
+"""Checks whether markers were smoothed so much that the motion was distorted, as by a low cut-off
+frequency.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ LONGEST = 20_000  # frames looked at
 
 
 def doubt_smoothing(names: Sequence[str], positions: Array, rate: float) -> str | None:
-    """A sentence where swinging feet have almost no acceleration above a low frequency, else None.
+    """A sentence if swinging feet have almost no acceleration above a low frequency, else None.
 
     positions : (n, n_marker, 3) in ground [m], NaN = missing; rate : [Hz]
 

@@ -1,4 +1,4 @@
-"""Time columns of files, which may be rounded, irregular or missing, and the times that they stand for."""
+"""Time columns of files, which may be rounded, irregular or missing, and the times that they represent."""
 
 from __future__ import annotations
 

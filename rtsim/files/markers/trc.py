@@ -1,4 +1,4 @@
-"""TRC (Motion Analysis) marker files, as the laboratories of the world really write them."""
+"""TRC (Motion Analysis) marker files, including the deviations from the format that occur in practice."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def read_trc(
 ) -> MarkerTrial:
     """The trial of a TRC file in the ground frame; `up`, `units` and `person` as in `to_ground`.
 
-    Empty, NaN and 0, 0, 0 markers are missing; columns without any data are kept as NaN markers. What was not
-    as announced in the header is told in the notes. ConfigError names file, line and remedy of what cannot
-    be read.
+    Empty, NaN and 0, 0, 0 markers are missing; columns without any data are kept as NaN markers. Deviations
+    from the header are listed in the notes. ConfigError names file, line and remedy if the file cannot be
+    read.
     """
     return to_ground(_read_raw(Path(path)), up=up, units=units, person=person)
 
@@ -48,7 +48,7 @@ def write_trc(path: str | Path, trial: MarkerTrial) -> None:
 def trc_text(trial: MarkerTrial, name: str, where: str) -> str:
     """A trial as TRC: millimetres, Y up, six decimals, NaN for missing.
 
-    name : of the file, for its header
+    name : name of the file, for its header
 
     ConfigError naming `where` for a trial without frames and for names that a TRC file cannot hold.
     """

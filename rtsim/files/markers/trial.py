@@ -1,4 +1,4 @@
-"""The record every reader of marker files hands over, and the raw form it is converted from."""
+"""The result of every reader of marker files, and its raw form before conversion."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class MarkerTrial(NamedTuple):
     """Marker positions of one recording in the ground frame.
 
     names : n_marker unique marker names
-    times : (n,) float64 - time of each frame [s], strictly increasing
-    positions : (n, n_marker, 3) float64 - in ground (Y up, right-handed) [m]; NaN = missing
+    times : (n,) float64 time of each frame [s], strictly increasing
+    positions : (n, n_marker, 3) float64 in ground (Y up, right-handed) [m]; NaN = missing
     rate : nominal frame rate [Hz]
     source : the file the trial came from
     notes : plain sentences: everything that was converted, assumed, dropped or repaired
     subject : measures of the person stored with the trial (name in the file -> SI value)
-    person : whose markers they are, by what stood before their names; "" = nobody's name did, or several
-    subject_name : of the one person whom the file names apart from its labels; "" = none, or several
+    person : the person whose markers they are, by the prefix of their names; "" = none, or several
+    subject_name : name of the person in the file apart from its labels; "" = none, or several
     """
 
     names: tuple[str, ...]
@@ -44,16 +44,7 @@ class MarkerTrial(NamedTuple):
 
 
 class RawTrial(NamedTuple):
-    """A marker trial as it stands in its file: its own units and axes.
-
-    names, times, rate, source, notes, person, subject_name : as in MarkerTrial
-    subject : as there, under the names of the file, a person's name before them as well
-    positions : (n, n_marker, 3) float64 - in the units and axes of the file; NaN = missing
-    units : unit of length the file declares, "" when it declares none
-    up : up axis the file declares ("+Z", "Y", ...), "" when it declares none
-    up_key : where the file declares it, for the notes
-    surfaces : (n_plate, 4, 3) float64 - corners of force plates, as positions; None = the file has none
-    """
+    """A marker trial as stored in its file, in its own units and axes."""
 
     names: tuple[str, ...]
     times: NDArray[np.float64]
@@ -78,8 +69,8 @@ def subject_meta(trial: MarkerTrial) -> dict[str, str]:
 def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[str, ...], list[str]]:
     """Names made unique by a suffix (`RTOE`, `RTOE_2`), and sentences on those that were repeated.
 
-    seen : samples with data of each; the one that has most keeps the name, of equals and without `seen` the
-        first. A label may have been made twice and followed once.
+    seen : number of samples with data of each; the one with most keeps the name, else the first. A label may
+        exist twice but be tracked once.
     """
     taken = set(names)
     n_renamed = 0
@@ -129,8 +120,8 @@ def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigEr
 
 
 def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """Return the error that ends a run; where a trial's up axis was doubted but kept, return that doubt as
-    the error, as it may be the cause: in wrong axes a body has sides and poses that nobody has.
+    """Return the error that ends a run; if a trial's up axis was doubted but kept, return that doubt as the
+    error, as it may be the cause of impossible sides and poses.
     """
     doubts = [
         (trial.source, note)

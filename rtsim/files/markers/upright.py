@@ -1,10 +1,10 @@
-"""The axis of a file that points up; the axis that the file states is one piece of evidence among
-several, as it may describe a view only.
+"""The axis of a file that points up; the axis that the file states is only one piece of evidence, as it may
+describe a view.
 
-Programs write the axis that points up on their screen, or none, and another one of theirs into the file. What
-else tells: pelvis and trunk lie above the feet, markers lie above the force plates, whose surfaces are level,
-and the lowest are on a floor at 0. The first of these is wrong of a person who lies or stands on the hands,
-so the file's word is given up only where a second one is against it.
+Some programs write the axis that points up on their screen, or none. Further evidence: pelvis and trunk are
+above the feet, markers are above the level force plates, and the lowest markers are on a floor at 0. The
+first of these fails for a person who lies or stands on the hands, so the file's statement is overruled only
+if a second one contradicts it.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ LOWEST = 1.0
 class Upright(NamedTuple):
     """The axis of a file that was taken as up.
 
-    axis : taken as up, a key of rtsim.files.markers.axes.ROTATIONS; notes : sentences on it
-
-    doubted : the axis along which the person is upright, where that is another one; "" = it is not
+    axis : a key of rtsim.files.markers.axes.ROTATIONS
+    notes : sentences on it
+    doubted : another axis along which the person is upright; "" = none
     """
 
     axis: str
@@ -71,9 +71,10 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
 
 
 def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) -> list[str]:
-    """A sentence where the body does not stand along the axis that is stated as up; None where it does.
+    """A sentence if the body does not stand along the stated up axis; None if it does.
 
-    positions : (n, n_marker, 3) - axes of the file [m]; axis : a key of ROTATIONS, said by `who`
+    positions : (n, n_marker, 3) in the axes of the file [m]
+    axis : a key of ROTATIONS, stated by `who`
     """
     seen = up_by_names(raw.names, positions)
     if not seen or seen[0] == axis:
@@ -85,10 +86,10 @@ def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) 
 
 
 def up_by_plates(surfaces: Array, positions: Array) -> str:
-    """The axis normal to the force plates along which the markers lie above them; "" where they do not show
-    it.
+    """The axis normal to the force plates along which the markers lie above them; "" if it is unclear.
 
-    surfaces : (n_plate, 4, 3) - corners [m]; positions : (n, n_marker, 3) [m]; both in the axes of the file
+    surfaces : (n_plate, 4, 3) corners [m]
+    positions : (n, n_marker, 3) [m]; both in the axes of the file
     """
     along = surfaces[:, 0] + surfaces[:, 3] - surfaces[:, 1] - surfaces[:, 2]
     across = surfaces[:, 0] + surfaces[:, 1] - surfaces[:, 2] - surfaces[:, 3]
@@ -115,7 +116,7 @@ def stands_on(positions: Array, axis: str) -> bool:
 
 
 def seen_samples(positions: Array) -> Array:
-    """Return (n, 3), all marker positions that are known, of frames evenly spread over the trial [m]."""
+    """(n, 3) all known marker positions in frames evenly spread over the trial [m]."""
     frames = thin(positions)
     samples: Array = frames[np.isfinite(frames).all(axis=2)]
     return samples

@@ -33,7 +33,7 @@ class ForeignNorms(NamedTuple):
 
 
 def read_foreign(path: Path) -> ForeignNorms:
-    """Norms from a .gcd or csv file, at 101 points; ConfigError for others, and where nothing is of use."""
+    """Norms from a .gcd or csv file, at 101 points; ConfigError for other files, and if nothing is usable."""
     suffix = path.suffix.lower()
     if suffix not in (GCD, CSV):
         raise ConfigError(

@@ -36,8 +36,10 @@ class NormCurve(NamedTuple):
 class NormSet(NamedTuple):
     """Norms of one convention of angles.
 
-    convention : isb or cgm; source, licence : where they are from, and what one may do with them
-    n_person, n_stride : that they are made of, 0 = not known; curves : name of a variable -> its norm
+    convention : isb or cgm
+    source, licence : origin of the norms, and permitted use
+    n_person, n_stride : number of persons and strides, 0 = not known
+    curves : name of a variable -> its norm
     """
 
     name: str
@@ -140,7 +142,7 @@ def _is_number(x: Any) -> bool:
 
 
 def check_convention(norms: NormSet, convention: str, where: str) -> None:
-    """Raise ConfigError for norms of another convention than that of the angles they are compared with."""
+    """Raise ConfigError for norms of another convention than that of the angles."""
     if norms.convention != convention:
         raise ConfigError(
             f"norms of {CONVENTIONS[norms.convention]}, and angles of {CONVENTIONS[convention]}: "

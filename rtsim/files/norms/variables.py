@@ -13,12 +13,14 @@ CONVENTIONS = {ISB: "ISB joint coordinate systems", CGM: "conventional gait mode
 
 
 class GaitVariable(NamedTuple):
-    """An angle over the gait cycle, in degrees, the same way round on both sides.
+    """An angle over the gait cycle in degrees, with the same sign on both sides.
 
-    name : in norms and tables; title : on paper; up, down : what positive and negative mean
+    name : name in norms and tables
+    title : title on paper
+    up, down : meaning of positive and negative values
     fields : convention -> field of the results and label without side
-    gcd : its name in .gcd files
-    turned : convention in which the label has no side, and the left side has the other sign
+    gcd : name in .gcd files
+    turned : convention in which the label has no side, and the left side has the opposite sign
     """
 
     name: str

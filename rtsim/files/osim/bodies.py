@@ -21,7 +21,8 @@ def body_tables(
 ) -> tuple[list[Table], dict[str, Transform]]:
     """Bodies of a model file, parents first, and where they are in ground at the default values.
 
-    followers : coordinates that a coupler puts in place; named : all that anything else names
+    followers : coordinates that a coupler determines
+    named : all names that other elements refer to
     """
     carried: dict[str, OsimJoint] = {}
     for joint in joints:
@@ -56,7 +57,7 @@ def body_tables(
 
 
 def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[str]:
-    """Names of joints that no other joint has, and no other joint's body."""
+    """Unique names for joints, if no other joint or its body has the name."""
     count = Counter(joint.node.name for joint in joints)
     others = set(bodies)
     return {
@@ -110,8 +111,8 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
 
 
 def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
-    """Note what an ellipsoidal joint cannot have in rtsim; ConfigError where something in the file
-    needs it.
+    """Note properties that an ellipsoidal joint cannot have in rtsim; ConfigError if an element of the file
+    needs one.
     """
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:

@@ -31,7 +31,7 @@ UPDATE = "open the model in OpenSim 4 and save it again"
 
 
 class Aloud(str):
-    """A note that runs report, too, as results may differ from what the author of the model meant."""
+    """A note that runs report, too, as results may differ from the author's intention."""
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Node:
         raise ConfigError(what, where=f"{self.document.where}: {self.trail}", allowed=allowed, remedy=remedy)
 
     def node(self, element: ElementTree.Element) -> Node:
-        """An element below this one; the wrapper `objects` of a set is not worth a step of the trail."""
+        """An element below this one; the wrapper `objects` of a set is left out of the path."""
         label = Node(element, self.document, "").label
         return Node(element, self.document, self.trail if label == "objects" else f"{self.trail} / {label}")
 
@@ -175,7 +175,7 @@ def read_document(path: Path, comments: bool = False) -> Node:
 def read_part(path: Path, tag: str, remedy: str) -> Node:
     """The only element of a class in a document of any version: a tool's setup, a marker set.
 
-    What stands in it has kept its names since OpenSim 2.
+    Its contents have kept their names since OpenSim 2.
     """
     root, document = read_root(path, remedy)
     found = root.findall(tag)
@@ -202,7 +202,9 @@ def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementT
 
 
 def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Element:
-    """The root element. A document type, which could bring entities, is refused before it is read."""
+    """The root element. A document type declaration, which could define entities, is refused before it is
+    read.
+    """
     parser, depth, n_element = expat.ParserCreate(), 0, 0
     builder = ElementTree.TreeBuilder(insert_comments=comments)
 

@@ -21,10 +21,10 @@ class ForceColumns(NamedTuple):
 
 
 class ExternalLoads(NamedTuple):
-    """Which forces act, and on which bodies, each once, in the order of the file.
+    """The forces in external loads, and the bodies on which they act, in the order of the file.
 
-    columns : of the forces in their file, each once; none where no force names its own
-    pressed : the bodies on which the forces of these columns act
+    columns : columns of the forces in their file; empty if no force names its own
+    pressed : bodies on which the forces of these columns act
     """
 
     forces: Path
@@ -36,9 +36,9 @@ class ExternalLoads(NamedTuple):
 def read_external_loads(path: str | Path) -> ExternalLoads:
     """The forces of an .xml file that are not switched off.
 
-    Which of the plates in the forces' file belongs to which body is left to where they are pressed.
-    ConfigError names file, element and remedy of what cannot be read: another class of forces, vectors or
-    points in axes of a body.
+    The plates in the forces' file are assigned to bodies by their centres of pressure. ConfigError names
+    file, element and remedy of what cannot be read: another class of forces, vectors or points in axes of a
+    body.
     """
     loads = read_part(Path(path), LOADS, "give the external loads of one of OpenSim's tools (.xml)")
     forces = file_of(loads, "datafile")
@@ -88,10 +88,9 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
 
 
 def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[ForceColumns, str]) -> None:
-    """Raise ConfigError for columns that an earlier force has: of its force, or of where that acts, or its
-    moment.
+    """Raise ConfigError for columns that an earlier force uses, as its force, its point or its moment.
 
-    One plate would press twice, and the one that was meant not at all.
+    One plate would act twice, and the intended one not at all.
     """
     for other, its_body in before.items():
         for what, own, its in zip(ForceColumns._fields, named, other, strict=True):

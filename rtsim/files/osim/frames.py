@@ -19,7 +19,7 @@ OFFSET_FRAME = "PhysicalOffsetFrame"
 
 @dataclass(frozen=True)
 class Transform:
-    """x_parent = rotation @ x + position."""
+    """A rigid transform: x_parent = rotation @ x + position."""
 
     rotation: Array = field(default_factory=lambda: np.eye(3))
     position: Array = field(default_factory=lambda: np.zeros(3))
@@ -35,7 +35,7 @@ class Transform:
         return Transform(self.rotation.T, -self.rotation.T @ self.position)
 
     def matrix(self) -> Array:
-        """(4, 4) - as a homogeneous matrix."""
+        """(4, 4) homogeneous matrix."""
         return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:
@@ -55,20 +55,20 @@ class OsimFrame:
 
 
 def about(axis: Array, angle: float) -> Array:
-    """(3, 3) - rotation by an angle [rad] about an axis (Rodrigues)."""
+    """(3, 3) rotation by an angle [rad] about an axis (Rodrigues)."""
     x, y, z = axis / np.linalg.norm(axis)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
 
 
 def turned(angles: Array) -> Array:
-    """(3, 3) - body-fixed rotations about x, y, z [rad]."""
+    """(3, 3) body-fixed rotations about x, y, z [rad]."""
     ex, ey, ez = np.eye(3)
     return about(ex, angles[0]) @ about(ey, angles[1]) @ about(ez, angles[2])
 
 
 def angles_of(R: Array) -> Array:
-    """(3,) - the angles of `turned` [rad]; the third is 0 where only its sum with the first is determined."""
+    """(3,) the angles of `turned` [rad]; the third is 0 if only its sum with the first is determined."""
     cosine = np.hypot(R[0, 0], R[0, 1])
     y = np.arctan2(R[0, 2], cosine)
     if cosine < 1e-12:
@@ -179,5 +179,5 @@ class OsimFrames:
 
 
 def offset_of(node: Node, position: str, orientation: str) -> Transform:
-    """The transform of two properties: a place [m] and body-fixed x-y-z angles [rad]."""
+    """The transform given by two properties: a position [m] and body-fixed x-y-z angles [rad]."""
     return Transform(turned(node.vector(orientation)), node.vector(position))

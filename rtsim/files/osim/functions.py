@@ -77,7 +77,9 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
 
 
 def rough_value(function: dict[str, Any], x: float) -> float:
-    """The function at x, straight between the knots of a spline; the coordinate itself without function."""
+    """The value of the function at x, with linear interpolation between the knots of a spline; x itself
+    without a function.
+    """
     if "constant" in function:
         return float(function["constant"])
     if "linear" in function:

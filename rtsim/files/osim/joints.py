@@ -41,7 +41,9 @@ AXES = ("translation1", "translation2", "translation3", "rotation1", "rotation2"
 
 @dataclass(frozen=True)
 class OsimCoordinate:
-    """A coordinate of a joint [rad, m]; coupled : an angle that OpenSim does not write in degrees."""
+    """A coordinate of a joint [rad, m]; coupled : whether it is an angle that OpenSim does not write in
+    degrees.
+    """
 
     node: Node
     default: float
@@ -54,7 +56,9 @@ class OsimCoordinate:
 
     @property
     def held(self) -> float | None:
-        """Where it stays [rad, m]: locked at its default or prescribed by a constant; None where it moves."""
+        """The value at which it is fixed [rad, m]: locked at its default or prescribed by a constant; None
+        if it moves.
+        """
         if self.node.flag("locked"):
             return self.default
         function = self.prescribed
@@ -81,7 +85,7 @@ class OsimJoint:
 
     @property
     def radii(self) -> Array:
-        """(3,) - of the ellipsoid over which an EllipsoidJoint glides [m]."""
+        """(3,) radii of the ellipsoid of an EllipsoidJoint [m]."""
         radii = self.node.vector("radii_x_y_z", default=None)
         if not (radii > 0.0).all():
             self.node.fail(f"radii_x_y_z {radii.tolist()}", allowed="above 0", remedy="correct the file")
@@ -89,9 +93,9 @@ class OsimJoint:
 
     @property
     def transform(self) -> Transform:
-        """The child's frame in the parent's at the default values, roughly where splines move it.
+        """The child's frame in the parent's at the default values, approximately for splines.
 
-        Of an ellipsoidal joint where it starts here: without a turn.
+        For an ellipsoidal joint it is the start in rtsim, without a rotation.
         """
         if self.kind == "ellipsoidal":
             return Transform(position=np.array([0.0, 0.0, self.radii[2]]))

@@ -79,7 +79,7 @@ def model_tables(model: Node, path: Path) -> dict[str, Any]:
 
 
 def tell_left_out(model: Node) -> None:
-    """Notes that name what is in the file and not in the model."""
+    """Add notes on the contents of the file that are not in the model."""
     for tag, misses in LEFT_OUT.items():
         nodes = model.members(tag)
         if nodes:
@@ -117,7 +117,7 @@ def gravity(model: Node) -> list[float]:
 
 
 def source(model: Node, path: Path) -> str:
-    """Where the numbers come from, in the words of the file."""
+    """The source of the numbers, in the words of the file."""
     said = [model.text(tag) for tag in ("credits", "publications")]
     parts = [f"OpenSim model {path.name}, document version {model.document.version}", *filter(None, said)]
     return ". ".join(parts)

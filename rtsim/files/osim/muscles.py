@@ -40,7 +40,7 @@ ALLOWED = {
 
 
 class Paths:
-    """What path points refer to: frames, default positions of bodies and coordinates, and wrap objects."""
+    """The context of path points: frames, default positions of bodies and coordinates, and wrap objects."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Paths:
         return self.wraps.add_to(muscle.name, tables, points, geometry.members("PathWrapSet"))
 
     def station(self, node: Node, path: str) -> Table:
-        """A point of a path: fixed, there within a range, or moving."""
+        """A point of a path: fixed, conditional within a range, or moving."""
         frame = self.frames.named(node, path, "socket_parent_frame", "socket_parent", "body")
         if node.tag == "MovingPathPoint":
             return self.moving(node, frame.body, frame.transform)
@@ -114,7 +114,7 @@ class Paths:
         return name
 
     def point(self, station: Table) -> PathPoint:
-        """Where a station is at the default values."""
+        """Position of a station at the default values."""
         there = True
         if "moving" in station:
             moving = station["moving"]

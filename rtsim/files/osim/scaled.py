@@ -1,8 +1,8 @@
-"""A scaled model as an .osim file: the file that was read, with the numbers changed that scaling changes.
+"""A scaled model as an .osim file: the original file with the scaled numbers.
 
-Sizes are scaled where they stand, in the frames of the file; masses, fibre and tendon lengths and markers are
-those of the scaled model. What rtsim does not read (controllers, contact, how it looks) stays as it is, the
-sizes of bones' pictures excepted.
+Sizes are scaled in the frames of the file; masses, fibre and tendon lengths and markers are those of the
+scaled model. Parts that rtsim does not read (controllers, contact, appearance) are unchanged, except the
+sizes of bone geometries.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
 
 
 def growth(frame: OsimFrame, factors: Mapping[str, Array]) -> Array:
-    """(3, 3) - A = R'SR: what a vector of a frame turned by R in its body becomes."""
+    """(3, 3) A = R'SR: scaling of a vector in a frame that is rotated by R in its body."""
     R = frame.transform.rotation
     return R.T @ (factors.get(frame.body, ONE)[:, None] * R)
 
@@ -174,7 +174,7 @@ def scale_joints(joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
 
 
 def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, Array]) -> None:
-    """Scale couplers of which the dependent coordinate is a length."""
+    """Scale couplers whose dependent coordinate is a length."""
     along = {
         motion["of"]: (joint, np.array(motion["translates"]))
         for joint in joints
@@ -228,7 +228,7 @@ def constraint_points(model: Node, frames: OsimFrames, factors: Mapping[str, Arr
 
 
 def put_bodies(frames: OsimFrames, scaled: ModelSpec, factors: Mapping[str, Array]) -> None:
-    """Write mass, mass centre and inertia of every body, and scale the sizes of their pictures."""
+    """Write mass, mass centre and inertia of every body, and scale the sizes of their geometries."""
     for body in scaled.bodies:
         node, inertia = frames.bodies[body.name], (*body.inertia_kg_m2, 0.0, 0.0, 0.0)[:6]
         put(node, "mass", body.mass_kg)
@@ -256,7 +256,7 @@ def put_muscles(model: Node, scaled: ModelSpec) -> None:
 
 
 def put_markers(model: Node, markers: tuple[Marker, ...]) -> None:
-    """Write the marker set anew, with each marker given directly in the frame of its body."""
+    """Write a new marker set, with each marker directly in the frame of its body."""
     old = model.element.find("MarkerSet")
     new = ElementTree.Element("MarkerSet", {"name": "markerset"})
     objects = ElementTree.SubElement(new, "objects")

@@ -12,7 +12,9 @@ TOOL = "InverseKinematicsTool"
 
 
 class IkSetup(NamedTuple):
-    """What to fit, and the range of times. Files are relative to the setup's folder; None: not named."""
+    """Tasks of the fit, and the range of times. Files are relative to the setup's folder; None : not
+    named.
+    """
 
     tasks: IkTasks
     times: tuple[float, float]  # [s], infinite where none is given

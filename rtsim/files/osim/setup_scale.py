@@ -24,7 +24,7 @@ class Measurement(NamedTuple):
 
 
 class Scaler(NamedTuple):
-    """How bodies get their scale factors, in which order, and what happens to their masses."""
+    """How the scale factors of bodies are determined, in which order, and how their masses are scaled."""
 
     order: tuple[str, ...]  # of "measurements" and "manualScale"; what comes later goes before
     measurements: tuple[Measurement, ...]
@@ -35,7 +35,7 @@ class Scaler(NamedTuple):
 
 
 class Placer(NamedTuple):
-    """How the scaled model is brought to the static pose, where its markers are then put."""
+    """Settings for the static pose of the scaled model, in which its markers are then placed."""
 
     tasks: IkTasks
     marker_file: Path | None
@@ -45,7 +45,7 @@ class Placer(NamedTuple):
 
 
 class ScaleSetup(NamedTuple):
-    """A whole setup. Files are from its folder on; None: not named, or the step is switched off."""
+    """A complete setup. Files are relative to its folder; None : not named, or the step is switched off."""
 
     mass_kg: float | None
     model_file: Path | None

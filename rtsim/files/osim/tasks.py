@@ -1,4 +1,6 @@
-"""What setups of OpenSim's tools share: tasks of inverse kinematics, times, and files beside the setup."""
+"""Common parts of setups of OpenSim's tools: tasks of inverse kinematics, times, and files relative to the
+setup.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ NO_FILE = ("", "Unassigned")
 
 
 class CoordinateTask(NamedTuple):
-    """A coordinate that inverse kinematics pulls to a value."""
+    """A target value for a coordinate in inverse kinematics, with a weight."""
 
     name: str
     weight: float
@@ -23,7 +25,7 @@ class CoordinateTask(NamedTuple):
 
 
 class IkTasks(NamedTuple):
-    """Tasks that are switched on; markers without one are not fitted."""
+    """The tasks that are switched on; markers without a task are not fitted."""
 
     markers: dict[str, float]  # name -> weight
     coordinates: tuple[CoordinateTask, ...] = ()

@@ -1,9 +1,9 @@
-"""OpenSim's wrap objects as surfaces of a model file, and where on a muscle's path they belong.
+"""OpenSim's wrap objects as surfaces of a model file, and their places on a muscle's path.
 
-OpenSim looks for the segment of a path that a wrap object touches in every configuration anew, among those
-that the path names, and takes the first that runs through it. Here a surface stands between each two of these
-points, and acts wherever the straight line runs through it, so that the length changes without leaps; with a
-quadrant it stays on its side between the two points where it is nearest at the default values.
+OpenSim searches in each configuration for the first segment of a path, within the stated range, that
+intersects a wrap object. Here a surface is inserted between each two points of the range, and acts wherever
+the straight line intersects it, so that the length is continuous; with a quadrant the path stays on its
+side, between the two points that are nearest at the default values.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class WrapObjects:
         return stations
 
     def find(self, muscle: str, node: Node, path: list[Table], points: Sequence[PathPoint]) -> list[Wrap]:
-        """Where a PathWrap belongs; nowhere where its object is switched off."""
+        """The position of a PathWrap on the path; none if its object is switched off."""
         name = node.text("wrap_object")
         if name not in self.nodes:
             node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")
@@ -104,7 +104,7 @@ class WrapObjects:
         return found
 
     def tell_inside(self, muscle: str, node: Node, within: list[int]) -> None:
-        """Note which points lie inside a surface."""
+        """Add notes on points that lie inside a surface."""
         if within:
             numbers = ", ".join(str(k + 1) for k in within)
             node.document.note(
@@ -114,7 +114,7 @@ class WrapObjects:
 
 
 def rigid(stations: Sequence[Table], body: str) -> bool:
-    """Whether stations are points that are fixed on a body, and always there."""
+    """Whether stations are points that are fixed on a body, without conditions."""
     return all(s["segment"] == body and not ({"within", "moving"} & s.keys()) for s in stations)
 
 
@@ -124,7 +124,7 @@ def inside(point: PathPoint, surface: Table, X_GS: Transform) -> bool:
 
 
 def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
-    """Whether the straight line between two points runs through a surface, or very near to it."""
+    """Whether the straight line between two points intersects a surface, or nearly so."""
     p, q = (X_GS.inverse().apply(point.position) for point in points)
     share = np.linspace(0.0, 1.0, N_SAMPLE)[:, None]
     return bool(heights(surface, p + share * (q - p)).min() < CLEAR)
@@ -159,13 +159,13 @@ def length_of(node: Node) -> float:
 
 
 def pose_of(node: Node) -> Transform:
-    """Return rotation and place of a wrapping object in its frame."""
+    """Return rotation and position of a wrap object in its frame."""
     return offset_of(node, "translation", "xyz_body_rotation")
 
 
 def side_of(node: Node) -> Table:
-    """The half of the surface to which a path is confined, as the direction of its middle; empty where it
-    takes the shortest way.
+    """The half of the surface to which a path is confined, as the direction of its centre; empty if it takes
+    the shortest way.
     """
     quadrant = node.text("quadrant", default="all").lower()
     if quadrant in ("all", "unassigned", ""):
@@ -185,7 +185,7 @@ def side_of(node: Node) -> Table:
 
 
 def point_range(node: Node, n_point: int) -> tuple[int, int]:
-    """First and last point between which a wrap may be, from 0; below 1 in the file stands for the end."""
+    """First and last point between which a wrap may act, from 0; values below 1 in the file mean the end."""
     low, high = (int(k) for k in node.vector("range", 2, -1.0))
     first, last = (low if low >= 1 else 1) - 1, (high if high >= 1 else n_point) - 1
     if not 0 <= first < last < n_point:
@@ -198,8 +198,8 @@ def nearest(
 ) -> tuple[int, int, float]:
     """The straight segment of a chain of points that comes nearest to, or deepest into, a surface.
 
-    Its two points, and where on it: from 0 to 1. Of several that run through the surface it is the first, as
-    in OpenSim.
+    Returns its two points, and the position on it from 0 to 1. If several intersect the surface, it is the
+    first, as in OpenSim.
     """
     best, found = np.inf, (chain[0], chain[1], 0.0)
     share = np.linspace(0.0, 1.0, N_SAMPLE)
@@ -216,7 +216,7 @@ def nearest(
 
 
 def heights(surface: Table, x: Array) -> Array:
-    """(n,) - heights of points x : (n, 3) in the surface's frame above it, about [m]; negative inside."""
+    """(n,) approximate heights of points x : (n, 3) above the surface, in its frame [m]; negative inside."""
     y = 1e3 * x
     if surface["kind"] == "sphere":
         height = np.linalg.norm(y, axis=1) - surface["radius_mm"]

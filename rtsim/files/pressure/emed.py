@@ -1,4 +1,6 @@
-"""Pressure of novel emed (.lst): a page for each picture, rows and columns of the platform by number."""
+"""Pressure files of novel emed (.lst): one page for each frame, with the platform's rows and columns by
+number.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,8 @@ class PlatformPart(NamedTuple):
     """The part of the platform on one page of a file.
 
     rows, columns : numbers of the platform's rows and columns, from 1
-    values : (n_row, n_column) float64 [kPa]
-    force : that the page states [N], NaN = none
+    values : (n_row, n_column) float64 pressures [kPa]
+    force : force stated on the page [N], NaN = none
     """
 
     rows: list[int]
@@ -45,9 +47,9 @@ class PlatformPart(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_emed(path: str | Path) -> PressureTrial:
-    """The pictures of an .lst file on the part of the platform that any of them shows, 0 elsewhere.
+    """The frames of an .lst file, on the part of the platform that any of them shows, 0 elsewhere.
 
-    The format states pressure in kPa and does not say so: the stated forces tell, where they do not fit.
+    The format has pressure in kPa without stating it; a mismatch with the stated forces is reported.
     """
     path = Path(path)
     lines = read_lines(path, "emed")

@@ -1,4 +1,4 @@
-"""The record every reader of pressure files hands over: frames of pressure on a grid of cells."""
+"""The result of every reader of pressure files: frames of pressure on a grid of cells."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ GREATEST = 1e8
 class PressureTrial(NamedTuple):
     """Pressure under a foot, frame by frame, on a grid of equal cells.
 
-    times : (n,) float64 - of each frame, the first at 0 [s]; (0,) of a picture of peaks
-    rate : nominal rate [Hz]; 0 of a picture of peaks
-    cell : (2,) float64 - distance between rows and between columns [m]
-    pressure : (n, n_row, n_column) float64 - [Pa]; NaN = there is no cell
-    origin : (2,) float64 - centre of the first row's first cell from that of the device's first cell,
-        along the rows' distance and along the columns' [m]
-    peak : whether the one frame is the greatest pressure of a step in each cell, and not of one instant
+    times : (n,) float64 time of each frame, the first at 0 [s]; (0,) for an image of peaks
+    rate : nominal rate [Hz]; 0 for an image of peaks
+    cell : (2,) float64 distance between rows and between columns [m]
+    pressure : (n, n_row, n_column) float64 [Pa]; NaN = there is no cell
+    origin : (2,) float64 position of the centre of the first cell relative to the device's first cell, along
+        rows and along columns [m]
+    peak : whether the only frame holds the greatest pressure of a step in each cell
     source : the file it came from
-    notes : plain sentences: everything that was converted, assumed, dropped or repaired
+    notes : sentences on everything that was converted, assumed, dropped or repaired
     """
 
     times: FloatArray
@@ -58,12 +58,12 @@ class PressureTrial(NamedTuple):
 
     @property
     def force(self) -> FloatArray:
-        """Force of each frame (n,), the sum over its cells [N]; of peaks it is no force."""
+        """Force of each frame (n,), the sum over its cells [N]; meaningless for an image of peaks."""
         return np.asarray(np.nansum(self.pressure, axis=(1, 2)) * self.cell.prod())
 
     @property
     def centre(self) -> FloatArray:
-        """Centre of pressure of each frame (n, 2) as `origin` counts [m]; NaN where nothing presses."""
+        """Centre of pressure of each frame (n, 2), in the axes of `origin` [m]; NaN without pressure."""
         total = np.nansum(self.pressure, axis=(1, 2))
         total = np.where(total > 0.0, total, np.nan)
         along = np.nansum(self.pressure, axis=2) @ np.arange(self.pressure.shape[1]) / total
@@ -100,8 +100,7 @@ def pressure_trial(
     origin: Sequence[float],
     notes: Sequence[str],
 ) -> PressureTrial:
-    """The trial of checked frames; ConfigError for impossible values. A rate of 0 stands for a picture of
-    peaks.
+    """The trial of checked frames; ConfigError for impossible values. A rate of 0 means an image of peaks.
 
     pressure : (n, n_row, n_column) [Pa], NaN = no cell
     """

@@ -1,4 +1,4 @@
-"""Pressure of Tekscan (.asf): a header of keys, then frames of comma-separated cells, B = no cell."""
+"""Pressure files of Tekscan (.asf): a header of keys, then frames of comma-separated cells, B = no cell."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ REMEDY = "export the movie as ASCII again"
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_tekscan(path: str | Path) -> PressureTrial:
-    """The frames of an .asf file; rows and columns as they stand in the file, row by row.
+    """The frames of an .asf file; rows and columns as in the file.
 
-    Frames follow each other evenly. A last frame that lacks rows is left out, and told.
+    Frames have equal intervals. An incomplete last frame is left out, which is noted.
     """
     path = Path(path)
     lines = read_lines(path, "Tekscan")

@@ -1,4 +1,4 @@
-"""Pressure of zebris (.apd): one picture of the peaks of a step, cell by cell, -1 = not pressed."""
+"""Pressure files of zebris (.apd): one image of the peaks of a step, -1 = no pressure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REMEDY = "export the footprint again"
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_zebris(path: str | Path) -> PressureTrial:
-    """The footprint of an .apd file: rows along X of the device, columns along Y, as they stand there."""
+    """The footprint of an .apd file: rows along X of the device, columns along Y, as in the file."""
     path = Path(path)
     lines = read_lines(path, "zebris")
     start = next((k for k, line in enumerate(lines[:MOST_HEADER]) if line.strip() == "[Data]"), None)

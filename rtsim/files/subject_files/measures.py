@@ -40,11 +40,11 @@ LARGEST_ANGLE = 1.6
 class Measures(NamedTuple):
     """Measures of one person in a file.
 
-    values : name as Plug-in Gait has it in the PROCESSING group of C3D files (LKneeWidth) -> SI value; a
-        value of 0 means that it was not measured, as in those files
+    values : name as in the PROCESSING group of C3D files by Plug-in Gait (LKneeWidth) -> SI value; 0 means
+        not measured, as in those files
     units : name -> m, kg or rad
     source : the file
-    notes : plain sentences on what was left out
+    notes : sentences on omissions
     """
 
     values: dict[str, float]
@@ -54,8 +54,8 @@ class Measures(NamedTuple):
 
 
 def usual_name(name: str) -> str:
-    """The name of a measure as in PROCESSING, by any spelling: LeftKneeWidth, $LKneeWidth, bodyMass;
-    what is not known stays as it is.
+    """The name of a measure as in PROCESSING, from any spelling: LeftKneeWidth, $LKneeWidth, bodyMass; an
+    unknown name is unchanged.
     """
     bare = name.strip().lstrip("$")
     for word in ("Left", "Right"):
@@ -68,7 +68,7 @@ def usual_name(name: str) -> str:
 def measures_from(rows: Iterable[tuple[str, str, float]], source: str) -> Measures:
     """Measures in SI units from rows of name, kind ("" = by its name) and number in the file's unit.
 
-    Left out, and told: names of unknown kind, numbers that are none, angles that can only be degrees.
+    Omitted, and noted: unknown names, invalid numbers, angles that can only be in degrees.
     """
     values: dict[str, float] = {}
     units: dict[str, str] = {}

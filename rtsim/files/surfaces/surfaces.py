@@ -37,7 +37,7 @@ def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> Triangl
 
     unit : of the file's numbers, a key of METRES
     flipped : the file's triangles are inside out
-    Raises ConfigError with what to do where the file cannot be read or is no surface that can press.
+    Raises ConfigError with a remedy if the file cannot be read or is not a valid contact surface.
     """
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:

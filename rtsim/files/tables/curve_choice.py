@@ -1,4 +1,6 @@
-"""Which results a figure shows: cells, each of one quantity on both sides, chosen by names and groups."""
+"""Selection of the results in a figure: cells, each of one quantity on both sides, chosen by names and
+groups.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,11 @@ N_NEAREST = 6
 
 
 class CurveCell(NamedTuple):
-    """One curve: a single quantity of a field.
+    """One cell of a figure: a single quantity of a field.
 
-    spec : the field; title : in words
-    of : right, left or "" -> its column among those of the flattened field
+    spec : the field
+    title : title in words
+    of : right, left or "" -> index of its column in the flattened field
     labels : likewise, the name of that column
     """
 
@@ -35,26 +38,26 @@ class CurveCell(NamedTuple):
 
     @property
     def usual(self) -> bool:
-        """Whether it is drawn where nothing is chosen."""
+        """Whether it is drawn by default."""
         return self.spec.curves is not None and len(self.spec.shape) == 1
 
     def of_side(self, side: str) -> CurveCell:
-        """The cell with the curve of one side alone."""
+        """The cell with the curve of one side only."""
         return self._replace(of={side: self.of[side]}, labels={side: self.labels[side]})
 
 
 def words_of(name: str) -> str:
-    """A name as written in figures."""
+    """A name as written in figures, with blanks instead of underscores."""
     return name.replace("_", " ")
 
 
 def is_drawable(spec: FieldSpec) -> bool:
-    """Whether a field is numbers over time that curves can show: a list, or a short list of each entry."""
+    """Whether a field can be drawn as curves over time: a list, or a short list for each entry."""
     return spec.role == "value" and len(spec.shape) in (1, 2) and math.prod(spec.shape) > 0
 
 
 def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
-    """The curves of a field; side : side of labels that name none, "" where there is none"""
+    """The curves of a field; side : side of labels that name none, "" without one"""
     labels = [label or spec.name for label in labels_of(spec)]
     parts: Sequence[str] = ("",)
     if len(spec.shape) == 2:
@@ -106,9 +109,7 @@ def slug(words: str) -> str:
 
 
 def names_of(cell: CurveCell) -> set[str]:
-    """Names by which a cell is chosen as a whole, beside that of its field: what it shows, its joint or
-    panel, and what kind of quantity it is.
-    """
+    """Further names by which a cell is chosen: its quantity, its joint or panel, and its kind of quantity."""
     spec = cell.spec
     bases = {slug(base) for base in (_base_of(side, label) for side, label in cell.labels.items())}
     found = {slug(cell.title), *bases}
@@ -141,8 +142,8 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
     ----------
     words : names with commas between: of a field (joint_moments), a kind (angles, moments, powers), a joint
         or panel (knee), a quantity (knee_flexion, knee_flexion_moment), or one side of it (knee_flexion_r);
-        all of them by "all". But for names of fields, what is usually drawn goes before the rest.
-    where : the option that they come from, for the error
+        all of them by "all". Except for names of fields, cells that are drawn by default come first.
+    where : the option that states them, for the error
 
     Raises
     ------
@@ -187,7 +188,7 @@ def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
 
 
 def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
-    """Names that come closest to one that selects nothing, and where none is close, the available kinds."""
+    """Names that are closest to one that selects nothing, or else the available kinds."""
     names: set[str] = {ALL}
     kinds: dict[str, None] = {}
     for cell in cells:
@@ -198,7 +199,7 @@ def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
 
 
 def not_drawn(session: Session, drawn: Iterable[CurveCell]) -> list[str]:
-    """Fields that could be drawn and are not, except fields on markers and frames themselves."""
+    """Fields that could be drawn but are not, except fields on markers and frames themselves."""
     shown = {cell.spec.name for cell in drawn}
     return [
         spec.name

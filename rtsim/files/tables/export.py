@@ -1,4 +1,4 @@
-"""A recording in the formats other programs read: TRC, OpenSim storage, CSV."""
+"""Writes a recording in the formats of other programs: TRC, OpenSim storage, CSV."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def export(
     frames: str = "marked",
     columns: str = "all",
 ) -> tuple[str, ...]:
-    """Write a file with what a recording holds, by `exported`; returns the notes.
+    """Write a file with the contents of a recording, by `exported`; returns the notes.
 
-    suffix : names the format, else the suffix of `out_path` does
+    suffix : names the format, by default the suffix of `out_path`
 
-    ConfigError as `exported` and `write_text`. A file that is there already is replaced.
+    ConfigError as `exported` and `write_text`. An existing file is replaced.
     """
     out = Path(out_path)
     text, notes = exported(
@@ -120,9 +120,10 @@ def table_parts(
 ) -> tuple[Iterable[str], tuple[str, ...]]:  # fmt: skip
     """Results as the text of a .mot, .sto or .csv file called `out`, in parts, and what is left out of it.
 
-    where : they come from, for errors; frames : which of them, by `tables.chosen`
-    columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of one
-        leg alone with -right or -left)
+    where : source of the results, for errors
+    frames : selection of frames, as in `tables.chosen`
+    columns : all (of a .mot file motion, moments and powers), motion, or kinetics (moments and powers, of
+        one leg alone with -right or -left)
     """
     results, left_out = chosen(results, frames)
     if not len(results.times):
@@ -165,9 +166,9 @@ def table_parts(
 def of_leg(
     results: Results, specs: Sequence[FieldSpec], side: str, where: str
 ) -> tuple[Results, Sequence[FieldSpec]]:
-    """Results in which some fields keep only the labels of one leg, and these fields; "" = of both legs
+    """Results with some fields reduced to the labels of one leg, and these fields; "" = both legs
 
-    ConfigError naming `where` where there are none.
+    ConfigError naming `where` if there are none.
     """
     if not side:
         return results, specs
@@ -185,8 +186,8 @@ def of_leg(
 
 
 def without_holes(table: Table) -> Table:
-    """Return the motion together with its moments and powers; or the motion alone, where gaps of the moments
-    would remove rows in its middle, over which a reader of the motion would interpolate.
+    """Return the motion with its moments and powers; or only the motion, if gaps of the moments would remove
+    rows inside it, over which a reader would interpolate.
     """
     names = tuple(f"{field}." for field in KINETIC)
     unknown = np.isnan(table.data)
@@ -217,7 +218,7 @@ def of_kinetics(table: Table, kept: Table) -> list[str]:
 
 
 def described(results: Results) -> tuple[str, ...]:
-    """Header lines that state whose results these are, what they show and come from, and what was noticed."""
+    """Header lines on the person, contents and origin of results, and notes."""
     meta = results.session.meta
     lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
     lines += event_lines(meta.get("gait_events"))

@@ -1,4 +1,6 @@
-"""Text files and the tables of numbers in them: fast for clean rows, tolerant of gaps and odd separators."""
+"""Text files and tables of numbers in them: fast for regular rows, tolerant of gaps and unusual
+separators.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ Line = tuple[int, str]  # line number from 1, text without its end
 
 
 def read_lines(path: Path, kind: str) -> list[str]:
-    """Lines of a text file of any line end and of UTF-8, UTF-16 or Latin-1; ConfigError for what is no text
+    """Lines of a text file with any line ends in UTF-8, UTF-16 or Latin-1; ConfigError if it is not a text
     file.
     """
     content = _as_bytes_of_utf8(read_bounded(path, MOST_BYTES, "cut the trial into shorter ones"))
@@ -73,7 +75,7 @@ def with_tabs(lines: list[str], row: int, where: str) -> tuple[list[str], list[s
     """The lines with tabs between their cells, where the line at `row` has semicolons or commas instead, and
     a sentence. With semicolons, a comma in a number is the decimal one.
 
-    ConfigError naming `where` for commas between cells and in numbers: which is which cannot be told.
+    ConfigError naming `where` for commas both between cells and in numbers, which is ambiguous.
     """
     separator = next((mark for mark in ";," if mark in lines[row]), "")
     line = lines[row]
@@ -101,9 +103,9 @@ def _check_commas(lines: Sequence[str], where: str) -> None:
 def table_lines(
     lines: Sequence[str], start: int, n_column: int, announced: int = 0
 ) -> tuple[list[Line], list[str]]:
-    """Lines from index `start` that hold something, numbered from 1, without a last row cut in mid-write.
+    """Non-empty lines from index `start` on, numbered from 1, without an incomplete last row.
 
-    announced : how many rows the header says there are; 0 = it does not
+    announced : number of rows in the header; 0 = not stated
     """
     rows = [(index + 1, lines[index]) for index in range(start, len(lines)) if lines[index].strip()]
     # Only a last line without a line end can have been cut: then its last number is not to be trusted.
@@ -119,11 +121,12 @@ def table_lines(
 def parse_rows(
     lines: Sequence[Line], n_column: int, where: str, column_name: Callable[[int], str]
 ) -> tuple[NDArray[np.float64], list[str]]:
-    """The numbers (n_row, n_column) in `lines`, and sentences on what was not as announced.
+    """The numbers (n_row, n_column) in `lines`, and sentences on irregularities.
 
-    Cells are separated by tabs (an empty cell is NaN) or, where a row has no tab, by blanks. Rows of doubled
-    tabs, of too many cells and of too few are accepted: surplus is cut, the missing end is NaN.
-    A cell that is neither a number nor a known spelling of a gap is a ConfigError naming line and column.
+    Cells are separated by tabs (an empty cell is NaN) or, where a row has no tab, by blanks. Rows with
+    doubled tabs, or with too many or too few cells, are accepted: surplus cells are cut, missing ones are
+    NaN. A cell that is neither a number nor a known spelling of a gap is a ConfigError naming line and
+    column.
     """
     _check_size(lines, n_column, where)
     data = np.empty((len(lines), n_column))

@@ -1,4 +1,4 @@
-"""Which side of the body the names of results speak of, and what is the same on the other one."""
+"""The side of the body that names of results refer to, and the counterpart on the other side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _SIDED = (
 class SideGroup(NamedTuple):
     """Curves of both sides that belong together, or a curve without a side.
 
-    name : without its side; of : side -> its label; "" for what has no side
+    name : name without its side
+    of : side -> its label; "" for a curve without a side
     """
 
     name: str
@@ -30,9 +31,9 @@ class SideGroup(NamedTuple):
 def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
     """Labels in groups, with those of both sides together, in the order in which they first come.
 
-    A letter says a side only where the other one is there, too, as `_l` may be short for lateral; a whole
-    word beside another name says it alone, as of an electromyogram of one leg.
-    side : of all labels that name none, as where one leg was solved alone
+    A letter names a side only if the other side exists as well, as `_l` may mean lateral; a whole word names
+    it alone, as for an electromyogram of one leg.
+    side : side of all labels that name none, as when only one leg was solved
     """
     read = {label: _read(label) for label in labels}
     there = set(read.values())
@@ -49,7 +50,7 @@ def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
 
 
 def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:
-    """Right, left or "" of each label, as `groups_of` has them."""
+    """Right, left or "" for each label, as in `groups_of`."""
     found = {label: own for group in groups_of(labels, side) for own, label in group.of.items()}
     return tuple(found[label] for label in labels)
 

@@ -1,4 +1,4 @@
-"""Results as panels of a figure: curves over one abscissa, and what is left out of them."""
+"""Results as panels of a figure: curves over one abscissa, and sentences on omitted ones."""
 
 from __future__ import annotations
 
@@ -35,17 +35,19 @@ SMALL = 1e-3
 class FigurePanel(NamedTuple):
     """Curves over one abscissa.
 
-    enlarged : a part of the time, with an axis of its own
-    deviations : name of a curve -> (len(x),) its standard deviation, drawn as a band, or (2, len(x)) how far
-        the band reaches below and above; None = none
-    band : what the band shows, in the words of the key, DEVIATION or RANGE
-    whole_band : the ordinate reaches as far as the bands, which are else cut off where they leave the curves
-    flagged : (len(x),) bool - values that are not to be trusted as they are, shaded; None = none
-    row : panels of one row, one after the other, stand side by side; "" = it has a row of its own
-    sides : name of a curve -> right or left, by which it is drawn; None = curves are drawn by their numbers
-    least : shortest ordinate worth showing, in the unit; from_zero : it begins at zero
-    marks : gait events on the abscissa: where, right or left or "", and whether a foot comes down
-    group : panels of one group stand on one page where it holds them; "" = of none
+    enlarged : an enlarged part of the time, with its own axis
+    deviations : name of a curve -> (len(x),) its standard deviation, drawn as a band, or (2, len(x)) the
+        extent of the band below and above; None = none
+    band : meaning of the band in the key, DEVIATION or RANGE
+    whole_band : whether the ordinate includes the bands, which are otherwise cut off
+    flagged : (len(x),) bool, values that are not reliable, shaded; None = none
+    row : panels with the same row are side by side; "" = it has a row of its own
+    sides : name of a curve -> right or left, which determines its colour; None = curves are coloured by
+        number
+    least : smallest useful range of the ordinate, in the unit
+    from_zero : whether it begins at zero
+    marks : gait events on the abscissa: position, right or left or "", and whether it is a foot strike
+    group : panels of one group are kept on one page if possible; "" = none
     """
 
     title: str
@@ -67,9 +69,7 @@ class FigurePanel(NamedTuple):
 
 
 class FigureContent(NamedTuple):
-    """Content of a figure; left_out : sentences on curves that it could show and does not, with the
-    reason.
-    """
+    """Content of a figure; left_out : sentences on curves that were left out, with the reason."""
 
     panels: list[FigurePanel]
     left_out: list[str]
@@ -86,7 +86,7 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None)
 
 
 def small_of(curves: Mapping[str, Array]) -> list[str]:
-    """Names of curves that are very small beside the largest one."""
+    """Names of curves that are very small compared with the largest one."""
     peaks = peaks_of(curves)
     least = SMALL * max(peaks.values(), default=0.0)
     return [name for name, peak in peaks.items() if not peak > least]
@@ -100,11 +100,11 @@ def peaks_of(curves: Mapping[str, Array]) -> dict[str, float]:
 def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
     """Panels over time: a cell for each quantity, with the curves of both sides.
 
-    chosen : names of curves and groups with commas between, as `curve_choice.chosen_cells` has them; "" = of
-        every field that says how it is drawn, and of fields with many cells those that become largest
+    chosen : names of curves and groups separated by commas, as in `curve_choice.chosen_cells`; "" = every
+        field that says how it is drawn, and of fields with many cells those with the largest values
 
-    Standard deviations are bands, frames in which a flag other than late regards a curve are shaded. Gait
-    events that the descriptor keeps are marked. ConfigError for a name that chooses nothing.
+    Standard deviations are bands, frames in which a curve has a flag other than late are shaded. Gait events
+    in the descriptor are marked. ConfigError for a name that chooses nothing.
     """
     found = chosen_cells(results.session, chosen)
     if not chosen:
@@ -136,9 +136,9 @@ def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
 class DrawnField:
     """The values of a field and their deviations, in the units of a figure.
 
-    Attributes
-    ----------
-    spec : of the field; width : from its least value to its largest; n_part : columns of each label
+    spec : description of the field
+    width : range from its smallest to its largest value
+    n_part : number of columns of each label
     """
 
     def __init__(self, spec: FieldSpec, deviation: FieldSpec | None, results: Results) -> None:
@@ -163,7 +163,9 @@ class DrawnField:
         return self._values[:, list(cell.of.values())]
 
     def panel_of(self, cell: CurveCell, out: NDArray[np.bool_]) -> FigurePanel:
-        """The panel of a cell, without sides that have no value; out : (n, n_label) - what is not sound."""
+        """The panel of a cell, without sides that have no value; out : (n, n_label) values that are not
+        reliable.
+        """
         cell = cell._replace(of={side: k for side, k in cell.of.items() if self.known(k)})
         curves = {side or cell.title: self._values[:, k] for side, k in cell.of.items()}
         off = {} if self._off is None else {
@@ -192,8 +194,8 @@ class DrawnField:
 
 
 def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
-    """Foot strikes and offs in a descriptor's rows (time, side, kind, source): those of the file, where
-    it has some, else the detected ones.
+    """Foot strikes and foot offs in a descriptor's rows (time, side, kind, source): those of the file, if
+    any, else the detected ones.
     """
     steps = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
     of_file = [row for row in steps if row[3] == FILE]
@@ -208,7 +210,7 @@ def _is_step(row: object) -> bool:
 
 
 def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
-    """All curves, or of many only those with the largest values on either side, in their order."""
+    """All curves, or if there are many only those with the largest values on either side, in order."""
     if len(cells) <= MANY_CELLS:
         return cells
     peaks = {k: float(np.nanmax(np.abs(field.of(cell)))) for k, cell in enumerate(cells)}
@@ -246,10 +248,10 @@ def width_of(curves: Iterable[Array]) -> float:
 def with_bands(
     curves: dict[str, Array], deviations: dict[str, Array], width: float | None = None
 ) -> tuple[dict[str, Array], dict[str, Array] | None]:
-    """Curves and their bands of uncertainty; a curve has a sentence instead where its band is wider than all
+    """Curves and their bands of uncertainty; a curve gets a sentence instead if its band is wider than all
     curves together, as for a coordinate that markers do not determine.
 
-    width : of all curves that are of their kind, where there are more
+    width : range of all curves of their kind, if there are more
     """
     if not deviations:
         return curves, None

@@ -13,10 +13,10 @@ from streams.recording.recorder import Recorder
 
 
 def write_results(path: str | Path, results: Results) -> None:
-    """Write a new .mcap file; StreamError where it exists already or cannot be written. All of it is known,
-    so that nothing is left of one that does not become whole.
+    """Write a new .mcap file; StreamError where it exists already or cannot be written. If writing fails, no
+    incomplete file is left.
 
-    The clock of its messages starts at the session's t_start and goes by the time of the trial.
+    The clock of its messages starts at the session's t_start and advances with the time of the trial.
     """
     recorder = Recorder(path)
     try:

@@ -1,7 +1,7 @@
-"""Numbers of flagged frames that are as reliable as those of frames without a flag.
+"""Finds results of flagged frames that are as reliable as those of frames without a flag.
 
-`status` is that of a whole frame. `joint_status` says which joints it regards, and the fields which joints
-they follow from.
+`status` is that of a whole frame. `joint_status` states to which joints it applies, and the fields state on
+which joints they depend.
 """
 
 from __future__ import annotations
@@ -28,12 +28,10 @@ ELSEWHERE = HARMLESS | int(Status.DEGRADED)
 
 
 class Sound:
-    """Which results are valid in the frames of a run; where no status of joints is stored, whole frames are
-    judged.
+    """The valid results in the frames of a run; without a status of joints, whole frames are judged.
 
-    Attributes
-    ----------
-    by_joint : whether they tell it; flagged : (n_frame,) - frames with a flag other than late
+    by_joint : whether there is a status of joints
+    flagged : (n_frame,) frames with a flag other than late
     """
 
     def __init__(self, results: Results) -> None:
@@ -50,7 +48,7 @@ class Sound:
             self._all = (results.status & ~told) != 0
 
     def unsound(self, spec: FieldSpec) -> Flags:
-        """(n_frame, n) - which entries along the first axis of a field must not be used."""
+        """(n_frame, n) which entries along the first axis of a field must not be used."""
         n, width = len(self._results.times), spec.shape[0] if spec.shape else 1
         if not self.by_joint or not spec.joints:
             return np.repeat(self.flagged[:, None], width, axis=1)
@@ -61,8 +59,8 @@ class Sound:
         return out
 
     def blanked(self) -> tuple[Results, Flags]:
-        """The results with NaN for what is not sound, deviations with their values, and the frames in which
-        something of the motion is sound, (n_frame,).
+        """The results with NaN for invalid values and their deviations, and the frames in which some of the
+        motion is valid, (n_frame,).
         """
         results, fields, some = self._results, dict(self._results.fields), ~self.flagged
         own = {spec.name: spec for spec in results.session.fields}

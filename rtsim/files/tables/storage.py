@@ -37,10 +37,10 @@ class Table(NamedTuple):
 
     columns : k unique labels; the first is "time" [s] in storage files
     data : (n, k) float64; NaN = missing
-    in_degrees : whether rotations stand in degrees (else radians)
-    in_radians : columns that stand in radians all the same, where the file names them; OpenSim's files do not
+    in_degrees : whether rotations are in degrees (else radians)
+    in_radians : columns that are in radians all the same, if the file names them; OpenSim's files do not
     name : name of the table inside the file
-    notes : plain sentences on what was not as announced or had to be assumed
+    notes : sentences on irregularities and assumptions
     source : the file it came from, "" = none
     """
 
@@ -66,9 +66,9 @@ class Table(NamedTuple):
 
 
 def read_storage(path: str | Path) -> Table:
-    """The table of a .mot or .sto file, whatever free text its header holds.
+    """The table of a .mot or .sto file, with any free text in its header.
 
-    Empty cells and NaN are missing. ConfigError names file, line and remedy of what cannot be read.
+    Empty cells and NaN are missing. ConfigError names file, line and remedy if it cannot be read.
     """
     path = Path(path)
     _check_suffix(path)
@@ -117,7 +117,7 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
 
     OpenSim's Storage ends a row at a NaN, and the file with it; its TimeSeriesTable takes no empty cell. So
     columns that are unknown on more than MOST_UNKNOWN of the rows are left out, then rows that still lack a
-    value: no number is made up.
+    value: no value is invented.
     """
     unknown = np.isnan(table.data)
     if not unknown.any():
@@ -143,11 +143,12 @@ def known_rows(table: Table) -> tuple[Table, list[str]]:
 
 
 def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """A table without those columns, of the ones with the most gaps, without which the rows that have no gap
-    hold the most values; and a sentence on them.
+    """A table without the columns with the most gaps, chosen such that the complete rows hold the most
+    values; and a sentence on them.
 
-    So a joint that is blank now and then costs no rows that the others fill.
-    beside : columns whose values do not count, as that of the time
+    So a joint with occasional gaps does not remove rows that the other columns fill.
+
+    beside : columns whose values do not count, such as the time
     """
     unknown = np.isnan(table.data)
     order = np.argsort(-unknown.sum(axis=0), kind="stable")

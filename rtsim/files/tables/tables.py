@@ -1,4 +1,4 @@
-"""Results as tables: which columns a file has, and what they are called."""
+"""Results as tables: columns of a file, and their names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ N_UNIT = 10
 def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
     """Results on the requested frames, and a sentence on those that are left out.
 
-    frames : marked (all, with a column of their status), all (without it), or ok: those that are, and of
-        flagged ones what their flags do not regard, the rest NaN; where results tell no status of joints,
-        those alone that are
+    frames : marked (all, with a column of their status), all (without it), or ok: frames without flags, and
+        of flagged ones the values that their flags do not affect, the rest NaN; without a status of joints,
+        only frames without flags
     """
     if frames != "ok" or not (results.status != 0).any():
         return results, ()
@@ -130,19 +130,21 @@ def columns_of(
 
 
 def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
-    """Columns of motion that stay in radians: OpenSim does not convert coordinates of the type Coupled."""
+    """Columns of motion that remain in radians, as OpenSim does not convert coordinates of the type
+    Coupled.
+    """
     return tuple(label for spec in specs if is_motion(spec) for label in spec.as_is)
 
 
 def has_columns(spec: FieldSpec) -> bool:
-    """Whether a field can be a part of tables: it has one axis or none, or a second axis whose parts have
+    """Whether a field can be part of tables: it has at most one axis, or a second axis whose parts have
     names.
     """
     return len(spec.shape) <= 1 or bool(spec.parts)
 
 
 def is_motion(spec: FieldSpec) -> bool:
-    """Whether a field is a motion as OpenSim's files have it: angles, and displacements of joints."""
+    """Whether a field is a motion in the sense of OpenSim's files: angles, and displacements of joints."""
     if len(spec.shape) > 1 or spec.role != "value":
         return False
     return spec.unit == "rad" or (spec.unit == "m" and spec.name.endswith("displacements"))

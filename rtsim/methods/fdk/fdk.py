@@ -1,4 +1,6 @@
-"""Inverse dynamics with recruitment of a model whose joints lie where forces put them, frame by frame."""
+"""Force-dependent kinematics: inverse dynamics with muscle recruitment in which forces determine the joint
+positions, frame by frame.
+"""
 
 from __future__ import annotations
 
@@ -47,23 +49,24 @@ class ForceDependentKinematics:
 
     Parameters
     ----------
-    model, roles : the model and what its method holds; reactions of the model act where an FDK degree of
-        freedom does not take their element
-    spec : FDK degrees of freedom, tolerance, Jacobian, bodies beyond whose joints muscles bear the load
-    recruitment : criterion of power 2 and more, reserves of single dofs
+    model, roles : the model and the constraints of its method; reactions of the model act unless an FDK
+        degree of freedom replaces their element
+    spec : FDK degrees of freedom, tolerance, Jacobian, and the bodies whose joint loads the muscles bear
+    recruitment : criterion of power 2 or higher, and reserves of single degrees of freedom
 
     Attributes
     ----------
-    alpha : (n_fdk,) - values of the FDK degrees of freedom, beyond the elements' targets [m]; of an angle the
-        arc at a lever
-    residual : (n_fdk,) - what is left along them [N]; of an angle the moment over that lever
-    stiffness : (n_fdk, n_fdk) - its slopes [N/m]
-    arc : (n_fdk,) - alpha per length [1], or per angle: the lever [m]; rotates : (n_fdk,) bool - which are
+    alpha : (n_fdk,) values of the FDK degrees of freedom relative to the targets of their elements [m]; for
+        an angle the arc at a lever arm
+    residual : (n_fdk,) residual forces along them [N]; for an angle the moment divided by that lever arm
+    stiffness : (n_fdk, n_fdk) slopes of the residual forces [N/m]
+    arc : (n_fdk,) alpha per length [1], or per angle, the lever arm [m]
+    rotates : (n_fdk,) bool, which are angles
     model : with an element for each coordinate, joint angle and path that forces decide, behind its own
-    hard, held : names of the elements that the method holds; of those that push and pull
+    hard, held : names of the elements that the method keeps, and of those with reactions in both directions
     freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
     q : (n_q,); at : lengths, speeds, strengths and more at the answer
-    activations, forces : (n_muscle,) - [1], [N] along the tendon
+    activations, forces : (n_muscle,) activations [1], and forces along the tendon [N]
     reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
         that act one way; reserves : (n_reserve,) - of those actuators [N m, N]
     external : (n_body, 6) - to be written: moments about ground's origin [N m] and forces [N] of plates
@@ -120,8 +123,8 @@ class ForceDependentKinematics:
     def balance(self, position: Array, velocity: Array, acceleration: Array, weight: Array) -> int:
         """Find the equilibrium of a frame; status of kernels/fdk/problem.
 
-        position, velocity, acceleration : (n_marker, 3) - of the markers [m], [m/s], [m/s^2]
-        weight : (n_marker,) - 0 where one is not seen
+        position, velocity, acceleration : (n_marker, 3) motion of the markers [m], [m/s], [m/s^2]
+        weight : (n_marker,) weights, 0 for a marker that is not seen
         """
         joint = self.joint
         joint.fit.measured[:], joint.fit.weight[:], joint.fit.hold[:] = position, weight, 0.0
@@ -131,12 +134,13 @@ class ForceDependentKinematics:
     def drive(self, q: Array, v: Array, v_dot: Array, driven: NDArray[np.bool_]) -> int:
         """Find the equilibrium of a frame without markers, whose motion is known: determinate kinematics.
 
-        Drivers and what the method holds are as many as dofs: Phi(q, t) = 0 and its rates are fulfilled
-        (Andersen et al. 2017, eqs 1 to 3). Nothing is left over, so that rates of the optimum are the same.
-        NOT_PLACED where they are more or fewer, or leave a dof free, or where no pose has them all.
+        The number of driven coordinates and constraints equals the degrees of freedom: Phi(q, t) = 0 and its
+        time derivatives hold (Andersen et al. 2017, eqs 1 to 3). NOT_PLACED if there are more or fewer, if a
+        degree of freedom remains free, or if no pose satisfies them.
 
         q : (n_q,) - finite; v, v_dot : (n_v,) [rad, m, s] - of the motion, read where it is driven
-        driven : (n_v,) - dofs that move so; followers of couplers and FDK degrees of freedom do not
+        driven : (n_v,) degrees of freedom that are driven; followers of couplers and FDK degrees of freedom
+            are not
         """
         joint, fit = self.joint, self.joint.fit
         fit.weight[:], fit.hold[:], fit.q_hold[:] = 0.0, driven, q
@@ -157,8 +161,9 @@ class ForceDependentKinematics:
         return int(status)
 
     def not_borne(self) -> Array:
-        """(n_borne,) - the part of the newest frame's load that muscles, reserves and reactions cannot
-        balance [N m, N]."""
+        """(n_borne,) part of the newest frame's load that muscles, reserves and reactions cannot balance [N
+        m, N].
+        """
         balance, at = self.work.balance, self.at
         return balance.load - balance.activation @ at.action - balance.reaction @ at.row
 
@@ -176,8 +181,8 @@ class ForceDependentKinematics:
 
     @property
     def least_stiffness(self) -> float:
-        """Least real part of the eigenvalues of df/dalpha [N/m]: below 0 the equilibrium is not stable; inf
-        without FDK degrees of freedom, NaN where it is not known.
+        """Smallest real part of the eigenvalues of df/dalpha [N/m]: below 0 the equilibrium is unstable; inf
+        without FDK degrees of freedom, NaN if unknown.
         """
         if not len(self.alpha):
             return math.inf
@@ -186,8 +191,8 @@ class ForceDependentKinematics:
         return float(np.linalg.eigvals(self.stiffness).real.min())
 
     def slopes(self, difference_m: float) -> Array:
-        """(n_fdk, n_fdk) - df/dalpha [N/m] at the present alpha: by central differences with a step, or
-        analytically for 0.
+        """(n_fdk, n_fdk) slopes df/dalpha [N/m] at the present alpha: by central differences with a step, or
+        analytically if it is 0.
 
         NaN where f or its slopes are not known.
         """
@@ -200,7 +205,7 @@ class ForceDependentKinematics:
         self.start(self.model.q_neutral)
 
     def start(self, q: Array) -> None:
-        """Restart the search at a pose (n_q,) nearby, with alpha at its first guess."""
+        """Restart the search at a nearby pose (n_q,), with alpha at its first guess."""
         state = self.state
         state.alpha[:], state.q[:], state.multiplier[:], state.known[0] = self._first, q, 0.0, 0
         self.sharing.state.started[0] = 0
@@ -213,7 +218,7 @@ def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
 
 
 def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
-    """(n_fdk,) - first guess of alpha [m]; ConfigError for a length in degrees, an angle in mm."""
+    """(n_fdk,) first guess of alpha [m]; ConfigError for a length in degrees, or an angle in mm."""
     found = np.zeros(len(spec.dofs))
     for k, name in enumerate(spec.dofs):
         if name in (spec.start_mm if rotates[k] else spec.start_deg):
@@ -242,8 +247,9 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
-    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) - as in
-    ForceDependentKinematics"""
+    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) as in
+    ForceDependentKinematics
+    """
     names, tree, elements = model.names, model.tree, model.elements
     element = np.array([names.elements.index(name) for name in spec.dofs], np.int64)
     hard = np.flatnonzero(roles.mode == HARD)
@@ -296,7 +302,7 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def bands_of(model: Model) -> Bands | None:
-    """The ligaments along paths, which follow the muscles in the tables; None where there are none."""
+    """The ligaments along paths, which follow the muscles in the tables; None without any."""
     first, n = len(model.names.pulling), len(model.names.wrapping)
     if not n:
         return None

@@ -1,4 +1,4 @@
-"""Bodies whose joint loads muscles and constraints have to bear, where a run does not name them."""
+"""The bodies whose joint loads muscles and constraints have to bear, if a run does not name them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rtsim.models.packing.path_forces import moved_by
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
     """Bodies at whose joints muscles, constraints, forces or reserves of the model do work.
 
-    The first body's own joint holds what is left; a trunk that no muscle reaches stays to its joint as well.
+    The joint of the first body takes the residual load; so does the joint of a trunk without muscles.
     """
     names, tree, elements = model.names, model.tree, model.elements
     pairs, springs = model.forces.pairs, model.forces.springs

@@ -3,8 +3,8 @@ constraint.
 
 A translation is the distance of a point from a plane: the joint's point of the body, from the plane through
 its neutral place across the translation's axis, fixed in the body's parent. A rotation is the angle of a
-direction that one body carries in the axes of the other (kernels/solver/constraints). Phi = q - q_neutral of
-both. Lengths stand in rtsim/methods/fdk/fdk_paths.
+direction that one body carries in the axes of the other (kernels/solver/constraints). For both Phi = q -
+q_neutral. Lengths are in rtsim/methods/fdk/fdk_paths.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ Among = tuple[int | None, bool, Array, Array, Array]
 
 
 def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
-    """The model and its roles with one more constraint for each coordinate, angle or path among the names, of
-    the same name.
+    """The model and its roles with one more constraint for each coordinate, angle or path among the names,
+    of the same name.
 
-    Elements come first where one is called so, then coordinates, joint angles, muscles, ligaments, springs.
-    Targets are those of the neutral pose; of paths fdk_paths.from_neutral has them. ConfigError for
-    coordinates that can be no such degree of freedom, and for those that others give.
+    Names are looked up among elements first, then coordinates, joint angles, muscles, ligaments, springs.
+    Targets are those of the neutral pose; for paths see fdk_paths.from_neutral. ConfigError for unsuitable
+    coordinates, and for those that depend on others.
     """
     for name in names:
         if name in model.names.elements:
@@ -84,8 +84,7 @@ def possible(model: Model) -> list[str]:
 
 
 def row_of_angle(model: Model, name: str) -> ElementRow:
-    """The element that represents a joint angle, with the sign with which it is published
-    (kernels/joints/joint_angles)."""
+    """The element that represents a joint angle, with the published sign (kernels/joints/joint_angles)."""
     joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
     near, far = int(joints.proximal[j]), int(joints.distal[j])
     P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
@@ -105,8 +104,7 @@ def row_of_angle(model: Model, name: str) -> ElementRow:
 
 
 def row_of_coordinate(model: Model, name: str) -> ElementRow:
-    """The element that represents a coordinate; ConfigError for a coordinate that is no pure translation
-    or rotation."""
+    """The element that represents a coordinate; ConfigError if it is not a pure translation or rotation."""
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
         raise ConfigError(
@@ -165,7 +163,7 @@ def own_motions(model: Model, dof: int) -> list[int]:
 
 
 def is_plain(model: Model, dof: int, motion: int) -> bool:
-    """Whether a motion is by the coordinate itself, not by a function of it."""
+    """Whether a motion is the coordinate itself, not a function of it."""
     tree, body = model.tree, int(model.tree.dof_body[dof])
     return bool(
         tree.kind[body] != CHAIN or tree.chains.function[tree.chains.start[body] + motion] == IDENTITY
@@ -178,7 +176,7 @@ def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
 
     neutral : its value in the neutral pose [rad]
     Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;
-    kind None where no angle does.
+    the kind is None if there is no such angle.
     """
     first, last = axes[0], axes[-1]
     if len(axes) == 1:

@@ -1,8 +1,8 @@
 """Lengths of muscles, ligaments and springs as FDK degrees of freedom: each becomes one more element, which
 is a constraint.
 
-A straight one is the distance of its ends; one through more points, over surfaces or whose points move is the
-length of its path (kernels/path/lengths). Both are measured from the length in the neutral pose.
+For a straight line it is the distance of the ends; with more points, surfaces or moving points it is the
+path length (kernels/path/lengths). Both are measured from the length in the neutral pose.
 """
 
 from __future__ import annotations
@@ -73,8 +73,9 @@ def row_of_line(model: Model, name: str) -> ElementRow:
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:
-    """Roles whose path lengths are those of the neutral pose; ConfigError where a path has no length in
-    it."""
+    """Roles whose path lengths are relative to the neutral pose; ConfigError if a path has no length
+    in it.
+    """
     lengths = model.elements.lengths
     if lengths is None:
         return roles

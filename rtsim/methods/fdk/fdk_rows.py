@@ -1,10 +1,10 @@
 """Whether an FDK degree of freedom is already determined by other constraints.
 
-Rows say how an element changes as the bodies move beside each other: as joints between them let them, or,
-where one of these turns freely, in every way. One that is a sum of others at the neutral pose and beside it
-is so at every pose: where forces decide one of them there is no answer. Elements are compared with those of
-the same two bodies, lengths of paths with all that is held, couplers too, by the rows of the kernels. Of what
-lies between more bodies, or depends in single poses alone, a run tells in its frames.
+A row of the Jacobian gives the change of an element with the relative motion of its bodies. A row that is a
+linear combination of others in the neutral pose and in one next to it is assumed to be so in every pose; an
+FDK degree of freedom with such a row has no solution. Elements are compared with those between the same two
+bodies, path lengths with all constraints including couplers. Dependencies between more bodies, or in single
+poses only, are reported during a run.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 
 
 def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
-    """Raise ConfigError where constraints of the method together determine one of the FDK degrees
-    of freedom."""
+    """Raise ConfigError if constraints of the method together determine an FDK degree of freedom."""
     names, elements = model.names.elements, model.elements
     every = np.flatnonzero(roles.mode == HARD).tolist()
     hard = [e for e in every if elements.kind[e] != PATH_LENGTH]
@@ -61,8 +60,8 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
     """Raise ConfigError where the first of the rows is zero, or a sum of the others, in all poses.
 
-    others : names of the rows behind the first; couplers stand behind them, without names
-    both : (n_row, n) of each pose; of none nothing is known
+    others : names of the rows after the first, then those of couplers, without names
+    both : (n_row, n) rows in each pose; nothing is known without poses
     """
     if both and not any(rows[0].any() for rows in both):
         raise unmoved(name)
@@ -87,7 +86,7 @@ def first(rows: Array, k: int) -> Array:
 
 
 def unmoved(name: str) -> ConfigError:
-    """Return the error for an FDK degree of freedom that changes with no coordinate of the model."""
+    """Return the error for an FDK degree of freedom that no coordinate of the model changes."""
     return ConfigError(
         f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
     )
@@ -115,16 +114,17 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
 
 
 def sum_of(others: Array, own: Array) -> Array | None:
-    """(n_other,) - coefficients of other rows (n_other, n) whose sum is the row own (n,); None where
-    there are none.
+    """(n_other,) coefficients with which other rows (n_other, n) sum to the row own (n,); None if there are
+    none.
     """
     share = np.asarray(np.linalg.lstsq(others.T, own, rcond=LEAST)[0], np.float64)
     return share if np.linalg.norm(others.T @ share - own) < LEAST else None
 
 
 def all_rows(model: Model, roles: Roles) -> list[Array]:
-    """(n_row, n_v) - slopes of all constraints, those of couplers last, in the neutral pose and in one
-    beside it where all paths are found; each row is scaled to size 1, or is 0."""
+    """(n_row, n_v) Jacobian rows of all constraints, those of couplers last, in the neutral pose and in one
+    next to it if all paths exist; each row is scaled to size 1, or is 0.
+    """
     tree, constraints = model.tree, model.constraints(roles)
     work = new_constraint_work(constraints, model.n_v, tree)
     at, q = new_pose(len(tree.parent), model.n_v, len(tree.chains.dof)), model.q_neutral.copy()
@@ -139,13 +139,13 @@ def all_rows(model: Model, roles: Roles) -> list[Array]:
 
 
 def of_size_one(rows: Array) -> Array:
-    """(n_row, n) - rows scaled to size 1; a row that is zero but for rounding becomes 0."""
+    """(n_row, n) rows scaled to size 1; a row that is zero except for rounding becomes 0."""
     size = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(size > LEAST, rows / np.maximum(size, LEAST), 0.0)
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """(n_own, n) - slopes of elements between the same two bodies, each row of size 1 or 0."""
+    """(n_own, n) Jacobian rows of elements between the same two bodies, each of size 1 or 0."""
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]
     free = any(b in tree.dof_body[path] for b, _, _ in rotations(tree))

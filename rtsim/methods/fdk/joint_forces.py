@@ -32,9 +32,11 @@ class _Of(NamedTuple):
 class JointForces:
     """Displacements and forces of named joints in the equilibrium of each frame.
 
-    displacement : (n_joint, 3) - of the point from where it is in the neutral pose [m]
-    force : (n_joint, 3) - on the point's body: of contacts where forces decide, else of reactions [N]
-    Both along the axes of the body that carries the point: of the mandible X forwards, Y up, Z to the right.
+    displacement : (n_joint, 3) displacement of the point from the neutral pose [m]
+    force : (n_joint, 3) force on the point's body: from contacts if forces determine the joint, else from
+        reactions [N]
+    Both are in the axes of the body that carries the point: for the mandible X forwards, Y up, Z to the
+    right.
     """
 
     def __init__(self, of: ForceDependentKinematics, joints: dict[str, JointForceSpec]) -> None:
@@ -47,7 +49,7 @@ class JointForces:
         self._rest = [self._place(joint.element, *places) for joint in self._joints]
 
     def update(self, known: bool) -> None:
-        """Update the forces by the newest frame; NaN where its balance is unknown."""
+        """Update the forces from the newest frame; NaN if its equilibrium is unknown."""
         if not known:
             self.displacement[:] = self.force[:] = math.nan
             return
@@ -78,8 +80,9 @@ class JointForces:
         return x
 
     def apart(self) -> tuple[str, ...]:
-        """Names of the joints' contacts that are open: they carry no force in the state that the solver
-        has reached."""
+        """Names of the joints' contacts that are open, so that they carry no force, in the solver's present
+        state.
+        """
         of = self._of
         depth = of.work.forces.contacts.state[:, PATCH]
         own = {c for joint in self._joints for c, _ in joint.contacts}
@@ -120,8 +123,9 @@ class JointForces:
 
 
 def check_joints(joints: dict[str, JointForceSpec], model: Model, held: tuple[str, ...]) -> None:
-    """Raise ConfigError for a joint with names that the model does not have, or with a plane that is no
-    constraint in both directions."""
+    """Raise ConfigError for a joint with unknown names, or with a plane that is not a two-sided
+    constraint.
+    """
     names = model.names
     kind = dict(zip(names.elements, model.elements.kind.tolist(), strict=True))
     planes = [n for n in held if kind[n] == SPHERE_ON_PLANE]

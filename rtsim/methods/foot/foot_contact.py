@@ -1,4 +1,6 @@
-"""One foot on the ground, frame by frame: force, centre of pressure and pressure from its motion."""
+"""Contact of one foot with the ground, frame by frame: force, centre of pressure and pressure from its
+motion.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ UPRIGHT = 0.5
 class FootAxes(NamedTuple):
     """The frame of a foot on its segment: origin at the heel, x to metatarsal 3, 1 in the plane of x and z.
 
-    side : 0 a right foot, 1 a left one, as its body in the model is
+    side : 0 a right foot, 1 a left one, as in the model
     length : from the heel to metatarsal 1 along x [m]
     """
 
@@ -53,11 +55,11 @@ class FootAxes(NamedTuple):
 
 
 def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
-    """The frame of a foot from the places of its landmarks by role, and sentences on its labels.
+    """The frame of a foot from the positions of its landmarks by role, and sentences on its labels.
 
-    Exchanged labels of metatarsals are put right: they lie from the medial side outwards.
+    Exchanged labels of metatarsals are corrected by their medio-lateral order.
 
-    side : 0 a right foot, 1 a left one; up : (3,) - in the axes of the marks, where it stands
+    side : 0 a right foot, 1 a left one; up : (3,) upward direction in the axes of the landmarks, in standing
     """
     up = up / np.linalg.norm(up)
     _, to_right = ways(marks, up)
@@ -80,9 +82,10 @@ def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[Fo
 
 
 def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:
-    """The frame turned until the sole is level, and as high as the model stands under a load [N].
+    """The frame rotated until the sole is level, at the height at which the model stands under a load [N].
 
-    up : (3,) - normal of the ground where the foot stands, in the axes of found; height : of the heel [m]
+    up : (3,) normal of the ground in standing, in the axes of found
+    height : height of the heel [m]
     """
     y = up / np.linalg.norm(up)
     x = found.axes[:, 0] - y * (y @ found.axes[:, 0])
@@ -95,14 +98,16 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """The foot at the height where its contact force equals the given load, however small that is."""
+    """The foot at the height at which its contact force equals the given load, however small."""
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 
 def centre_on(moment: Array, force: Array, height: float, least: float) -> Array:
-    """(3,) - where a wrench acts on level ground of a height [m]; NaN where it presses less than `least` [N].
+    """(3,) point of action of a wrench on level ground at a height [m]; NaN if its normal force is below
+    `least` [N].
 
-    moment : (3,) - about the origin of ground [N m]; force : (3,) [N]
+    moment : (3,) about the origin of ground [N m]
+    force : (3,) [N]
     """
     x, _, z = moment - vector_product((0.0, height, 0.0), force)
     up = float(force[1]) if force[1] >= least else math.nan
@@ -110,7 +115,7 @@ def centre_on(moment: Array, force: Array, height: float, least: float) -> Array
 
 
 class ContactFoot(NamedTuple):
-    """A foot model scaled to one foot, ready to be moved along a given motion."""
+    """A foot model scaled to one foot, ready to be moved along a prescribed motion."""
 
     contacts: Prescribed
     toes: Toes
@@ -119,8 +124,9 @@ class ContactFoot(NamedTuple):
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
-    """The foot of a run, scaled by its length and mirrored for a left foot; ConfigError for a model that
-    is no foot."""
+    """The foot of a run, scaled by its length and mirrored for a left foot; ConfigError if the model is not
+    a foot.
+    """
     if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
         raise ConfigError(
             f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",
@@ -154,8 +160,9 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
 
 
 def toes_of(model: Model) -> Toes:
-    """The joint between the second body of a foot model, the toes, and its first; ConfigError where the
-    model is no foot."""
+    """The joint between the second body of a foot model, the toes, and its first; ConfigError if the model
+    is not a foot.
+    """
     tree = model.tree
     turns = tree.dof_rotates[tree.dof_body == 1].tolist()
     hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and turns == [ROTATES]
@@ -186,10 +193,14 @@ class FootContact:
 
     Attributes
     ----------
-    force : (3,) [N]; centre : (3,) - of pressure, on the plane [m]; free : (1,) - moment about its normal
-        through there [N m]; raised : (1,) [m]; normal : (n_contact,) - of each contact [N]
+    force : (3,) force [N]
+    centre : (3,) centre of pressure on the plane [m]
+    free : (1,) moment about the plane's normal through there [N m]
+    raised : (1,) height by which the foot was raised [m]
+    normal : (n_contact,) normal force of each contact [N]
     pressure : (n_row, n_column) [Pa]
-    covered : whether the grid of pressure goes as far as the foot
+    covered : whether the pressure grid covers the whole foot
+    work : working space of the kernels
     work : of the kernels
     """
 
@@ -215,10 +226,10 @@ class FootContact:
             row[...] = math.nan
 
     def take(self, motion: BodyMotion, k: int, point: Array, normal: Array, target: float) -> None:
-        """Compute the results where foot k of a motion is above the plane through a point.
+        """Compute the results for foot k of a motion above the plane through a point.
 
-        target : normal force that is known [N]; NaN = not known, and then nothing is known of a foot whose
-            height it tells
+        target : known normal force [N]; NaN = unknown, and then a foot whose height depends on it has no
+            result
         """
         contacts = self.foot.contacts.contacts
         contacts.point[:], contacts.normal[:] = point, normal

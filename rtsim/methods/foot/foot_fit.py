@@ -1,7 +1,7 @@
 """The contact parameters of a foot from real walking: bounded least squares with exact slopes (Brown 2017).
 
 The unknowns are the 30 parameters of the contact, common to all steps, and 70 knots of each step, its motion
-correction and the rotation of its toes. Validation holds the parameters and looks for the knots alone.
+correction and the rotation of its toes. Validation keeps the parameters fixed and only fits the knots.
 SciPy's trust-region reflective method, as the thesis used it, from starts near an initial guess; basin
 hopping (Wales, Doye 1997) as a global optimiser beside them.
 """
@@ -51,7 +51,7 @@ HOP, HOP_TEMPERATURE = 0.3, 0.5
 
 
 class Weak(NamedTuple):
-    """A direction of the parameters that the data hardly determine."""
+    """A direction in the space of parameters that the data hardly determine."""
 
     singular: float  # in parts of the greatest singular value
     parts: tuple[tuple[str, float], ...]  # parameters with their part in it, the largest first
@@ -60,17 +60,17 @@ class Weak(NamedTuple):
 class FootFit(NamedTuple):
     """Result of a fit of a foot.
 
-    parameters : (30,)
-    knots : of each step, (N_SPLINE, N_KNOT)
-    cost : eq. 5.52, the mean over the steps
-    costs : of each start, in their order; NaN = interrupted
-    simulated, errors : of each step
+    parameters : (30,) fitted parameters
+    knots : knots of each step, (N_SPLINE, N_KNOT)
+    cost : cost of eq. 5.52, the mean over the steps
+    costs : cost of each start, in order; NaN = interrupted
+    simulated, errors : simulated results and errors of each step
     at_bound : names of the parameters at a bound
-    held : names of the parameters that were not looked for
+    held : names of the parameters that were not fitted
     weak : directions that are not determined
-    n_evaluation : of the best start
-    complete : whether all starts were made
-    heights : of the heel in each step above its marker, where that was looked for, else 0 [m]
+    n_evaluation : number of evaluations of the best start
+    complete : whether all starts were finished
+    heights : height of the heel above its marker in each step, if fitted, else 0 [m]
     """
 
     parameters: Array
@@ -93,10 +93,11 @@ class FootProblem:
     Parameters
     ----------
     trials : the steps
-    weights : of the terms of the cost
+    weights : weights of the terms of the cost
+    around : (30,) initial guess, which centres the bounds
     around : (30,) - the initial guess, about which places are bounded
-    held : whether the parameters are held there, and only the knots looked for
-    lifted : whether each step has a constant height of its heel as one unknown more; empty = none has
+    held : whether the parameters are fixed there, and only the knots are fitted
+    lifted : whether each step has a constant height of its heel as a further unknown; empty = none has
     """
 
     def __init__(
@@ -129,7 +130,9 @@ class FootProblem:
         self._divide = 1.0 / np.sqrt(len(trials))
 
     def start(self, parameters: Array, bent: float = 0.0) -> Array:
-        """Unknowns where the motion is as recorded and the toes are bent alike [rad], within the bounds."""
+        """Initial unknowns: the recorded motion, and all toes bent by the same angle [rad], within the
+        bounds.
+        """
         inner = 1e-6 * (self.bounds.high - self.bounds.low)
         knots = np.zeros((N_SPLINE, N_KNOT))
         knots[TOE] = bent
@@ -140,7 +143,9 @@ class FootProblem:
         return np.asarray(np.clip(x / self.scale, self.bounds.low + inner, self.bounds.high - inner))
 
     def split(self, x: Array) -> tuple[Array, list[Array]]:
-        """Parameters (30,), and the knots of each step (N_SPLINE, N_KNOT), its height in them."""
+        """Split the unknowns into parameters (30,) and the knots of each step (N_SPLINE, N_KNOT), which
+        include its height.
+        """
         values = x * self.scale
         parameters = self.around.copy()
         parameters[self.free] = values[: len(self.free)]
@@ -153,7 +158,7 @@ class FootProblem:
         return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 
     def values(self, x: Array) -> Array:
-        """Residuals of all steps; the sum of their squares is the mean of the steps' costs."""
+        """Residuals of all steps; the sum of their squares is the mean cost of the steps."""
         parameters, knots = self.split(x)
         fill(self.model, parameters)
         found = np.concatenate([step.values(own) for step, own in zip(self.steps, knots, strict=True)])
@@ -202,15 +207,14 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """(N_OWN, n_own) - derivatives of a step's knots by its unknowns, which are the knots and one common
-    height."""
+    """(N_OWN, n_own) derivatives of a step's knots by its unknowns, the knots and one common height."""
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
     return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])
 
 
 def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
-    """The nearest minimum of a problem from the unknowns x."""
+    """The local minimum of a problem reached from the unknowns x."""
     tolerance = FINE if problem.bends else TOLERANCE
     return least_squares(
         problem.values,
@@ -233,14 +237,14 @@ def fit_foot(
     progress: Progress = lambda text: None,
     hops: int = 0,
 ) -> FootFit:
-    """The best of the minima that the guesses (n, 30) lead to; hops : number of basin-hopping steps
-    after them
+    """The best of the minima that the guesses (n, 30) lead to; hops : number of basin-hopping steps after
+    them
 
-    around : (30,) - the initial guess, near which centres stay
+    around : (30,) initial guess, near which centres stay
     progress : called with a sentence after each start
 
-    A step with other markers than the first one has a constant height of its heel as one unknown more.
-    A request to end (KeyboardInterrupt) keeps the best so far.
+    A step with other markers than the first one has a constant height of its heel as one unknown more. A
+    request to end (KeyboardInterrupt) keeps the best so far.
     """
     lifted = [not marked_alike(trial, trials[0]) for trial in trials]
     problem = FootProblem(trials, weights, around, lifted=lifted)
@@ -300,10 +304,10 @@ def validate_foot(
     progress: Progress = lambda text: None,
     lifted: bool = False,
 ) -> FootFit:
-    """Errors of steps that the parameters (30,) were not found from: only the motion is corrected.
+    """Errors of steps that were not used to fit the parameters (30,): only the motion is corrected.
 
-    The best of searches that begin with toes bent differently. lifted : with a constant height of the heel,
-    of a foot with other markers than those that the parameters were found with
+    It is the best of searches that begin with differently bent toes. lifted : fit a constant height of the
+    heel, for a foot with other markers than in the fit of the parameters
     """
     problem = FootProblem(trials, weights, parameters, held=True, lifted=[lifted] * len(trials))
     costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0
@@ -322,7 +326,7 @@ def validate_foot(
 
 
 def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: bool) -> FootFit:
-    """The fit that the best unknowns of a problem describe."""
+    """The fit that the best unknowns of a problem represent."""
     cost, x = problem.best
     parameters, knots = problem.split(x)
     fill(problem.model, parameters)
