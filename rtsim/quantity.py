@@ -26,13 +26,17 @@ ACTIVATIONS = Curves("Muscle activations", "activation", 2, 0.1, True)
 class Quantity(NamedTuple):
     """A result: what it is, and where its newest value is stored.
 
-    name : field of the frames; array : float64 of the shape of every frame, in SI units, kept up to date
-    labels : of the entries of the first axis; parts : of the second, where tables have a column for each
+    name : field of the frames
+    array : float64 of the shape of every frame, in SI units, updated in place
+    labels : labels of the entries of the first axis
+    parts : of the second, if tables have a column for each
     frame : axes of vectors and rotation matrices, GROUND or in words
-    curves : how it is drawn over time; image : as an image; meaning : what it is, in a line
-    deviation, mask : of the shape of the array; standard deviations, and 1 where an entry is not to be used
-    implausible : likewise, 1 where an entry is outside the range of its joint
-    joints : for each label the joints that it follows from, as `joint_status` names them; () = all of them
+    curves : how it is drawn over time
+    image : how it is drawn as an image
+    meaning : a one-line description
+    deviation, mask : of the shape of the array: standard deviations, and 1 for entries that must not be used
+    implausible : likewise, 1 for entries outside the range of their joint
+    joints : for each label the joints on which it depends, as named by `joint_status`; () = all of them
     as_is : labels of entries that files keep in this unit
     """
 

@@ -1,4 +1,6 @@
-"""Whether frames come as their session states: by their own times, and by this computer's clock."""
+"""Checks whether frames come at the rate of their session: by their own times, and by this computer's
+clock.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,14 @@ class FramePace:
     """Checks whether frames come at the rate that their session states, by their times and, live, by the
     clock.
 
-    How fast frames come is told from those that were delayed least: in each window the smallest difference of
-    arrival and number over rate. It drifts where the rate is another one; bursts and jitter leave it alone.
-    The same with their times in the place of number over rate.
+    The actual rate follows from the frames with the smallest delay: in each window the smallest difference
+    between arrival and (number / rate). It drifts if the rate differs; bursts and jitter do not affect it.
+    The same is done with the frame times instead of number / rate.
 
     Attributes
     ----------
-    leapt : whether the time of the newest frame went elsewhere than the clock
-    wrong : what is wrong with the rate of the last window, in words; empty where nothing is
+    leapt : whether the time of the newest frame jumped relative to the clock
+    wrong : a sentence on a wrong rate in the last window; empty if it is right
     """
 
     def __init__(self, gap_s: float) -> None:

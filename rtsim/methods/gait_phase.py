@@ -1,8 +1,8 @@
 """Phase of the stride of a walking person: heel strikes, duration of a stride, and the phase of each leg.
 
-What comes in is how far each foot is in front of the pelvis, or how far each leg is flexed at the hip:
-numbers that rise in swing and fall in stance. Nothing here looks ahead. docs/gait_phase.md has the rules,
-where they come from, other designs that were tried, and how far they are off.
+Its input is the forward position of each foot relative to the pelvis, or the hip flexion of each leg, which
+rise in swing and fall in stance. No later samples are used. docs/gait_phase.md describes the rules, their
+sources, alternatives and errors.
 """
 
 from __future__ import annotations
@@ -59,24 +59,24 @@ HEEL_STRIKE, TOE_OFF = 0, 1
 
 
 class Event(NamedTuple):
-    """A foot has come down, or has left the ground: which of the two, and when [s]."""
+    """A foot strike or a foot off: kind and time [s]."""
 
     kind: int
     time: float
 
 
 class Swing:
-    """Heel strikes and toe-offs of one foot, from how far it is in front of the pelvis.
+    """Heel strikes and toe-offs of one foot, from its forward position relative to the pelvis.
 
-    Zeni et al. (2008) take the farthest place in front as the heel strike and the farthest behind as the
-    toe-off. The foot then still moves forwards over the ground, or has left it already; here it is down where
-    it goes back at DOWN of the speed of the stance before, up where it goes forwards at as much, which is
-    known at once, without a maximum that only later samples confirm.
+    Zeni et al. (2008) take the foremost position as the heel strike and the rearmost as the toe-off. At
+    these the foot is still moving over the ground, or has left it already, and they are only confirmed by
+    later samples. Here a heel strike is detected when the foot moves backwards at the part DOWN of the
+    previous stance speed, and a toe-off when it moves forwards at this speed, which needs no later samples.
 
     Attributes
     ----------
-    time, place, speed : of the middle of the newest samples [s], [m or rad], [the same /s]
-    travel : from the farthest front to the farthest back in the last stance
+    time, place, speed : values at the middle of the newest samples [s], [m or rad], [the same /s]
+    travel : distance from the foremost to the rearmost position in the last stance
     """
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Swing:
 
 
 class StrideShape:
-    """Motion of all feet over a stride of one of them: places by phase, the mean of the strides so far."""
+    """Motion of all feet over a stride of one of them: mean positions by phase of the strides so far."""
 
     def __init__(self, n_foot: int) -> None:
         self.places: list[list[float]] = [[] for _ in range(n_foot)]
@@ -148,9 +148,12 @@ class StrideShape:
         self.known = False
 
     def learn(self, samples: Sequence[tuple[float, ...]], begin: float, length: float) -> None:
-        """Take a stride; samples : time and the places of all feet, begin, length : of the stride [s].
+        """Learn from a stride.
 
-        Nothing is learnt of a stride with a hole, nor of a foot that was not seen all the time.
+        samples : times and positions of all feet
+        begin, length : start and duration of the stride [s]
+
+        Strides with gaps, and feet that were not seen throughout, are ignored.
         """
         rows = np.array(samples)
         ends = (begin, *rows[:, 0], begin + length) if len(rows) else (begin, begin + length)
@@ -168,7 +171,7 @@ class StrideShape:
         self.known = True
 
     def at(self, foot: int, phase: float) -> tuple[float, float]:
-        """Place of a foot at a phase, and its slope by phase."""
+        """Position of a foot at a phase, and its slope by phase."""
         row = self.places[foot]
         x = (phase % 1.0) * N_BIN
         k, part = int(x), x - int(x)
@@ -177,16 +180,14 @@ class StrideShape:
 
 
 class FootStride:
-    """The stride of one foot: its phase, how long it lasts, and how far that can be trusted.
+    """The stride of one foot: its phase, its duration, and the confidence in both.
 
-    Attributes
-    ----------
-    phase : since the heel strike, 0 to 1; NaN where nobody walks, or has begun just now
-    length : of a stride, by the newest event whose like was a stride ago [s]; before there was one, twice the
-        time from an event to its like of the other foot; NaN before that
+    phase : phase since the heel strike, 0 to 1; NaN if nobody walks, or walking has just begun
+    length : duration of a stride, by the newest event with a counterpart one stride ago [s]; before that,
+        twice the time from an event to the same event of the other foot; NaN before that
     confidence : 0 to 1
-    n_strike, n_off : heel strikes and toe-offs so far
-    struck : when the foot came down last [s]; NaN before
+    n_strike, n_off : number of heel strikes and toe-offs so far
+    struck : time of the last heel strike [s]; NaN before
     """
 
     def __init__(self, foot: int, n_foot: int) -> None:
@@ -208,13 +209,13 @@ class FootStride:
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
-        """Advance the phase to a time, this long after the previous one [s]."""
+        """Advance the phase to a time, given the time since the previous one [s]."""
         if self._is_known:
             self._total += passed_s / self.length
         self._tell(time)
 
     def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
-        """Compare what the feet do with the shape of the stride, and follow it."""
+        """Compare the motion of the feet with the shape of the stride, and correct the phase."""
         at = feet[self.foot].time
         seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
         self._samples.append((at, *seen))
@@ -322,7 +323,8 @@ class GaitPhase:
 
     Attributes
     ----------
-    feet : what each does; strides : of each
+    feet : swing detection of each foot
+    strides : stride of each foot
     """
 
     def __init__(self, n_foot: int) -> None:
@@ -335,7 +337,7 @@ class GaitPhase:
         self._pressed = [[-math.inf] * n_foot for _ in self._late]  # and the witness
 
     def add(self, time: float, places: Sequence[float]) -> None:
-        """Take a sample at a time [s]; places : of all feet, NaN = not known [m, rad]"""
+        """Take a sample at a time [s]; places : positions of all feet, NaN = not known [m, rad]"""
         passed = time - self._time
         self._time = time
         if passed < 0.0:
@@ -358,10 +360,11 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """Note that a plate or a file reports a strike or an off of a foot [s], not before the sample of that
-        time.
+        """Note that a plate or a file reports a strike or an off of a foot [s], not before the sample of
+        that time.
 
-        It is believed, and how much later than the foot itself it tells is kept for strides without it.
+        It has priority, and its delay relative to the event from the foot's motion is stored for strides
+        without it.
         """
         before, self._pressed[kind][foot] = self._pressed[kind][foot], at
         if at - before < NEAR_S:  # it trembles
@@ -392,8 +395,6 @@ class GaitPhase:
 
 
 def falling(x: float, ends: tuple[float, float]) -> float:
-    """Return 1 up to the first end, 0 from the second end on, and a value on the straight line
-    between them.
-    """
+    """Return 1 below the first limit, 0 above the second one, and a linear transition between them."""
     low, high = ends
     return min(1.0, max(0.0, (high - x) / (high - low)))

@@ -1,8 +1,8 @@
 """Inverse dynamics of a model in motion: generalized forces, net joint moments and forces, powers.
 
-Moments are internal, as muscles and ligaments deliver them: they act on the distal body, and along the axes
-of the joint angles they are positive where they raise the angle. So a knee that is compared with gravity in
-flexion has a negative `knee_flexion` moment: its extensors work. See docs/kinetics.md.
+Moments are internal (produced by muscles and ligaments): they act on the distal body, and along the axes of
+the joint angles they are positive if they increase the angle. So a knee that gravity flexes has a negative
+`knee_flexion` moment, by its extensors. See docs/kinetics.md.
 """
 
 from __future__ import annotations
@@ -52,14 +52,15 @@ class InverseDynamics:
     ----------
     system : the model; the forces of its constraints are part of what crosses the joints
     joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
-    weight : of the whole person [N], for residuals in parts of it
-    on_proximal : (n_joint,) int64, 1 where the joint's centre is fixed in the proximal body; None: nowhere
-    root : body whose joint should carry nothing
+    weight : weight of the whole person [N], for normalised residuals
+    on_proximal : (n_joint,) int64, 1 = the joint's centre is fixed in the proximal body; None = for none
+    root : body whose joint should carry no load
 
     Attributes
     ----------
     weight : of the whole person [N]
-    errors : what `deviate` follows from; deviations : of the results, after it
+    errors : inputs of `deviate`
+    deviations : standard deviations of the results, after it
     """
 
     def __init__(
@@ -104,20 +105,22 @@ class InverseDynamics:
         self._run(q, v, v_dot)
 
     def moment_deviation(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) - standard deviations of `moment` [N m], a view."""
+        """(n_joint, 3) standard deviations of `moment` [N m], a view."""
         return self.deviations.moment[:, FRAMES[frame]]
 
     def force_deviation(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) - standard deviations of `force` [N], a view."""
+        """(n_joint, 3) standard deviations of `force` [N], a view."""
         return self.deviations.force[:, FRAMES[frame]]
 
     @property
     def residual_share_deviation(self) -> Array:
-        """(2, 3) - standard deviations of `residual_share` [m, 1]."""
+        """(2, 3) standard deviations of `residual_share` [m, 1]."""
         return self.deviations.residual / self.weight
 
     def deviate(self) -> None:
-        """deviations of the results of the last `compute`, by `errors`; NaN where these are."""
+        """Compute standard deviations of the results of the last `compute` from `errors`; NaN where these
+        are.
+        """
         if np.isnan(self.errors.covariance[0, 0, 0]):
             for array in self.deviations:
                 array[...] = np.nan
@@ -148,7 +151,9 @@ class InverseDynamics:
 
     @property
     def power(self) -> Array:
-        """(n_joint, 2) W - of the moments on the relative turning, of the forces on the relative sliding."""
+        """(n_joint, 2) power of the moments on the relative rotation, and of the forces on the relative
+        translation [W].
+        """
         return self.results.power
 
     @property
@@ -158,13 +163,13 @@ class InverseDynamics:
 
     @property
     def residual(self) -> Array:
-        """(2, 3) - moment about the root's origin [N m] and force [N] that nothing external explains."""
+        """(2, 3) moment about the root's origin [N m] and force [N] that no external load explains."""
         return self.results.residual
 
     @property
     def lacking(self) -> tuple[Array, Array]:
-        """(3,), (3,) - `residual` as moment about the origin of ground [N m], and force [N]: what the ground
-        must do where no external wrench is given and the model is the whole body.
+        """(3,), (3,) `residual` as moment about the origin of ground [N m], and force [N]: the ground
+        reaction, if no external wrench is given and the model is the whole body.
         """
         moment, force = self.results.residual
         return moment + vector_product(self._root, force), force
@@ -176,7 +181,7 @@ class InverseDynamics:
 
     @property
     def residual_share(self) -> Array:
-        """(2, 3) - residual at the root, moment and force, divided by the person's weight [m, 1]."""
+        """(2, 3) residual at the root, moment and force, divided by the person's weight [m, 1]."""
         return self.results.residual_share
 
 
@@ -195,10 +200,10 @@ def every_joint(tree: Tree) -> JointAxes:
 
 
 def dynamics_of_model(model: Model) -> InverseDynamics:
-    """Inverse dynamics of a model of masses of its own, with all its joints cut, in the order of its bodies.
+    """Inverse dynamics of a model with its own masses, for all its joints, in the order of its bodies.
 
-    Of such joints `moment` and `force` in "ground", "proximal" and "distal" axes are the reactions: what
-    passes from the parent to the child through the joint, its actuators included.
+    `moment` and `force` in "ground", "proximal" and "distal" axes are the joint reactions: the load
+    transmitted from the parent to the child through the joint, including its actuators.
     """
     joints, system = every_joint(model.tree), model.system
     weight = float(system.bodies.mass.sum() * np.linalg.norm(system.gravity))
@@ -208,7 +213,7 @@ def dynamics_of_model(model: Model) -> InverseDynamics:
 def inverse_dynamics_of(
     spec: ModelSpec, subject: Subject, person: BodyMeasures, method: str | None = None
 ) -> InverseDynamics:
-    """Inverse dynamics of a model with anatomy, as heavy as a person."""
+    """Inverse dynamics of a model with anatomy, with the mass of the person."""
     heavy = with_masses(spec, subject, person)
     model = build(heavy, subject, method)
     weight = person.mass * float(np.linalg.norm(model.system.gravity))

@@ -1,4 +1,6 @@
-"""Limits for keypoints instead of markers: their usual error, and the error from which they are at fault."""
+"""Limits for keypoints instead of markers: their usual error, and the error above which they count as
+faulty.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ CHECK = MarkerCheck(
 
 
 def for_keypoints(run: RunConfig) -> RunConfig:
-    """A run with the limits of keypoints in place of the usual ones; what a config sets stays."""
+    """A run with the limits of keypoints instead of the defaults; values in a config have priority."""
     usual = RunConfig(name="usual")
     other = {"uncertainty": UNCERTAINTY, "markers": CHECK}
     return msgspec.structs.replace(

@@ -1,4 +1,4 @@
-"""Motion of a person as a whole: impossible leaps, turning round, and walking backwards."""
+"""Motion of a whole person: impossible jumps, turning round, and walking backwards."""
 
 from __future__ import annotations
 
@@ -43,13 +43,14 @@ class PersonLeap:
         self._before: tuple[float, Array, Array] | None = None
 
     def begin(self) -> None:
-        """Forget the person."""
+        """Discard the state of the person."""
         self._before = None
 
     def look(self, now_s: float, place: Array, rotation: Array) -> str:
-        """A sentence on what is impossible about the step from the previous sample; empty where nothing is.
+        """A sentence on an impossible step from the previous sample; empty if it is possible.
 
-        place : (3,) - of the pelvis [m]; rotation : (3, 3) - its axes in ground
+        place : (3,) position of the pelvis [m]
+        rotation : (3, 3) its axes in ground
         """
         before, self._before = self._before, (now_s, place.copy(), rotation.copy())
         if before is None:
@@ -80,7 +81,7 @@ class WalkDirection:
         self.begin()
 
     def begin(self) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         self._before: tuple[float, float, float, float] | None = None  # time, of the feet, of the pelvis
         self._headings: deque[tuple[float, float]] = deque()
         self._heading = self._height = self._speed = self._seen_s = 0.0
@@ -90,12 +91,11 @@ class WalkDirection:
     def look(
         self, time: float, pelvis: Array, forwards: tuple[float, float], feet: list[tuple[float, float]]
     ) -> str:
-        """A sentence on what speaks against walking forwards; empty where nothing does.
+        """A sentence if the person does not walk forwards; empty otherwise.
 
-        Parameters
-        ----------
-        pelvis : (3,) [m]; forwards : of it, horizontal in ground, of length one
-        feet : of each how far it is in front of the pelvis, and how high [m]
+        pelvis : (3,) [m]
+        forwards : its horizontal forward direction in ground, a unit vector
+        feet : forward position relative to the pelvis and height of each foot [m]
         """
         place, height = feet[0]
         if len(feet) > 1:

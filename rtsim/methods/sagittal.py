@@ -1,9 +1,10 @@
-"""A person's pelvis and thighs in the vertical plane that the pelvis faces, with speeds and accelerations.
+"""A person's pelvis and thighs in the vertical plane of the pelvis's forward direction, with speeds and
+accelerations.
 
-What drives a planar limb: where the middle of the hips is, forwards and up, how far the pelvis is tilted
-backwards, how far each thigh is flexed against it. A body's inclination is that of its long axis u, seen from
-the side: phi = atan2(-u . f, u . y), f the direction in which the pelvis faces, y up. In that plane the
-pelvis' tilt and a hip's flexion add up to the thigh's inclination, as in a planar model.
+They drive a planar limb: position of the hip midpoint, forwards and up, backward tilt of the pelvis, and
+flexion of each thigh. A body's inclination is that of its long axis u, seen from the side: phi = atan2(-u .
+f, u . y), f the direction in which the pelvis faces, y up. In that plane the pelvis' tilt and a hip's
+flexion add up to the thigh's inclination, as in a planar model.
 """
 
 from __future__ import annotations
@@ -21,17 +22,18 @@ LONGEST_S = 0.25
 
 
 def faced(rotation: Array) -> Array:
-    """(3,) - where the X axis of a body (3, 3) points, in the horizontal; NaN where it points up or down."""
+    """(3,) horizontal direction of the X axis of a body (3, 3); NaN if it points up or down."""
     x, _, z = rotation[:, 0].tolist()
     size = math.hypot(x, z)
     return np.array([x / size, 0.0, z / size]) if size > 0.0 else np.full(3, math.nan)
 
 
 def moved(place: Array, speed: Array, acceleration: Array, of_hips: Array, turn: Array, spin: Array) -> Array:
-    """(3, 3) - rows: place, velocity and acceleration in ground [m, s] of a point of a body.
+    """(3, 3) rows: position, velocity and acceleration in ground [m, s] of a point of a body.
 
-    place, speed, acceleration : (3,) - of its origin; of_hips : (3,) - the point from there, in ground
-    turn, spin : (3,) - angular velocity and acceleration, in ground
+    place, speed, acceleration : (3,) motion of its origin
+    of_hips : (3,) vector from there to the point, in ground
+    turn, spin : (3,) angular velocity and acceleration, in ground
     """
     swept = np.cross(turn, of_hips)
     return np.array([
@@ -40,9 +42,11 @@ def moved(place: Array, speed: Array, acceleration: Array, of_hips: Array, turn:
 
 
 def inclined(axis: Array, turn: Array, spin: Array, forwards: Array) -> Array:
-    """(3,) - inclination of a body's long axis backwards, its rate and the rate of that [rad, s].
+    """(3,) backward inclination of a body's long axis, its rate and acceleration [rad, s].
 
-    axis : (3,) - in ground; turn, spin : (3,) - of the body in ground; forwards : (3,)
+    axis : (3,) in ground
+    turn, spin : (3,) angular velocity and acceleration of the body in ground
+    forwards : (3,)
     """
     first = np.cross(turn, axis)
     second = np.cross(spin, axis) + np.cross(turn, first)
@@ -54,10 +58,9 @@ def inclined(axis: Array, turn: Array, spin: Array, forwards: Array) -> Array:
 
 
 class ForwardDistance:
-    """The distance that a person has moved along the direction that the pelvis faces, also where that
-    changes.
+    """The distance that a person has moved in the forward direction of the pelvis, also if that changes.
 
-    far : [m], of a clock that goes on by steps of up to LONGEST_S
+    far : distance [m]; time steps longer than LONGEST_S are ignored
     """
 
     def __init__(self) -> None:
@@ -65,8 +68,8 @@ class ForwardDistance:
         self._time, self._speed = math.nan, 0.0
 
     def add(self, time: float, speed: float) -> float:
-        """Take the speed along the direction that the pelvis faces at a time [m/s, s]; return the distance
-        covered so far [m].
+        """Add the speed in the forward direction of the pelvis at a time [m/s, s]; returns the distance so
+        far [m].
         """
         step = time - self._time
         if 0.0 < step <= LONGEST_S:

@@ -1,9 +1,9 @@
-"""The direction of walking: an axis of the laboratory, or the way itself where it is oblique to all of them.
+"""The direction of walking: an axis of the laboratory, or the actual direction if it is oblique to all axes.
 
-Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from the
-first to the last frame, where this is 0.8 m and more. As long as the way deviates little from an axis, it is
-here the one that the pelvis faces, which is the same of who walks straight ahead. Of an oblique way it is the
-way itself: to the nearest axis the pelvis would seem rotated, and the feet turned, by as much.
+Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from
+the first to the last frame, where this is 0.8 m and more. As long as the way deviates little from an axis,
+it is here the one that the pelvis faces, which is the same of who walks straight ahead. Of an oblique way it
+is the way itself: to the nearest axis the pelvis would seem rotated, and the feet turned, by as much.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ OBLIQUE_WALK = (
 
 
 def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """(3,) - unit vector from the first to the last place on the floor; None where the way is not straight.
+    """(3,) unit vector from the first to the last position on the floor; None if the path is not straight.
 
-    places : (n, 3) - of a pelvis, NaN = not seen [m]; shortest : of such a way [m]
+    places : (n, 3) positions of a pelvis, NaN = not seen [m]
+    shortest : shortest length of such a path [m]
     """
     seen = places[np.isfinite(places).all(axis=1)] * (1.0 - UP)
     if len(seen) < 2:
@@ -66,7 +67,7 @@ def off_axes(direction: Array) -> float:
 
 
 def oblique_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """(3,) - as `straight_way`, of one that is oblique to all axes of the laboratory; None of others."""
+    """(3,) as `straight_way`, for a direction oblique to all axes of the laboratory; None otherwise."""
     way = straight_way(places, shortest)
     return way if way is not None and off_axes(way) > OBLIQUE else None
 
@@ -92,15 +93,16 @@ class WalkingAxis:
         self._is_oblique, self._judged = False, False
 
     def begin(self) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         self.axes[:] = self._since = math.nan
         self._places, self._is_oblique, self._judged = [], False, False
 
     def look(self, time: float, forwards: Array, place: Array) -> str:
-        """Take in where the pelvis faces and is at a time [s]; return a sentence once where the walk is
-        oblique.
+        """Take the forward direction and the position of the pelvis at a time [s]; returns a sentence once
+        if the walk is oblique.
 
-        forwards : (3,) - of any length; place : (3,) [m]; NaN = not seen
+        forwards : (3,) of any length
+        place : (3,) [m]; NaN = not seen
         """
         x, z = float(forwards[0]), float(forwards[2])
         size = math.hypot(x, z)

@@ -1,7 +1,7 @@
 """A model of the right side and its mirror image in one: two legs on a pelvis, from the numbers of one.
 
-Bodies keep X forwards, Y up, Z to the right on both sides. In such axes a mirror square to Z turns the sign
-of z of points and directions, of x and y of axes that something turns about, and of Ixz and Iyz.
+Bodies keep X forwards, Y up, Z to the right on both sides. In such axes a mirror perpendicular to Z changes
+the sign of z of points and directions, of x and y of rotation axes, and of Ixz and Iyz.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
 
 
 def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
-    """Raise ConfigError that names the first thing without a mirror image."""
+    """Raise ConfigError for the first element that cannot be mirrored."""
 
     def refuse(what: str, remedy: str) -> ConfigError:
         return ConfigError(what, where=f"{how.name}: both_sides_of {spec.name}", remedy=remedy)
@@ -90,8 +90,8 @@ def mirrored(record: Any) -> Any:
 
 
 def image(key: str, value: Any) -> Any:
-    """Return the value of a key of the model as seen in the mirror: points, directions and angles by what the
-    key stands for.
+    """Return the mirrored value of a key of the model: points, directions and angles according to the
+    meaning of the key.
     """
     if key in POINTS and value is not None:
         x, y, z = value

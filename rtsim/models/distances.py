@@ -1,10 +1,10 @@
-"""Distances that movement does not change, in a model that brings its own markers
+"""Distances that are constant during movement, in a model that brings its own markers
 (`rtsim/subjects/markers/distances`).
 
 Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of
-joints that rotate about them. OpenSim's knees glide by functions of the angle, so that whether a joint has
-such a point is tried on poses, not read from its kind. Of a model that walks, distances on legs and pelvis
-count, as of a person: bodies with a foot, what carries it and what it carries.
+joints that rotate about them. OpenSim's knees translate as functions of the angle, so poses are tried to
+find whether a joint has such a point. For a walking model, distances on legs and pelvis are used, as for a
+person: bodies with a foot, their parents and children.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ def ruler_of_model(model: Model) -> Ruler:
 
 
 def loose_bodies(model: Model) -> set[int]:
-    """Bodies that neither carry a foot nor are one; empty where no foot is found, or where legs have no
-    markers.
-    """
+    """Bodies that are neither feet nor carry one; empty if no foot is found, or if legs have no markers."""
     try:
         feet = find_feet(model)
     except ConfigError:

@@ -30,7 +30,7 @@ def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def turning(model: Model) -> NDArray[np.bool_]:
-    """(n_v,) - whether each speed is that of an angle."""
+    """(n_v,) whether each speed is that of an angle."""
     turns = np.asarray(model.tree.dof_rotates != TRANSLATES)
     turns[model.coordinates.dof] = model.coordinates.is_angle
     return turns

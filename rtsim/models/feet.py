@@ -1,12 +1,12 @@
-"""The feet of a model that brings its own markers: which bodies they are, from where to where they reach.
+"""The feet of a model that brings its own markers: their bodies, and the lines from heel to toes.
 
 A foot is the low end of a limb: a body that, with all that it carries, is small (no point of it is farther
 from its joint than 0.3 of the limb's length, from the root along the joints), while its parent is not, and
 that reaches down to the lowest fifth of the model in its neutral pose. Its points are markers and origins of
 these bodies. The heel is the one farthest back on the way from the first joint's centre to the farthest
 point; the tip of the toes lies towards the points of the forefoot, as far as the farthest of them, or as the
-joint of the toes tells the length of the foot. Plates press the body of the heel: they do not tell what the
-toes bear.
+joint of the toes tells the length of the foot. Plate forces act on the body of the heel, as the share of the
+toes is unknown.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REMEDY = "name the bodies on which plates act by --feet, or by feet in [plates] 
 
 
 class Point(NamedTuple):
-    """A point fixed in a body, and what it is called."""
+    """A point fixed in a body, with a name."""
 
     body: int
     place: Array  # (3,) - in the body [m]
@@ -51,7 +51,9 @@ class Point(NamedTuple):
 
 
 class Foot(NamedTuple):
-    """One foot: 0 right or 1 left, its bodies, the one that plates press first, and its line."""
+    """One foot: 0 right or 1 left, its bodies, the one on which plates act, and its line from heel to
+    toes.
+    """
 
     side: int
     bodies: tuple[int, ...]
@@ -65,7 +67,7 @@ class PlacedFeet:
     Attributes
     ----------
     feet : at most one of each side
-    lines : (2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN where there is none
+    lines : (2, 2, 3) heel and tip of the toes of the right and the left foot [m]; NaN without a foot
     known : which sides have a foot
     """
 
@@ -80,7 +82,7 @@ class PlacedFeet:
     def at(self, position: Array, rotation: Array, measured: Array | None = None) -> Array:
         """`lines` at origins (n_body, 3) and axes (n_body, 3, 3) of the bodies.
 
-        measured : (n_marker, 3) - markers of the frame [m], NaN = hidden
+        measured : (n_marker, 3) markers of the frame [m], NaN = hidden
         """
         for foot, own in zip(self.feet, self._markers, strict=True):
             if measured is not None and len(own) and np.isnan(measured[own, 0]).all():
@@ -97,11 +99,11 @@ class PlacedFeet:
 
 
 def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
-    """The feet of a model, at most one of each side; named : the bodies that plates press, where given.
+    """The feet of a model, at most one of each side; named : bodies on which plates act, if given.
 
-    Where one is named, the other is found: it may stand beside the plates, or on one that nobody named,
-    and what it bears is not zero because nothing says it.
-    ConfigError where there is none, where there are more, or for a name that is no body with points.
+    If only one is named, the other is found as well: it may stand beside the plates, so that its load is
+    unknown, not zero. ConfigError if there is none, if there are more, or for a name that is not a body with
+    points.
     """
     position, rotation = neutral_places(model)
     points = points_of(model)
@@ -176,7 +178,7 @@ def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spot
 
 
 def joint_centres(model: Model) -> Array:
-    """(n_body, 3) - of the joints that carry the bodies, in the neutral pose [m]."""
+    """(n_body, 3) centres of the joints of the bodies, in the neutral pose [m]."""
     position, rotation = neutral_places(model)
     return position + (rotation @ model.tree.position_in_child[:, :, None])[:, :, 0]
 
@@ -184,9 +186,9 @@ def joint_centres(model: Model) -> Array:
 def foot_of(
     side: int, model: Model, bodies: tuple[int, ...], points: list[Point], spots: Array, given: bool
 ) -> Foot:
-    """The line of a foot; given : the first body is the one that plates press, else that of the heel.
+    """The line of a foot; given : whether plates act on the first body, else on that of the heel.
 
-    spots : (n, 3) - the points in the neutral pose [m]
+    spots : (n, 3) the points in the neutral pose [m]
     """
     position, rotation = neutral_places(model)
     flat, start = spots * FLAT, joint_centres(model)[bodies[0]] * FLAT
@@ -213,7 +215,7 @@ def foot_of(
 
 
 def carried_by(model: Model, root: int) -> set[int]:
-    """A body and all that it carries."""
+    """A body and all its descendants."""
     found = {root}
     for b, p in enumerate(model.tree.parent.tolist()):
         if p in found:
@@ -232,7 +234,7 @@ def body_named(model: Model, name: str) -> int:
 
 
 def check_named(model: Model, roots: Sequence[int]) -> None:
-    """Raise ConfigError for named bodies that are no low ends of limbs, each of its own."""
+    """Raise ConfigError for named bodies that are not the low ends of different limbs."""
     names, parents = model.names.bodies, model.tree.parent.tolist()
     for k, root in enumerate(roots):
         if parents[root] < 0 and root in parents:
@@ -249,7 +251,7 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
 
 
 def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
-    """0 right or 1 left of each foot, by its name, else by where it is: Z is to the right."""
+    """0 right or 1 left for each foot, by its name, else by its position: Z is to the right."""
     told = [0 if RIGHT.search(name) else 1 if LEFT.search(name) else -1 for name in names]
     if len(names) == 1:
         return [max(told[0], 0)]
@@ -259,7 +261,7 @@ def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
 
 
 def in_words(model: Model, feet: Sequence[Foot]) -> str:
-    """A sentence on which feet were chosen."""
+    """A sentence on the chosen feet."""
     told = []
     for foot in feet:
         pressed, *others = (model.names.bodies[b] for b in foot.bodies)

@@ -1,9 +1,8 @@
-"""Tasks that the pose of a model with its own markers follows: weights, target values of coordinates,
-ranges.
+"""Tracking tasks of a model with its own markers: weights, target values of coordinates, ranges.
 
-The pose minimises sum w |x - x_measured|^2 / sum w over the markers that are seen, plus sum w (q - q_drawn)^2
-over coordinates [rad, m], while constraints hold and clamped coordinates stay in their ranges: the objective
-of OpenSim's inverse kinematics (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
+The pose minimises sum w |x - x_measured|^2 / sum w over the markers that are seen, plus sum w (q -
+q_drawn)^2 over coordinates [rad, m], while constraints hold and clamped coordinates stay in their ranges:
+the objective of OpenSim's inverse kinematics (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class TargetedCoordinate(NamedTuple):
 
 
 class TrackingTasks(NamedTuple):
-    """Tasks of tracking; notes are sentences on requests of a setup that are not carried out."""
+    """Tracking tasks; notes : sentences on requests of a setup that are not supported."""
 
     markers: Mapping[str, float]  # in the model's order, all above 0
     coordinates: tuple[TargetedCoordinate, ...] = ()
@@ -65,7 +64,7 @@ def check_markers(spec: ModelSpec) -> None:
 def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> TrackingTasks:
     """The tracking tasks of a setup; without one, the model's markers with their own weights.
 
-    where : the setup's file, for what cannot be: tasks of other markers alone, of coordinates that are not
+    where : the setup's file, for errors: only unknown markers, unknown coordinates, or nothing to fit
     there, or nothing to fit
     """
     check_markers(spec)
@@ -109,7 +108,7 @@ def drawn_by(
 ) -> TargetedCoordinate:
     """The target values of the coordinate of a task; ConfigError where the model has no such coordinate.
 
-    told : gets what there is to say of the file that it comes from, each sentence once
+    told : receives sentences on the file of the values, each once
     """
     found = {c.name: (body, k, c) for body in spec.bodies for k, c in enumerate(coordinates_of(body))}
     if task.name not in found:
@@ -136,7 +135,7 @@ def drawn_by(
 
 
 def with_markers(model: Model, following: TrackingTasks) -> Model:
-    """The model with the markers that are followed, each with its weight; the mean weight is 1."""
+    """The model with the tracked markers, each with its weight; the mean weight is 1."""
     rows = [model.names.markers.index(name) for name in following.markers]
     weight = np.array([*following.markers.values()], float)
     markers = model.markers._replace(
@@ -151,7 +150,7 @@ def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """The roles with target values of coordinates, and the ranges of those that are clamped."""
+    """The roles with target values of coordinates, and the ranges of clamped ones."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
@@ -180,8 +179,8 @@ def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
 def passed_names(spec: ModelSpec) -> tuple[str, ...]:
     """Clamped coordinates that may nevertheless leave their range.
 
-    Those of a joint at ground by which a body can be anywhere, in a plane or in space: where in a laboratory
-    a person stands, and which way he faces, is no property of a joint, so that no wall can be meant.
+    They belong to a joint to ground with free motion in a plane or in space: position and heading in a
+    laboratory are not properties of a joint, so that their range is not a limit.
     """
     found: list[str] = []
     for body in spec.bodies:

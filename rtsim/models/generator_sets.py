@@ -39,7 +39,7 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
 
 @lru_cache(maxsize=8)
 def generators_of(name: str) -> tuple[PlacedGenerator, ...]:
-    """Extensor and flexor of every joint of a set; ConfigError for one that the set has not."""
+    """Extensor and flexor of every joint of a set; ConfigError for one that the set does not have."""
     found, placed = load_set(name), []
     for joint in found.joints:
         for kind, muscle, sign in (("extensor", joint.extensor, -1), ("flexor", joint.flexor, 1)):

@@ -26,14 +26,17 @@ Note = Callable[[str], None]
 
 
 def load_model(name: str, note: Note | None = None) -> ModelSpec:
-    """The model of that name or file (.toml, .osim); note hears what was left out or assumed on the way."""
+    """The model of that name or file (.toml, .osim); note : called with sentences on omissions and
+    assumptions.
+    """
     return loaded(name, note, {})
 
 
 def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
     """Return a model by name or file, also where the file of another model names it.
 
-    through : the files that lead here, by the key that names the next one; none leads to another of its kind
+    through : the files that refer to it, by the key of the reference; files of one kind must not refer to
+        each other
     """
     if Path(name).suffix.lower() != OPENSIM:
         path = find_config(name, "models")
@@ -59,5 +62,7 @@ def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
 
 
 def model_for(name: str, side: str) -> str:
-    """The name of the model for a person with data of one side or of both; a requested leg becomes two."""
+    """The name of the model for a person with data of one or both sides; a requested leg selects one side of
+    both.
+    """
     return BOTH_LEGS if name == ONE_LEG and side == "both" else name

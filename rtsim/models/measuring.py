@@ -17,7 +17,7 @@ Note = Callable[[str], None]
 
 
 class SegmentMeasure(NamedTuple):
-    """A measurement that was taken."""
+    """A measurement that was evaluated."""
 
     name: str
     pairs: tuple[tuple[str, str, float, float], ...]  # markers, distance in the model, in the person [m]
@@ -46,9 +46,9 @@ def body_factors(
 ) -> tuple[dict[str, Array], tuple[SegmentMeasure, ...]]:
     """Factors (3,) of every body, in the order of the setup, and the measurements they come from.
 
-    places : of the model's markers in ground, where its coordinates start [m]
+    places : positions of the model's markers in ground at the initial coordinates [m]
 
-    ConfigError where the trial has other markers than the setup: little or nothing would be scaled.
+    ConfigError if the trial has other markers than the setup: little or nothing would be scaled.
     """
     factors = {name: np.ones(3) for name in bodies}
     taken: list[SegmentMeasure] = []
@@ -73,9 +73,10 @@ def body_factors(
 
 
 def check_markers(scaler: Scaler, places: Mapping[str, Array], trial: MarkerTrial | None) -> None:
-    """Raise ConfigError for a trial of another marker set, as of another laboratory: it has no measurement
-    whole or less than half of the markers to be measured, and half of its own or more are strange to setup
-    and model."""
+    """Raise ConfigError for a trial of another marker set, as of another laboratory: it has no complete
+    measurement or fewer than half of the required markers, and at least half of its own are unknown to setup
+    and model.
+    """
     pairs = (pair for measurement in scaler.measurements for pair in measurement.pairs)
     wanted = list(dict.fromkeys(name for pair in pairs for name in pair))
     if trial is None or not wanted:

@@ -1,4 +1,4 @@
-"""A model built into kernel parameters for one person, once for all methods that share its joints."""
+"""A model converted to kernel parameters for one person, once for all methods with the same joints."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ class Model:
 def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = None) -> Model:
     """The model with the joints of one of its methods (the first, if none is named).
 
-    subject : whose anatomy scales the model, with the optional bodies that it has; not needed where no place
-        of the model asks for it
+    subject : person whose anatomy scales the model, with its optional bodies; not needed if no position of
+        the model depends on it
     """
     if subject is not None:
         spec = for_person(spec, subject)

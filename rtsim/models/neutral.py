@@ -1,6 +1,6 @@
 """Poses of the bodies in a model's neutral pose: same as kernels/joints/tree.pose, but without compiling it.
 
-`rtsim check` and the beginning of a run ask for a model's feet; they need not wait seconds for that.
+`rtsim check` and the start of a run need a model's feet, without waiting seconds for compilation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
 
 
 def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
-    """The elementary motions of body b's joint: whether it turns, its axis (3,), how far [rad, m]."""
+    """The elementary motions of body b's joint: whether it is a rotation, its axis (3,), and its size [rad,
+    m].
+    """
     tree, k, d = model.tree, model.tree.q_start[b], model.tree.v_start[b]
     q = model.q_neutral
     if tree.kind[b] != CHAIN:  # of joints of several freedoms their rows tell all there is
@@ -61,7 +63,7 @@ def function_at(functions: Functions, f: int) -> Function:
 
 
 def turned_about(axis: Array, angle: float) -> Array:
-    """(3, 3) - the rotation about a unit axis (3,)."""
+    """(3, 3) rotation about a unit axis (3,)."""
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))

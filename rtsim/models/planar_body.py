@@ -1,8 +1,8 @@
-"""The planar whole body of Millard et al. (2019), with 16 segments and 18 degrees of freedom, for a person of
-any size.
+"""The planar whole body of Millard et al. (2019), with 16 segments and 18 degrees of freedom, for a person
+of any size.
 
-Masses, centres and radii of gyration are de Leva's (1996), lengths of limbs too, in parts of the stature. The
-body stands on its feet with all joints at zero; its parts hang on the vertical line through hips and ankles:
+Masses, centres, radii of gyration and limb lengths relative to stature are de Leva's (1996). The body stands
+on its feet with all joints at zero; its parts hang on the vertical line through hips and ankles:
 
   hips        shank and thigh above the ankles, which are 0.039 of the stature high (Winter 2009, fig. 4.1)
   L5/S1       0.0563 of the stature above the hips, 0.0168 behind them, and
@@ -12,7 +12,8 @@ body stands on its feet with all joints at zero; its parts hang on the vertical 
 
 De Leva cuts the trunk at omphalion and xiphion, the model at the two joints: each of de Leva's slices is a
 rod of linear density, which has its mass and its centre, with the rest of its radius of gyration spread over
-it; what lies between two joints is one segment. Mass, centre and moment of the whole trunk stay as they were.
+it; what lies between two joints is one segment. Mass, centre and moment of the whole trunk stay as they
+were.
 """
 
 from __future__ import annotations
@@ -176,8 +177,8 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """Settings of a simulation: first rigid on its soles, then with all generators at rest, so that the body
-    sinks.
+    """Simulation settings: the initial pose is standing on the soles, then all generators are at rest, so
+    that the body collapses.
     """
     names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]
     hold = [name for name in names if name != FREE]
@@ -211,7 +212,8 @@ def length(share: SegmentShare, scale: float) -> float:
 def limb(
     name: str, share: SegmentShare, scale: float, mass_kg: float
 ) -> tuple[tuple[float, float], float, tuple[float, ...]]:
-    """Mass centre from the joint [mm], of the head from its vertex downwards, mass [kg] and moments [kg m^2].
+    """Mass centre from the joint (for the head from its vertex downwards) [mm], mass [kg] and moments of
+    inertia [kg m^2] of a limb segment.
 
     A foot lies along X, half its ankle's height below the ankle; all others hang along Y.
     """

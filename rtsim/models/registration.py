@@ -1,4 +1,4 @@
-"""A joint of constraints registered to a person: its distal parts lie where the person's bone has them.
+"""Registration of a constrained joint to a person: its distal parts are placed on the person's bone.
 
 The parts of such a joint are one specimen's, in axes of both bones that coincide in the straight joint
 (Sancisi et al. 2017, section 2.1). A person's axes by landmarks do not: between knee and malleoli a tibia is
@@ -41,7 +41,7 @@ N_FREE = 5
 
 
 class JointRegistration(NamedTuple):
-    """Where the parts lie on the distal segment: x' = offset + rotation @ x."""
+    """Placement of the parts on the distal segment: x' = offset + rotation @ x."""
 
     rotation: Array  # (3, 3)
     offset: Array  # (3,) [m]
@@ -51,7 +51,7 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
     """The model with the parts of joints that name `registered_by` placed as the person's bones are, and the
     bodies that carry these; unchanged where the subject does not store that pose.
 
-    ConfigError where the mechanism does not reach the flexion in which they stood.
+    ConfigError if the mechanism does not reach the flexion of the person's standing pose.
     """
     found: list[str] = []
     for body in spec.bodies:
@@ -119,7 +119,7 @@ def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion
 
 
 class Part(NamedTuple):
-    """One element between a body and its parent, from their common origin in the straight joint."""
+    """One element between a body and its parent, relative to their common origin in the straight joint."""
 
     of_parent: Array  # (3,) - point in the parent [m]
     of_body: Array  # (3,) - point in the body [m]

@@ -1,4 +1,4 @@
-"""What a method of a model selects: joint kinds, and hard or soft elements with their targets."""
+"""The selection of a method in a model: joint kinds, and hard or soft elements with their targets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, 
 
 
 def check_fits_markers(spec: ModelSpec) -> None:
-    """Raise ConfigError where something rolls: a constraint of velocity, which no pose has."""
+    """Raise ConfigError if the model has rolling: a constraint of velocities, which methods for single poses
+    cannot apply.
+    """
     if spec.rolls:
         roll = spec.rolls[0]
         raise ConfigError(
@@ -45,7 +47,7 @@ def check_fits_markers(spec: ModelSpec) -> None:
 def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None = None) -> Roles:
     """The elements that a method (the first, if none is named) uses, with their weights and targets.
 
-    subject : whose mean lengths are the targets, where the method takes those
+    subject : person whose mean lengths are the targets, if the method uses them
     """
     return roles_among(scalar_elements(spec), find_method(spec, method), subject)
 

@@ -1,10 +1,10 @@
 """A model scaled to a person: factors along the axes of every body, applied to everything on the body.
 
 What OpenSim's scale tool does (Delp et al. 2007, IEEE Trans Biomed Eng 54, 1940-1950), on a model as it was
-read. Factors S = diag(x, y, z) are in a body's axes. Everything fixed to a body goes from x to S x, in frames
-that are turned in it, too. A translation by a function along the unit axis u, seen from the body, grows by
-u'Su; OpenSim takes the sum of the factors times the components of u in the joint's frame, which is the same
-along the axes of a body. A coordinate that is a length itself, its range and its start stay as they are.
+read. Factors S = diag(x, y, z) are in a body's axes. Every point x fixed to a body becomes S x, also in
+rotated frames. A translation by a function along the unit axis u, seen from the body, grows by u'Su; OpenSim
+takes the sum of the factors times the components of u in the joint's frame, which is the same along the axes
+of a body. A coordinate that is a length itself, its range and its start stay as they are.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rtsim.models.packing.joints import turned
 
 Array = NDArray[np.float64]
 Factors = Mapping[str, Array]
-"""Of bodies by name, (3,) each; a body that is not there, and ground, keep their size."""
+"""Scale factors (3,) of bodies by name; other bodies, and ground, keep their size."""
 Note = Callable[[str], None]
 ONE = np.ones(3)
 P = TypeVar("P", bound=Place)
@@ -36,10 +36,9 @@ replace = msgspec.structs.replace
 
 
 def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
-    """The model with all geometry on its bodies scaled, and the sizes of surfaces; masses and muscles
-    stay.
+    """The model with all geometry on its bodies scaled, and the sizes of surfaces; masses and muscles stay.
 
-    ConfigError for a model whose places come from a person's anatomy already.
+    ConfigError for a model whose positions already come from a person's anatomy.
     """
     if spec.of_subject:
         raise ConfigError(
@@ -87,7 +86,7 @@ def scale_motion(motion: ElementaryMotion, frame: Frame, S: Array) -> Elementary
 
 
 def stretch(axis: Axis, frame: Frame, S: Array) -> float:
-    """Growth factor of a translation: u'Su with u its axis in the body."""
+    """Growth factor of a translation: u'Su with its axis u in the body."""
     u = np.array([float(axis == name) for name in "uvw"] if isinstance(axis, str) else axis)
     u = turned(frame) @ (u / np.linalg.norm(u))
     return float(u @ (S * u))
@@ -186,7 +185,7 @@ def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
 def scale_masses(spec: ModelSpec, factors: Factors, mass_kg: float | None, keep_shares: bool) -> ModelSpec:
     """The model with masses and inertias scaled, then all of them to the person's mass, where it is given.
 
-    keep_shares : masses go along with sizes only as a whole, so that each body keeps its share
+    keep_shares : whether masses are scaled by a common factor, so that each body keeps its share
     """
     bodies = []
     for body in spec.bodies:

@@ -1,4 +1,4 @@
-"""Surfaces of triangles that formulas make: balls, plates, sheets; refined, joined."""
+"""Triangle surfaces from formulas: balls, plates, sheets; refining and joining."""
 
 from __future__ import annotations
 

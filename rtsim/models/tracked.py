@@ -1,4 +1,4 @@
-"""The person, or the model with its own markers, that a run follows, behind one interface."""
+"""The person, or the model with its own markers, that a run tracks, with a common interface."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from rtsim.subjects.subject import Subject
 
 
 class TrackedModel(NamedTuple):
-    """The person, or the model with its own markers, that a run follows.
+    """The person, or the model with its own markers, that a run tracks.
 
     title : "the subject NAME" or "the model NAME"; kind : "subject" or "model"
-    names : its markers, in the order in which they are followed
-    ruler : distances between them that movement leaves alone
-    remedy : what to give where a trial is not its own
-    is_person : so that another size alone is a reason to refuse a trial, as the places of markers on a model
-        are often set by hand, and the third axes of all segments point to one side
+    names : names of its markers, in tracking order
+    ruler : distances between them that are constant during movement
+    remedy : remedy if a trial is not its own
+    is_person : whether it is a person: then another size is a reason to refuse a trial, and the third axes
+        of all segments point to one side
     mirrors : whether it is solved as its mirror image, a left leg
+    spine : the point that pelvis and trunk of a person share, if it has both
     spine : the point that pelvis and trunk of a person share, where it has both
     errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
     legs : of a person, as their bones turn about their long axes
@@ -41,7 +42,7 @@ class TrackedModel(NamedTuple):
 
 
 def tracked_person(subject: Subject) -> TrackedModel:
-    """Return a person as the one that a run follows."""
+    """Return a person as the tracked model."""
     return TrackedModel(
         title=f"the subject {subject.name}",
         kind="subject",
@@ -57,7 +58,7 @@ def tracked_person(subject: Subject) -> TrackedModel:
 
 
 def tracked_model(model: Model) -> TrackedModel:
-    """Return a model that brings its own markers as the one that a run follows."""
+    """Return a model that brings its own markers as the tracked model."""
     return TrackedModel(
         title=f"the model {model.name}",
         kind="model",
@@ -69,5 +70,5 @@ def tracked_model(model: Model) -> TrackedModel:
 
 
 def tracked_of(model: Model, subject: Subject | None) -> TrackedModel:
-    """The person or model that is followed: the subject, where there is one, or the model itself."""
+    """The tracked person or model: the subject, if there is one, or the model itself."""
     return tracked_person(subject) if subject is not None else tracked_model(model)

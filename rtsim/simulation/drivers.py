@@ -19,18 +19,21 @@ KEY = "fdk.drivers"
 class Drivers:
     """The drivers of a model at a time, moved from one time to the next.
 
-    What moves the first body without coordinates, as a free joint does, is driven, too: it rests in its
-    neutral pose. Splines as in rtsim/simulation/motion.
+    A motion of the first body without coordinates, such as that of a free joint, is driven, too: it rests in
+    its neutral pose. Splines as in rtsim/simulation/motion.
 
     Parameters
     ----------
-    spec, model : the coordinates and the dofs that they are; names : of those that the file moves
-    path : a .mot or .sto file; note : told what is odd about it
+    spec, model : the driven coordinates and their dofs
+    names : coordinates that the file moves
+    path : a .mot or .sto file
+    note : called with sentences on irregularities of it
 
     Attributes
     ----------
-    times : (n,) - of the file [s]
-    q : (n_q,); v, v_dot : (n_v,) - at the time that was asked for last [rad, m, s]
+    times : (n,) times of the file [s]
+    q : (n_q,) coordinates at the last requested time [rad, m]
+    v, v_dot : (n_v,) speeds and accelerations at that time [rad, m, s]
     driven : (n_v,) bool
 
     ConfigError for names that are no coordinates or follow others, and for files without them.

@@ -1,4 +1,6 @@
-"""The static equilibrium that a model sinks into from its neutral pose: damped Newton on exact slopes."""
+"""Static equilibrium reached from the neutral pose of a model: damped Newton method with exact
+derivatives.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ class Equilibrium(NamedTuple):
 
 
 class RestSlopes(NamedTuple):
-    """Slopes of a model at rest in the coordinates y = L' delta, in which the inertia is 1."""
+    """Derivatives of a model at rest in the coordinates y = L' delta, in which the mass matrix is 1."""
 
     L: Array  # (n, n) - Cholesky factor of M
     f: Array  # (n,) - L^-1 F
@@ -61,12 +63,12 @@ class RestSlopes(NamedTuple):
 def find_equilibrium(
     simulator: ModelState, held: tuple[str, ...], gravity: bool
 ) -> tuple[Equilibrium, Array]:
-    """A static equilibrium of all coordinates but the held ones, and its q : (n_q,), searched from its q.
+    """A static equilibrium of all coordinates except fixed ones, and its q : (n_q,), searched from its q.
 
     With gravity and the loads that act before time zero, or with neither. A neutral pose that balances is
-    kept, stable or not. A search goes downhill and ends in a stable equilibrium: the one that the model sinks
-    into. Along what nothing acts on it stays. The simulator stays as it is, as the search has its own state.
-    Raises ModelError where there is none.
+    kept, stable or not. A search reduces the potential energy and ends in a stable equilibrium. Coordinates
+    without forces keep their values. The simulator is not changed, as the search has its own state. Raises
+    ModelError where there is none.
     """
     resting = at_rest(simulator, gravity)
     with np.errstate(all="ignore"):
@@ -75,7 +77,8 @@ def find_equilibrium(
 
 def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
     """Another state of the same model, at simulator.q and at rest before time zero; gravity : whether
-    gravity and the loads act"""
+    gravity and the loads act.
+    """
     model, weight = simulator.model, simulator.model.system.gravity.copy()
     resting = ModelState(replace(model, system=model.system._replace(gravity=weight)), simulator.settings)
     resting.q[:], resting.gain[:] = simulator.q, simulator.gain
@@ -90,7 +93,7 @@ def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
 
 
 class EquilibriumSearch:
-    """Newton's method with steps that go downhill and stay in a region in which the slopes hold.
+    """Newton's method with descent steps in a trust region.
 
     Of the stiffness, directions that a deviation grows along take part with the opposite sign, so that every
     step does work; the region grows or shrinks as the work done and the work foreseen agree (Nocedal, Wright
@@ -140,13 +143,13 @@ class EquilibriumSearch:
         return statics_at(self.simulator, self.trace, self.free)
 
     def move(self, delta: Array) -> None:
-        """Move simulator.q by delta : (n,) of the free dofs."""
+        """Move simulator.q by delta : (n,) along the free dofs."""
         whole = np.zeros(self.simulator.model.n_v)
         whole[self.free] = delta
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
-        """y : (n,) - Newton's step where the slopes lead there, else a shorter one downhill."""
+        """y : (n,) the Newton step if it descends, else a shorter descent step."""
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
         if not ways.stable:
@@ -199,7 +202,7 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Slopes, and frequencies with their directions; a dof that moves no mass is given a small one."""
+    """Eigenvectors and frequencies of the stiffness; a dof without mass is given a small one."""
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
     stiffness = -solve(L, solve(L, statics.K).T).T
@@ -222,8 +225,9 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """(n,) - direction in which a deviation from the equilibrium grows fastest, scaled so that its
-    largest entry is 1."""
+    """(n,) direction in which a deviation from the equilibrium grows fastest, scaled so that its largest
+    entry is 1.
+    """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]
 

@@ -361,10 +361,11 @@ def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) ->
 def determined(
     problem: FootProblem, x: Array, near: NDArray[np.bool_]
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Singular values (m,) and directions (m, n_kept) of the parameters that are at no bound, and the
-    numbers of these.
+    """Singular values (m,) and directions (m, n_kept) of the parameters that are not at a bound, and their
+    indices.
 
-    Slopes by the parameters, in units of their scales, less what knots off bounds can do in their place.
+    They belong to the slopes by the parameters, in units of their scales, after projecting out what the free
+    knots can reproduce.
     """
     n = len(problem.free)
     slopes = problem.slopes(x)

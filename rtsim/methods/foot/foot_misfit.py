@@ -1,8 +1,8 @@
-"""How far the contact of a foot is from what was measured in one step: residuals and their slopes.
+"""Misfit of a foot's contact in one step: residuals between simulation and measurement, and their slopes.
 
 The sum of the squared residuals is the cost of Brown (2017, eq. 5.52) with the scale factors of table 5.3. A
-centre of pressure is a moment over a force, so where the simulated foot leaves the ground it has none: its
-residual is faded out below a force of 5 N, and frames are told in which that is so.
+centre of pressure is a moment over a force, so it is undefined when the simulated foot leaves the ground:
+its residual is faded out below a force of 5 N, and such frames are reported.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ class Scales(NamedTuple):
 class Simulated(NamedTuple):
     """Simulated contact of a foot in the n frames of a step.
 
-    force : (n, 3) [N]
+    force : (n, 3) contact force [N]
+    centre : (n, 2) centre of pressure [m]; NaN without contact
     centre : (n, 2) - centre of pressure [m]; NaN without contact
     free_moment : (n,) - about Z [N m]
     pressure : (n_pressed, n_cell) - at the measured cells [Pa]; None = not measured
@@ -98,7 +99,7 @@ def scales_of(trial: FootTrial) -> Scales:
 class StepMisfit:
     """Residuals of one step and their slopes by the 30 parameters and by the knots.
 
-    `curvature` is, after `slopes`, half the curvature of a bound of the pressure's term, by both.
+    After `slopes`, `curvature` is half the second derivative of an upper bound of the pressure term, by both.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ class StepMisfit:
     def slopes(self, knots: Array, change: Array) -> tuple[Array, Array]:
         """Slopes of `values`, (m, 30) by the parameters and (m, N_SPLINE N_KNOT) by the knots.
 
-        change : (30, N_CONTACT N_PARAMETER) - of `fill`
+        change : (30, N_CONTACT N_PARAMETER) derivatives returned by `fill`
         """
         motion = self.motion.at(knots)
         work = self._work

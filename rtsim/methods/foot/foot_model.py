@@ -1,8 +1,8 @@
 """A fitted foot as a model, and the contact parameters of a model of a foot.
 
-Parameters have the axes of a left foot, X medial, Y forward, Z up, models those of a right one, x forward, y
-up, z to the right: (x, y, z) = (Y, Z, -X), its mirror image. The toes' axes of a model are those of its foot
-where the toes are straight.
+Parameters are in the axes of a left foot, X medial, Y forward, Z up; models are in those of a right foot, x
+forward, y up, z to the right: (x, y, z) = (Y, Z, -X), its mirror image. The toes' axes of a model are those
+of its foot where the toes are straight.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame
 def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
     """Whether two steps are of the same foot with the same markers: the same side in the same trial.
 
-    Markers of two feet never sit alike, nor do those of two sessions; a millimetre of sinkage is some 75 N.
+    Marker positions differ between feet and sessions, and a millimetre of penetration is some 75 N.
     """
     return trial.side == fitted.side and trial.source == fitted.source
 

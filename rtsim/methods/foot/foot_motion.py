@@ -1,4 +1,5 @@
-"""The motion of a foot as recorded, corrected, and of its toes, by splines over the contact; with slopes.
+"""The recorded motion of a foot, corrected by splines over the contact, and the rotation of its toes; with
+derivatives.
 
 Seven cubic splines of ten knots, evenly over the contact (Brown 2017, section 5.3.2): the correction of the
 place of the heel along X, Y, Z, of the orientation by angles about X, then Y, then Z (each turned by those
@@ -37,7 +38,7 @@ SPLINE_SCALE = np.array([0.002, 0.002, 0.002, 0.05, 0.05, 0.05, 0.3])
 class FootAndToes(NamedTuple):
     """Motion of foot and toes in n frames, and its slopes.
 
-    recorded : of both bodies
+    recorded : motion of both bodies
     slopes : (n, 2 N_SPLINE, 2 N_MOTION) - of the motion of both bodies, as kernels/contact/prescribed counts
         it, by the splines' values and then by their rates
     """
@@ -55,7 +56,7 @@ class StepMotion:
 
     Attributes
     ----------
-    value, rate : (n, N_KNOT) - of a spline in the frames, by its knots
+    value, rate : (n, N_KNOT) value and rate of a spline in the frames, by its knots
     """
 
     def __init__(self, trial: FootTrial) -> None:

@@ -1,6 +1,6 @@
 """The contact parameters of a foot: 30 numbers of three ellipsoids (Brown 2017, tables 5.1, 5.4, 5.6).
 
-Axes are those of a left foot, X medial, Y forward, Z up; heel and ball lie in the frame of the foot, the toe
+Axes are those of a left foot, X medial, Y forward, Z up; heel and ball are in the frame of the foot, the toe
 in that of the toes (rtsim.subjects.feet.foot_frame), whose Z is up as well. Angles turn about body-fixed X,
 Y, Z.
 """
@@ -164,10 +164,10 @@ def angles_of(R: Array) -> Array:
 
 
 def nearest_form(x: Array, other: Array) -> Array:
-    """The same foot (30,) with the axes of each ellipsoid named and oriented as close as possible to another
-    foot.
+    """The same foot (30,) with the axes of each ellipsoid ordered and oriented as close as possible to those
+    of another foot.
 
-    An ellipsoid has 24 sets of radii and angles.
+    Each ellipsoid has 24 equivalent sets of radii and angles.
     """
     found = x.copy()
     size = SCALE[N_GLOBAL : N_GLOBAL + N_SHAPE]

@@ -1,8 +1,8 @@
 """Pressure under one step, matched to the plate's force and place; each match is optional and reported.
 
-A mat may respond slowly, saturate, and lie where nobody measured it (Brown 2017, section 5.3.1 and figure
-5.8): each frame is scaled so that it sums to the force of the plate, and the mat is laid where its centre of
-pressure is that of the plate throughout the step.
+A mat may respond slowly, saturate, and have an unknown position (Brown 2017, section 5.3.1 and figure 5.8):
+each frame is scaled so that it sums to the force of the plate, and the mat is aligned so that its centre of
+pressure follows that of the plate.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ APART = 0.015
 class StepPressure(NamedTuple):
     """Measured pressure, in the frame of the step.
 
-    frames : (n,) int64 - of the step, to which it belongs
-    cells : (n_cell, 2) - their middles, X and Y [m]
-    area : of a cell [m^2]
-    pressure : (n, n_cell) - [Pa]
-    notes : plain sentences: how it was scaled and placed
+    frames : (n,) int64 frames of the step with pressure
+    cells : (n_cell, 2) centres of the cells, X and Y [m]
+    area : area of a cell [m^2]
+    pressure : (n, n_cell) [Pa]
+    notes : sentences on scaling and alignment
     """
 
     frames: NDArray[np.int64]
@@ -43,7 +43,7 @@ class StepPressure(NamedTuple):
 
 
 def chosen_frames(n: int, n_frame: int = N_FRAME) -> NDArray[np.int64]:
-    """Up to n_frame frames of n, evenly over the contact, without its first and last."""
+    """At most n_frame of n frames, evenly over the contact, without its first and last."""
     inner = np.linspace(0.0, n - 1.0, n_frame + 2)[1:-1]
     return np.unique(np.round(inner).astype(np.int64))
 
@@ -62,10 +62,12 @@ def lay_pressure(
 
     times : (n,) - of the step's frames [s]
     normal : (n,) - force of the plate [N]; centre : (n, 2) - its centre of pressure [m]
-    scaled : to the force of the plate, frame by frame
+    scaled : whether it is scaled to the force of the plate, frame by frame
+    placed : whether it is aligned by the centre of pressure; otherwise rows are along Y and columns along X
+        from the origin
     placed : by the centre of pressure; otherwise rows lie along Y and columns along X from the origin
 
-    ConfigError for a picture of peaks, and for frames that do not cover the step.
+    ConfigError for an image of peaks, and for frames that do not cover the step.
     """
     if trial.peak:
         raise ConfigError("an image of peak pressures has no frames to compare with a step",
@@ -114,10 +116,11 @@ def lay_pressure(
 
 
 def lay(path: Array, goal: Array, weights: Array) -> tuple[Array, Array, float]:
-    """Rotation (2, 2), mirrored where that fits better, shift (2,) [m] and the remaining distance (RMS)
-    [m].
+    """Rotation (2, 2), mirrored if that fits better, translation (2,) [m] and remaining distance (RMS) [m]
+    between two paths.
 
-    path, goal : (n, 2) - two paths of one centre of pressure [m]; weights : (n,)
+    path, goal : (n, 2) paths of the same centre of pressure [m]
+    weights : (n,)
     """
     share = weights / weights.sum()
     a, b = share @ path, share @ goal

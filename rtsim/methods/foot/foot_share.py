@@ -24,7 +24,7 @@ class FootShare:
 
     Attributes
     ----------
-    loads : (2,) - normal force on each [N]; NaN = not known
+    loads : (2,) normal force on each foot [N]; NaN = not known
     """
 
     def __init__(self, first: FootContact, second: FootContact, sharing: LoadSharing = USUAL) -> None:
@@ -43,16 +43,15 @@ class FootShare:
         self._share = bind(share_load, given)
 
     def forget(self) -> None:
-        """Forget the present frame and all history."""
+        """Discard the present frame and all history."""
         self.loads[:] = math.nan
         self._state[:] = new_sharing_state()
 
     def take(self, motion: BodyMotion, centre: Array, normal: Array, load: float) -> None:
         """Share a force [N] with its centre of pressure (3,) on a plane with the normal (3,) [m].
 
-        A foot in the air is one whose contacts are all high or fast; one that would bear less than
-        `least_force_N` bears nothing. NaN where both are in the air, and where the contact model does not
-        meet the force.
+        A foot counts as in the air if all its contacts are high or fast, or if it would bear less than
+        `least_force_N`. NaN if both are in the air, and if the contact model cannot reach the force.
         """
         least = self._feet[0].spec.least_force_N
         if load < least:

@@ -1,5 +1,4 @@
-"""The steps of a trial: which foot comes down on which force plate, from when to when, and whether
-completely."""
+"""The steps of a trial: foot, force plate, first and last frame, and whether the step is complete."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ class FootStep(NamedTuple):
     plate : index of the plate
     foot : 0 the right, 1 the left one by its labels; -1 = no foot is known to bear it
     first, last : frames of the markers, both included
-    fault : what is wrong with it, in words; "" = complete
+    fault : why it is unusable, in words; "" = complete
     """
 
     plate: int
@@ -45,9 +44,9 @@ class FootStep(NamedTuple):
 
 
 def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
-    """All contacts that are as long as a step, in the order of their beginnings.
+    """All contacts that last as long as a step, in the order of their beginnings.
 
-    names : of the plates
+    names : names of the plates
     """
     steps = []
     for p, run in contacts_of(loads):
@@ -57,7 +56,7 @@ def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
 
 
 def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Plate and frames of each contact, however short, and the frames in it whose force is unknown."""
+    """Plate and frames of each contact, however short, and its frames with unknown force."""
     for p in range(loads.loaded.shape[1]):
         on = np.flatnonzero(loads.loaded[:, p] == LOADED)
         lifted = np.cumsum(loads.loaded[:, p] == EMPTY)[on]
@@ -113,12 +112,12 @@ def _span(times: Array) -> str:
 
 
 def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[float, str]:
-    """Weight of the person [N] and its source in words: the mass [kg], or the mean force over strides
-    that are completely on plates.
+    """Weight of the person [N] and its source in words: the mass [kg], or the mean force over strides that
+    are completely on plates.
 
-    From the second of four contacts in succession to the fourth is a stride, and the foot before the second
-    is measured as well. Strides in which a force is not known are left out: it would count as none.
-    ConfigError naming `source` where there is neither.
+    A stride is from the second to the fourth of four successive contacts, so that the foot before the second
+    is measured as well. Strides with unknown forces are left out, as these would count as zero. ConfigError
+    naming `source` if there is neither.
     """
     if mass is not None:
         return mass * GRAVITY, "of the mass"

@@ -2,9 +2,9 @@
 step.
 
 The frame of a step: origin on the plate under the heel where the foot stands flat, X medial, Y along the
-foot, Z up. It is the laboratory's frame of Brown (2017, section 5.3.1), whose foot is a left one: of a right
-foot all is mirrored, so that both read alike. Motion is filtered there and back (pass 5 Hz, stop 20 Hz, where
-a tenth remains), forces are the means over the frames of the motion.
+foot, Z up. It is the laboratory's frame of Brown (2017, section 5.3.1), whose foot is a left one: a right
+foot is mirrored, so that both are treated alike. Motion is filtered forwards and backwards (pass 5 Hz, stop
+20 Hz, where a tenth remains), forces are the means over the frames of the motion.
 """
 
 from __future__ import annotations
@@ -49,20 +49,21 @@ LEAN = 2.0
 class FootTrial(NamedTuple):
     """One step, in the frame of the step.
 
-    name : of the trial, the plate and the foot
+    name : name of the trial, the plate and the foot
+    side : right or left; a right foot is mirrored here
     side : the foot that it is, right or left; a right one is mirrored here
-    times : (n,) - of the trial [s]
-    position, velocity : (n, 3) - of the heel, the origin of the foot's frame [m], [m/s]
+    times : (n,) times of the trial [s]
+    position, velocity : (n, 3) motion of the heel, the origin of the foot's frame [m], [m/s]
     rotation : (n, 3, 3) - of the foot, its axes as columns
     turning : (n, 3) - angular velocity [rad/s]
-    force : (n, 3) - on the foot [N]
+    force : (n, 3) force on the foot [N]
     centre : (n, 2) - centre of pressure, X and Y [m]
     free_moment : (n,) - about Z [N m]
     weight : of the person [N]
-    frame : the foot
+    frame : the frame of the foot
     ground : (4, 3) - the step's axes in the laboratory as rows, then its origin [m]
     pressure : under the foot, None = not measured
-    notes : plain sentences: what was assumed, mirrored or stands in for something
+    notes : sentences on assumptions, mirroring and substitutes
     source : the file of the trial
     """
 
@@ -198,11 +199,11 @@ def level_height(plates: Plates, p: int, where: str) -> float:
 
 
 def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -> None:
-    """Raise ConfigError for markers that cannot be those of a foot: labels that are exchanged, a marker
-    that is stuck or leaps.
+    """Raise ConfigError for implausible markers of a foot: exchanged labels, or a marker that is stuck or
+    jumps.
 
-    names : of the n markers that the foot is followed by
-    off : (n,) - how far each is from the rigid foot (RMS) [m]
+    names : names of the n tracked markers
+    off : (n,) deviation of each from the rigid foot (RMS) [m]
     """
     of = dict(zip(frame.names, frame.markers, strict=True))
     width = float(of["metatarsal_1"][0] - of["metatarsal_5"][0])

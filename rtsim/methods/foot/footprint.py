@@ -1,4 +1,4 @@
-"""Similarity in shape of two pictures of peak pressure, wherever they lie and however they are turned."""
+"""Similarity of the shapes of two images of peak pressure, independent of position and orientation."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ SHIFTS = np.arange(-0.02, 0.0201, 0.005)
 
 
 def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
-    """Greatest correlation of two pictures whose principal axes are aligned, also mirrored.
+    """Greatest correlation of two images whose principal axes are aligned, also mirrored.
 
-    cells : (n_cell, 2) [m]; peak : (n_cell,) - greatest pressure of a step [Pa]
-    footprint : a recorded one; of a movie the greatest pressure of all frames
+    cells : (n_cell, 2) [m]
+    peak : (n_cell,) greatest pressure of a step [Pa]
+    footprint : a recorded one; of several frames the greatest pressure
 
-    ConfigError where nothing is pressed.
+    ConfigError if there is no pressure.
     """
     felt = np.nan_to_num(footprint.pressure).max(axis=0)
     rows, columns = np.meshgrid(*(np.arange(n) for n in felt.shape), indexing="ij")

@@ -1,7 +1,8 @@
-"""Synthetic steps of a foot with known contact parameters, as large as Brown's (2017): 128 Hz, 39 x 16 cells.
+"""Synthetic steps of a foot with known contact parameters, as large as Brown's (2017): 128 Hz, 39 x 16
+cells.
 
-A foot comes down on its heel, lies flat and rolls off over its toes. Its height is the one at which the
-ellipsoids bear the two humps of walking; what they bear then in motion, by the kernels themselves, is the
+A foot comes down on its heel, lies flat and rolls off over its toes. Its height is such that the ellipsoids
+carry the two-peaked force of walking; the contact forces in this motion, computed by the kernels, are the
 measurement. The recorded motion differs from the true one by a correction within the thesis' bounds.
 """
 
@@ -41,7 +42,7 @@ BENT = np.array([0.0, 0.05, 0.05, 0.1, 0.2, 0.35, 0.6, 0.75])
 
 
 class SyntheticStep(NamedTuple):
-    """A synthetic step, with the parameters and the correction that it was made with."""
+    """A synthetic step with its true parameters and its true correction."""
 
     trial: FootTrial
     parameters: Array  # (30,)
@@ -49,7 +50,9 @@ class SyntheticStep(NamedTuple):
 
 
 def thesis_frame() -> FootFrame:
-    """The foot of the thesis with the toes' axis of table 5.2, its toes level where it stands flat."""
+    """The foot of the thesis with the toes' axis of table 5.2; the toes are level when the foot stands
+    flat.
+    """
     medial = np.array([0.949, -0.306, 0.0])
     medial /= np.linalg.norm(medial)
     up = np.array([0.0, 0.0, 1.0])
@@ -86,8 +89,8 @@ def known_step(
     pressure: bool = True,
     friction: bool = False,
 ) -> SyntheticStep:
-    """A synthetic step with these parameters (30,); noise : noise of force and centre of pressure, in
-    parts of their scales
+    """A synthetic step with these parameters (30,); noise : noise of force and centre of pressure, relative
+    to their scales
 
     Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
     cannot follow a step with it.

@@ -1,5 +1,4 @@
-"""The markers of a foot in a step: their roles, the landmarks that a static trial adds, and which foot
-it is."""
+"""The markers of a foot in a step: roles, landmarks from a static trial, and the side of the foot."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ SAME_SESSION = "take a static trial of this session, and check whether a marker 
 
 
 def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
-    """Column of each marker on a foot, by the marker's role where it has one, else by its name."""
+    """Column of each marker on a foot, by its role if it has one, else by its name."""
     role_of = {name: role for role, name in roles_of(lab, side).items()}
     wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
     found = find_markers(wanted, trial.names)
@@ -100,8 +99,9 @@ def step_axes(
 ) -> tuple[Array, str, tuple[str, ...]]:
     """Axes of a step (3, 3) as rows, the side of the foot, and sentences on it.
 
-    mean : role -> (3,) in the laboratory, Y up, where the foot stands flat [m]
-    beside : how far the other foot is to the right [m]; where that is clear it tells the side, else the marks
+    mean : role -> (3,) in the laboratory, Y up, during foot flat [m]
+    beside : distance of the other foot to the right [m]; if that is clear it determines the side, else the
+        landmarks do
     """
     forward, to_right = ways(mean, UP)
     across = mean["metatarsal_1"] - mean["metatarsal_5"]

@@ -1,6 +1,4 @@
-"""The complete steps of a recorded walk, made ready for the contact of a foot; the steps that cannot be used,
-with reasons.
-"""
+"""The complete steps of a recorded walk, prepared for a contact model; unusable steps, with reasons."""
 
 from __future__ import annotations
 
@@ -35,9 +33,9 @@ NOT_FATAL = ("weight", "side", "two_feet")
 class WalkedSteps(NamedTuple):
     """Steps of one recording.
 
-    steps : that are complete, by the names of their plates; one each
-    left_out : sentences on contacts that are not
-    notes : sentences on what was found in the recording
+    steps : complete steps, by the names of their plates, one each
+    left_out : sentences on incomplete contacts
+    notes : sentences on the recording
     """
 
     steps: dict[str, FootTrial]
@@ -60,12 +58,12 @@ def walked_steps(
 
     forces : file of the plates; None = the recording itself (C3D), or the file of its name beside it
     lab : marker map; "" = found by the names
-    mass : of the person [kg]; None = from strides that are wholly on plates
-    static : a trial of the person standing, with marks of the feet that the walk does not show
-    person : of several in the recording
+    mass : mass of the person [kg]; None = from strides that are completely on plates
+    static : a trial of the person standing, for landmarks that the walk does not show
+    person : the person, if the recording has several
 
-    ConfigError where there are no plates, where they cannot be right, where no step is complete, and where
-    both feet are of one side.
+    ConfigError if there are no plates, if they are implausible, if no step is complete, or if both feet are
+    of one side.
     """
     trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
     plates = read_forces(forces or _beside(Path(path)), markers=trial)
@@ -116,7 +114,7 @@ def walked_steps(
 
 
 def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
-    """Raise ConfigError where the steps of two feet, by their labels and as they were taken, do not agree."""
+    """Raise ConfigError if the labelled and the detected sides of the feet are inconsistent."""
     found = sorted(set(sides))
     if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
         said = ", ".join(f"the one labelled {label} was taken for a {side} one" for label, side in found)

@@ -29,8 +29,11 @@ ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 class CycleCurves(NamedTuple):
     """A quantity over the cycles of one side.
 
-    field, name : of the results, without side; unit : of the field; side : right or left
-    values : (n_stride, 101); sound : likewise, whether no flag regards the value
+    field, name : names in the results, without side
+    unit : unit of the field
+    side : right or left
+    values : (n_stride, 101) values
+    sound : (n_stride, 101) whether they are free of flags
     """
 
     field: str
@@ -42,7 +45,7 @@ class CycleCurves(NamedTuple):
 
     @property
     def usable(self) -> FloatArray:
-        """(n_stride, 101) - NaN where a flag regards the value."""
+        """(n_stride, 101) values; NaN where they are flagged."""
         return np.where(self.sound, self.values, math.nan)
 
     @property
@@ -58,11 +61,10 @@ class CycleCurves(NamedTuple):
 
 
 def averaged(strides: FloatArray) -> BoolArray:
-    """(n_stride, ...) - whether a stride of (n_stride, ..., 101) enters a mean: those that are known
-    throughout.
+    """(n_stride, ...) whether a stride of (n_stride, ..., 101) enters the mean: strides without gaps.
 
-    Where none is, those that are known farthest, and of these as many as are known at the same points. So a
-    mean is over the same strides wherever it is known: strides that end half way would make it jump there.
+    If there is none, those with the longest known part, as far as they are known at the same points. So a
+    mean is over the same strides at all its points and does not jump where strides end.
     """
     known = np.isfinite(strides)
     n_known = known.sum(axis=-1)
@@ -95,9 +97,9 @@ def deviation_of(strides: FloatArray) -> FloatArray:
 
 
 def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) -> FloatArray:
-    """Values (n, ...) at 101 points from begin to end (101, ...), between frames by a straight line.
+    """Values (n, ...) at 101 points from begin to end, (101, ...), by linear interpolation between frames.
 
-    NaN outside the frames, and next to a value that is not known.
+    NaN outside the frames, and next to an unknown value.
     """
     at = begin + 0.01 * PERCENT * (end - begin)
     row = np.interp(at, times, np.arange(len(times)), left=math.nan, right=math.nan)
@@ -113,10 +115,10 @@ def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) 
 def curves_over(
     results: Results, spec: FieldSpec, cycles: Sequence[GaitCycle], scale: float = 1.0
 ) -> list[CycleCurves]:
-    """Curves of every entry of a field with one axis: over the cycles of its side, or of both sides for
-    an entry without one.
+    """Curves of every entry of a field with one axis: over the cycles of its side, or of both sides for an
+    entry without one.
 
-    scale : what values are multiplied with
+    scale : factor of the values
     """
     lone = str(results.session.meta.get("side") or "")
     labels = [label or spec.name for label in (spec.labels or ("",))]
@@ -149,7 +151,7 @@ def strides_of(
 
 
 def turned(results: Results, cycle: GaitCycle) -> float:
-    """How far the pelvis turns from the strike to the end of a cycle [rad]; NaN = not known."""
+    """Rotation of the pelvis from the foot strike to the end of a cycle [rad]; NaN = not known."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
         return math.nan
@@ -175,8 +177,7 @@ def across(results: Results, cycle: GaitCycle) -> bool:
 
 
 def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """The cycles of a walk straight ahead in the direction of walking, and a sentence on those left out;
-    all cycles where none is straight."""
+    """The cycles of straight walking, and a sentence on those left out; all cycles if none is straight."""
     turns = [c for c in cycles if turned(results, c) > TURN_RAD or across(results, c)]
     if not turns:
         return list(cycles), ""

@@ -30,9 +30,10 @@ UNITS = {
 
 
 class GaitCycle(NamedTuple):
-    """From one strike of a foot to the next [s]; NaN = not known.
+    """A gait cycle, from one foot strike to the next of the same foot [s]; NaN = not known.
 
-    off : when it leaves the ground; opposite_off, opposite_strike : of the other foot
+    off : time of its foot off
+    opposite_off, opposite_strike : events of the other foot
     """
 
     side: str
@@ -46,9 +47,8 @@ class GaitCycle(NamedTuple):
 def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
     """Complete cycles of both feet, in the order of time.
 
-    Left out: strides shorter or longer than anybody's, those in which an event of the other foot, or of this
-    one, shows that a strike between was missed, and those that differ from the median of all by as much as
-    the gait phase takes for another stride.
+    Left out: strides of implausible duration, strides whose events show that a foot strike was missed, and
+    strides that differ from the median duration by more than the gait phase accepts.
     """
     found = []
     for side in SIDES:
@@ -109,7 +109,7 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
 def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
     """The spatio-temporal values of one cycle by name; NaN = not known.
 
-    feet : as of `feet_of`
+    feet : as returned by `feet_of`
     """
     lasts = cycle.end - cycle.strike
     stride, step, width = _lengths(cycle, feet, times)
@@ -176,12 +176,12 @@ def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycl
 
 
 def feet_of(results: Results) -> dict[str, FloatArray]:
-    """Where the foot of each side is in the ground plane (n, 2) [m]."""
+    """Positions of the foot of each side in the ground plane, (n, 2) [m]."""
     return {side: places[:, [0, 2]] for side, places in feet_places(results).items()}
 
 
 def feet_places(results: Results) -> dict[str, FloatArray]:
-    """Where the foot of each side is (n, 3) [m]."""
+    """Positions of the foot of each side, (n, 3) [m]."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None:
         return {}

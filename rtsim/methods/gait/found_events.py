@@ -1,6 +1,6 @@
-"""Gait events that results show: where plates begin and cease to bear a foot, and how the feet move.
+"""Gait events in results: loading and unloading of a foot on plates, and motion of the feet.
 
-By plates: the vertical force of the ground on a foot passes THRESHOLD. By markers:
+By plates: the vertical ground reaction of a foot passes THRESHOLD. By markers:
 rtsim/methods/gait/marker_events.py.
 """
 
@@ -25,7 +25,7 @@ SAME_S = 0.15
 
 
 def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:
-    """Events by plates, where these are usable, and by markers elsewhere, in the order of time."""
+    """Events by plates, if these are usable, else by markers, in the order of time."""
     plates = by_plates(results) if with_plates else []
     markers = [event for event in by_markers(results) if nearest(event, plates, SAME_S) is None]
     return tuple(sorted([*plates, *markers], key=lambda event: event.time))
@@ -39,9 +39,9 @@ def nearest(event: GaitEvent, others: Sequence[GaitEvent], within_s: float) -> G
 
 
 def by_plates(results: Results) -> list[GaitEvent]:
-    """Where the force of the ground on a foot passes the threshold, between frames by a straight line.
+    """Times at which the vertical force on a foot passes the threshold, interpolated between frames.
 
-    A load that is there in the first frame, or where it is not known, is no event.
+    A load in the first frame, or after unknown frames, is no event.
     """
     spec = next((spec for spec in results.session.fields if spec.name == "foot_forces"), None)
     if spec is None:

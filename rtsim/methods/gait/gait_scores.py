@@ -1,9 +1,9 @@
-"""How far a gait is from norms: gait variable scores, movement analysis profile, gait profile score.
+"""Deviation of a gait from norms: gait variable scores, movement analysis profile, gait profile score.
 
-Baker et al. (2009), Gait Posture 30:265-269: the score of a variable is the root mean square, over the cycle,
-of its difference from the mean of the norms; the movement analysis profile is the nine of each side; the gait
-profile score of a side is the root mean square of its nine, that of the person of fifteen: the nine of the
-left side and the six of the right one that are not of the pelvis.
+Baker et al. (2009), Gait Posture 30:265-269: the score of a variable is the root mean square, over the
+cycle, of its difference from the mean of the norms; the movement analysis profile is the nine of each side;
+the gait profile score of a side is the root mean square of its nine, that of the person of fifteen: the nine
+of the left side and the six of the right one that are not of the pelvis.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ PELVIS = "pelvis"
 class GaitScores(NamedTuple):
     """Scores of one person [deg].
 
-    profile : side -> variable -> score, the mean over strides; deviations : likewise, over strides (n - 1)
-    sides : side -> gait profile score; overall : of the person; NaN = not all of its variables are known
+    profile : side -> variable -> score, the mean over strides
+    deviations : likewise, standard deviation over strides (n - 1)
+    sides : side -> gait profile score
+    overall : score of the person; NaN = not all of its variables are known
     """
 
     profile: dict[str, dict[str, float]]

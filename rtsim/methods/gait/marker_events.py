@@ -62,7 +62,7 @@ class FootCourse(NamedTuple):
 
 
 def by_markers(results: Results) -> list[GaitEvent]:
-    """Events by the motion of the feet, in the order of time; empty where nobody walks forwards."""
+    """Events by the motion of the feet, in the order of time; empty if nobody walks forwards."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
         return []
@@ -175,9 +175,9 @@ def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
 
 
 def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[float, str]]:
-    """Rows, with their fractions, at which a foot leaves the ground or comes down, and which of the two.
+    """Fractional rows at which a foot leaves the ground or comes down, and which of the two.
 
-    known : (n,) whether a frame shows the foot; an event is reported if most frames about it do
+    known : (n,) whether a frame shows the foot; an event is reported if most frames around it do
     """
     turns = turning_points(course.ahead)
     climbs = np.gradient(course.places[:, 1])[None]
@@ -209,10 +209,10 @@ def _placed(pairs: list[tuple[int, float]]) -> list[float]:
 
 
 def turning_points(ahead: FloatArray) -> list[tuple[int, bool]]:
-    """Rows where a foot goes the other way before the pelvis, and whether they are in front, in order.
+    """Rows at which a foot reverses relative to the pelvis, and whether they are in front, in order.
 
-    What travels less than LEAST_TRAVEL, or than LEAST_PART of the usual, is no step. The first and the
-    last one may be ends of the recording.
+    Movements below LEAST_TRAVEL, or LEAST_PART of the usual, are ignored. The first and the last one may be
+    ends of the recording.
     """
     few = _zigzag(ahead, LEAST_TRAVEL)
     travels = [abs(float(ahead[b] - ahead[a])) for (a, _), (b, _) in pairwise(few)]

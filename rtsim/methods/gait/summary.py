@@ -1,4 +1,4 @@
-"""The gait events of a run: those of its recording beside those that the results show, and its cycles."""
+"""The gait events of a run (those of its recording and those detected in the results), and its cycles."""
 
 from __future__ import annotations
 
@@ -25,11 +25,14 @@ C3D = ".c3d"
 class RunGait(NamedTuple):
     """Gait events and cycles of a run.
 
-    told : by the recording's file; found : by plates and markers in the results
-    used : those that the cycles are between; cycles : of both feet
-    straight : the cycles that are averaged: without turns, where there are others
-    values : side -> name -> spatio-temporal value, the mean over these; notes : plain sentences
-    feet : sides of the feet that results show
+    told : events in the recording's file
+    found : events detected by plates and markers
+    used : events that delimit the cycles
+    cycles : cycles of both feet
+    straight : the cycles that are averaged: without turns, if there are others
+    values : side -> name -> spatio-temporal value, the mean over these
+    notes : sentences for the user
+    feet : sides of the feet in the results
     """
 
     told: tuple[GaitEvent, ...]
@@ -51,9 +54,9 @@ class RunGait(NamedTuple):
 def gait_of(results: Results, source: str | Path, person: str = "", with_plates: bool = True) -> RunGait:
     """Gait events and cycles of a run over a source; only a C3D file stores events.
 
-    Each event is the plates' where they tell of it, by plates only where these are of use, else that of the
-    file, else the markers'; these are left out where plates and file make cycles of a file that tells events,
-    as somebody chose its strides. Found events are those that results were recorded with, where they were.
+    Each event is taken from plates if they are usable and show it, else from the file, else from markers;
+    marker events are left out if plates and the file's events form cycles, as a user chose the file's
+    strides. Detected events are those stored with the results, if any.
     """
     told = ToldEvents(())
     if Path(source).suffix.lower() == C3D:
@@ -99,7 +102,7 @@ def source_words(gait: RunGait) -> str:
 
 
 def without_stride(gait: RunGait) -> str:
-    """A sentence where no full stride is known of feet that results show; else ""."""
+    """A sentence on feet in the results without a complete stride; else ""."""
     if gait.cycles or not gait.feet:
         return ""
     n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}
@@ -113,8 +116,8 @@ def without_stride(gait: RunGait) -> str:
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
-    """Kind and source of events -> number of detected events with one of the file beside them, and mean
-    and standard deviation of detected minus stored times [ms].
+    """Kind and source of events -> number of detected events with a stored one nearby, and mean and standard
+    deviation of detected minus stored times [ms].
     """
     rows: dict[str, list[float]] = {}
     for event in found:

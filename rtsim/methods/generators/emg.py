@@ -1,9 +1,8 @@
-"""EMG over time for fits of torque generators: activations in every frame, and what antagonists bear.
+"""EMG over time for fits of torque generators: activations in every frame, and co-contraction.
 
-EMG is taken as activation, in parts of maximum contractions: filtered, and later than the signal by the time
-that muscles need. Where both generators of a joint have some, the torque that its antagonist makes, as active
-as its EMG says, is borne by both against each other: section 2.2 of Millard et al. (2019), J Biomech, after
-eq. 7.
+EMG is taken as activation, as a fraction of maximum voluntary contraction: filtered, and delayed by the
+electromechanical delay. If both generators of a joint have EMG, the torque that the antagonist produces at
+its activation is the co-contraction of both: section 2.2 of Millard et al. (2019), J Biomech, after eq. 7.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Arra
 
 
 def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> dict[str, Array]:
-    """(n,) - values of a table's columns at the frames of a motion, by straight lines; times : (n,) [s].
+    """(n,) values of a table's columns at the frames of a motion, by linear interpolation; times : (n,) [s].
 
-    ConfigError where the table does not go from the first frame to the last, or has a gap there.
+    ConfigError if the table does not cover the motion, or has a gap there.
     """
     found = columns_of(table, where, names)
     if "time" not in table.columns:
@@ -86,8 +85,9 @@ def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dic
 def borne_against(
     placed: Sequence[PlacedGenerator], motion: JointMotion, emg: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """(n,) [N m] - by coordinates what both generators bear against each other, where an antagonist has EMG;
-    placed : as they are before the fit.
+    """(n,) [N m] co-contraction by coordinates, for joints whose antagonist has EMG.
+
+    placed : generators before the fit
     """
     found = {}
     for name in motion.names:
@@ -107,7 +107,7 @@ def borne_against(
 
 
 def torque_of(one: PlacedGenerator, q: Array, qd: Array, activation: Array) -> Array:
-    """(n,) - torque about the joint along a motion [N m]; q [rad], qd [rad/s], activation : (n,) each."""
+    """(n,) torque about the joint along a motion [N m]; q [rad], qd [rad/s], activation : (n,) each."""
     packed, out, found = pack_generators([one]), np.zeros((1, N_TORQUE)), np.zeros(len(q))
     for k, state in enumerate(np.column_stack([q, qd, activation])):
         torques(packed, state[None], out)

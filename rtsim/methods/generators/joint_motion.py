@@ -46,10 +46,11 @@ STILL = 1e-6
 class JointMotion(NamedTuple):
     """Joints over time; what a file lacks of a joint is NaN.
 
-    names : coordinates of the joints; times : (n,) [s]
+    names : coordinates of the joints
+    times : (n,) times [s]
     angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the
         angle; infinite ones are not known, either
-    notes : plain sentences
+    notes : sentences for the user
     """
 
     names: tuple[str, ...]
@@ -110,7 +111,9 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
 
 
 def left_at_root(force: Array) -> str:
-    """A sentence where the external forces cannot be those of the motion; force : (n, 3) [body weights]."""
+    """A sentence if the external forces do not belong to the motion; force : (n, 3) residual [body
+    weights].
+    """
     size = np.linalg.norm(force, axis=1)
     left = float(np.median(size[np.isfinite(size)])) if np.isfinite(size).any() else 0.0
     if left <= MOST_LEFT:
@@ -149,8 +152,8 @@ def gathered(
     column: Callable[[str, str], Array | None],
     notes: Sequence[str],
 ) -> JointMotion:
-    """The joints that have an angle and a moment; speeds that are lacking are differences of the angles.
-    Frames in which nothing is known, as before a filter has settled, are left out.
+    """The joints that have an angle and a moment; missing speeds are computed by differences of the angles.
+    Frames without any known joint, as before a filter has settled, are left out.
     """
     steps = np.diff(times)
     if len(times) < FEWEST or not ((steps >= SHORTEST_S) & np.isfinite(steps)).all():
@@ -248,7 +251,7 @@ def size(values: Array) -> float:
 
 
 def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:
-    """Joints of q_TRIAL.csv and the tables beside it, whose columns the body names."""
+    """Joints from q_TRIAL.csv and the tables beside it, whose columns the body defines."""
     if not columns:
         raise ConfigError(
             "a table without a header",

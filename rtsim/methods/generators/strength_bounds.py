@@ -2,8 +2,8 @@
 
 Extensors of hip, knee and ankle begin at 80 % of the peak moment and are fitted; flexors begin at what the
 fitted extensors have, times the ratio of both in young men (Anderson et al. 2007), and are fitted. The least
-strength is the fitted one, tau_o* s_tau, as the text has it (its table B.4 prints tau_o* alone). The greatest
-comes from isometric torques of a comparable healthy person, in parts of t^A at their angle.
+strength is the fitted one, tau_o* s_tau, as in the text (its table B.4 prints tau_o* only). The greatest
+comes from isometric torques of a comparable healthy person, divided by t^A at their angle.
 """
 
 from __future__ import annotations

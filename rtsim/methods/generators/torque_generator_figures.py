@@ -1,7 +1,7 @@
 """Figures of fits: torque over the angle, active torque over the speed, activations, curves of generators.
 
-As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is taken in parts of
-tau_o, which the print leaves out. Angles and speeds are those of the joint, also where two joints share one
+As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is divided by tau_o,
+which is missing in print. Angles and speeds are those of the joint, also where two joints share one
 generator's range; only what parameters do to its curves is over its own.
 """
 
@@ -50,7 +50,7 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
 
 
 def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
-    """(n, 4) - t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
+    """(n, 4) t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
     q = one.joint.flexion_sign * one.joint.flexion_of(theta)
@@ -62,7 +62,7 @@ def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Arra
 
 
 def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion: dict[str, Array]) -> tuple:
-    """One abscissa for curves over a grid and others along a motion, apart."""
+    """One abscissa for curves over a grid and others along a motion, kept separate."""
     gap, n, m = [np.nan], len(grid), len(along)
     x = np.concatenate([grid, gap, along])
     curves = {name: np.concatenate([y, gap, np.full(m, np.nan)]) for name, y in on_grid.items()}

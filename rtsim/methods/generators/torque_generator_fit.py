@@ -1,4 +1,4 @@
-"""Fits of torque generators to the motion of a person: what they lack before, the least change, what is left.
+"""Fits of torque generators to the motion of a person: assessment before, smallest change, assessment after.
 
 Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2. The problem is not convex:
 besides the default start others are tried, and the report says where each ends.
@@ -51,8 +51,10 @@ INTERRUPTED = "interrupted before its fit"
 class Assessment(NamedTuple):
     """Demands of the motion on a generator, and whether it meets them.
 
-    activation : (n,) - not cut off at 0 or 1; passive : (n,) - t^PE; too_stiff, too_weak : (n,) bool
-    driven : whether it has to be active, as by EMG: then too much torque may be that of its strength
+    activation : (n,) activation, not limited to 0 to 1
+    passive : (n,) passive torque t^PE
+    too_stiff, too_weak : (n,) bool
+    driven : whether it has to be active, as by EMG, so that too much torque may result from its strength
     """
 
     activation: Array
@@ -73,11 +75,13 @@ class Assessment(NamedTuple):
 class FittedGenerator:
     """Fit of one generator; `fault` states why there is no fit.
 
-    theta, omega : (n,) - its angle [rad] and speed [rad/s]; demand : (n,) - torque in its direction [N m]
-    x : (5,) - the best parameters, those it has where there is a fault
-    objective : their squared distance from what the generator was, as an earlier fit had left it
-    basins : minima that starts led to, the best first; default : which of them the default start led to
-    holding : times [s] and words of the rows that hold the fit, the heaviest first
+    theta, omega : (n,) its angle [rad] and speed [rad/s]
+    demand : (n,) torque in its direction [N m]
+    x : (5,) best parameters, or the present ones if there is a fault
+    objective : squared distance from the generator before the fit
+    basins : minima reached by the starts, the best first
+    default : which of them the default start reached
+    holding : times [s] and names of the active constraints, the largest multipliers first
     cut_short : whether an interruption came before all starts were tried
     """
 
@@ -97,7 +101,7 @@ class FittedGenerator:
 
     @property
     def flexion(self) -> Array:
-        """(n,) - angle of the joint, positive in flexion [rad]."""
+        """(n,) angle of the joint, positive in flexion [rad]."""
         return self.placed.joint.flexion_of(self.theta)
 
     @property
@@ -110,13 +114,16 @@ class FittedGenerator:
 class FitSettings:
     """Settings of the fits of torque generators.
 
-    cap : activation that is reached at most (a_max); caps : of single generators, as from EMG, by name, one
-        number or one for each frame; floors : likewise activations that they have at least (0)
-    co_contraction : coordinate -> torque that both generators bear against each other, in parts of the
-        joint's torque, or (n,) [N m]
-    skip_unknown : whether frames in which a joint is not known are left out, instead of its generators
-    most_passive : t^PE_max; low, high : bounds of x; several : whether more than the default start is tried
-    more_starts : x (5,) from which it is tried after the usual starts
+    cap : largest activation (a_max)
+    caps : for single generators, such as from EMG, by name, one number or one for each frame
+    floors : likewise smallest activations (0)
+    co_contraction : coordinate -> torque of both generators against each other, as a part of the joint's
+        torque, or (n,) [N m]
+    skip_unknown : whether frames with unknown joints are left out, instead of the generators
+    most_passive : largest passive torque t^PE_max
+    low, high : bounds of x
+    several : whether further starts are tried besides the default
+    more_starts : starts x (5,) that are tried after the usual ones
     """
 
     cap: float = 1.0
@@ -213,7 +220,7 @@ def fit_one(
 
 
 def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
-    """Why a generator cannot be fitted to this motion; nothing where it can."""
+    """Why a generator cannot be fitted to this motion; empty if it can."""
     if len(q) < FEWEST:
         return f"{one.joint.coordinate} is known in {len(q)} frames"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
@@ -249,8 +256,8 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
 
 
 def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
-    """(5,), (5,) - least and greatest x: fits never take back what an earlier one has widened, quickened or
-    strengthened, and the usual bounds leave a generator as it is.
+    """(5,), (5,) lower and upper bounds of x: fits never undo the changes of an earlier one, and the usual
+    bounds permit an unchanged generator.
     """
     low, high = np.array(settings.low), np.array(settings.high)
     for k, value in enumerate(one.fit):
@@ -262,8 +269,8 @@ def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array
 
 
 def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
-    """(n,) - the torque in the generator's direction (eq. 7), with what it bears against its antagonist; NaN
-    where the joint's is not known.
+    """(n,) torque in the generator's direction (eq. 7), including co-contraction; NaN if the joint's is not
+    known.
     """
     tau = np.where(np.isfinite(tau), tau, np.nan)
     against = settings.co_contraction.get(one.joint.coordinate, 0.0)
@@ -272,7 +279,7 @@ def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
 
 
 def activations_asked(one: PlacedGenerator, settings: FitSettings, n: int) -> tuple[Array, Array]:
-    """(n,) - activations that a generator may reach, and has at least."""
+    """(n,) upper and lower limits of a generator's activation."""
     caps, floors = settings.caps.get(one.name, settings.cap), settings.floors.get(one.name, 0.0)
     cap, floor = (np.broadcast_to(np.asarray(values, float), (n,)).copy() for values in (caps, floors))
     return cap, floor

@@ -49,8 +49,8 @@ class Basin(NamedTuple):
 
 
 def default_start(demands: Demands, now: Array) -> Array:
-    """The start of the authors' program: ranges of the motion in parts of those of the curves, or the
-    present value where the generator is already beyond them; now : (5,) - columns S_A to S_TAU.
+    """The start of the authors' program: ranges of the motion relative to those of the curves, or the
+    present value if it is already larger; now : (5,) - columns S_A to S_TAU.
     """
     p = demands.parameter
     span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
@@ -118,7 +118,7 @@ def search(
 
 
 def why_none(impossible: bool, least: float, options: FitOptions) -> str:
-    """A sentence on why no start led to a minimum; least : the least final violation [tau_o]."""
+    """A sentence on why no start led to a minimum; least : the smallest remaining violation [tau_o]."""
     if not impossible and least <= options.fulfilled:
         return (
             "no fit was finished: points that fulfil all constraints were found, but the nearest of "
@@ -129,8 +129,8 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Frames and words of the inequalities that limit the last fit, the heaviest first; words : of
-    their kinds.
+    """Frames and names of the inequalities that are active in the last fit, the largest multipliers first;
+    words : names of their kinds.
     """
     multiplier = work.quadratic.multiplier[: len(work.value)]
     rows = [int(j) for j in np.argsort(-multiplier)[:N_FIT] if multiplier[j] > ACTIVE]

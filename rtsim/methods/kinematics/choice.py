@@ -1,4 +1,4 @@
-"""Choices of a run about its model: its methods, and what it follows of a model with its own markers."""
+"""The methods of a run's model, and the tracking tasks of a model with its own markers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rtsim.models.following import TrackingTasks, following_of
 
 
 def followed_by(run: RunConfig, spec: ModelSpec) -> TrackingTasks:
-    """What a run follows of a model with its own markers."""
+    """The tracking tasks of a run for a model with its own markers."""
     setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
     return following_of(spec, setup, run.ik_setup)
 
 
 def method_of(run: RunConfig, spec: ModelSpec) -> str:
-    """The method that a run begins with: the one it names, else the usual one, or the model's first."""
+    """The initial method of a run: the one it names, else the default, or the model's first."""
     return run.method or (USUAL_METHOD if USUAL_METHOD in spec.methods else next(iter(spec.methods)))
 
 

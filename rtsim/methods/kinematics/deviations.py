@@ -54,18 +54,20 @@ LEAST_ARM_M = 0.01
 
 
 class MethodDeviations:
-    """Deviations of one method's results, beside the arrays of its results; NaN where a frame was not solved.
+    """Deviations of one method's results, beside the arrays of its results; NaN where a frame was not
+    solved.
 
     Parameters
     ----------
-    model, skeleton, method, state, work : of the method
-    errors : what is known of the markers, whatever the method; stated : their bounds, and the limit
-    covariance_version : (1,) - how often covariances were made anew, by all methods: one that is switched to
+    model, skeleton, method, state, work : objects of the method
+    errors : properties of the marker errors, for any method
+    stated : their bounds, and the limit
+    covariance_version : (1,) number of covariance updates of all methods
     has another
 
     Attributes
     ----------
-    uncertain : (3 n_joint,) - 1 = an angle whose deviation is above the limit or not known
+    uncertain : (3 n_joint,) 1 = the angle's deviation is above the limit or not known
     stated : what the deviations follow from
     course : motion and poses of the newest `columns`
     """
@@ -121,7 +123,7 @@ class MethodDeviations:
 
     @property
     def displacements(self) -> Array:
-        """(n_displaced, 3) - standard deviations of the displacements of the `displaced_joints` [m]."""
+        """(n_displaced, 3) standard deviations of the displacements of the `displaced_joints` [m]."""
         return self._part(1).reshape(-1, 3)
 
     @property
@@ -136,25 +138,27 @@ class MethodDeviations:
 
     @property
     def covariance(self) -> Array:
-        """(n_v, n_v) - of the tangent coordinates [rad^2, rad m, m^2]; NaN where the frame has no minimum."""
+        """(n_v, n_v) covariance of the tangent coordinates [rad^2, rad m, m^2]; NaN if the frame has no
+        minimum.
+        """
         return self.state.pose.covariance[ALL]
 
     @property
     def noise_covariance(self) -> Array:
-        """(n_v, n_v) - the part of the pose's covariance that is white noise of the markers."""
+        """(n_v, n_v) part of the pose's covariance due to white noise of the markers."""
         return self.state.pose.covariance[NOISE]
 
     @property
     def covariance_version(self) -> int:
-        """How often covariances of any method were made anew: once in some frames, or where other markers
-        take part.
+        """Number of covariance updates of all methods: once in some frames, or when the set of markers
+        changes.
         """
         return int(self.state.pose.covariance_version[0])
 
     @property
     def coordinates(self) -> Array:
-        """(n_v,) standard deviations of the tangent coordinates [rad, m]; for joints that can fold to
-        either side not less than what is known of them.
+        """(n_v,) standard deviations of the tangent coordinates [rad, m]; for joints that can fold to either
+        side a lower bound of them.
         """
         tree, folded = self._of_frame[0].tree, self.state.folded_for
         most = np.where(tree.dof_rotates == TRANSLATES, MOST_LENGTH, MOST_ANGLE)
@@ -167,7 +171,9 @@ class MethodDeviations:
         return np.asarray(found)
 
     def write_places(self, places: WeightedPoints, out: Array) -> None:
-        """out : (n_place, 3) - deviations of places along ground's axes, at the pose at hand [m]."""
+        """out : (n_place, 3) standard deviations of positions along ground's axes, at the present pose
+        [m].
+        """
         tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
         if math.isnan(self.covariance[0, 0]):
             out[:] = math.nan
@@ -193,7 +199,7 @@ class MethodDeviations:
         return np.split(self._out.value, self._starts)[k]
 
     def hold(self, options: FrameOptions) -> None:
-        """Compile the kernel for its arguments, and store these arguments with the machine code."""
+        """Compile the kernel for its arguments, and bind these arguments to the machine code."""
         skeleton, method, state = self._of_frame
         arguments = (
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
@@ -226,8 +232,8 @@ class MethodDeviations:
         self._run_columns = hold(columns_in_time, arguments, given=())
 
     def run(self, dt: float, converged: bool) -> int:
-        """Bring the arrays up to date after a frame: NaN, and all uncertain, where it was not solved; returns
-        how many angles are uncertain.
+        """Update the arrays after a frame: NaN, and all uncertain, if it was not solved; returns the number
+        of uncertain angles.
         """
         if converged:
             assert self._run is not None
@@ -246,13 +252,13 @@ class MethodDeviations:
     def doubt(self, turned: Array) -> None:
         """Mark the repeated frame; uncertain : angles of joints that have turned since it.
 
-        turned : (n_joint,) - by so much [rad]
+        turned : (n_joint,) rotation of each joint [rad]
         """
         beyond = np.hypot(self.angles, FRAME_ADDS * turned[:, None]) > self.options.limit
         self.uncertain[beyond.reshape(-1)] = 1.0
 
     def unusual(self, angles: Sequence[int]) -> list[int]:
-        """Angles among these whose usual deviation is within the limit."""
+        """Those of these angles whose usual deviation is within the limit."""
         usual, limit = self.state.usual, self.options.limit
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
@@ -265,15 +271,13 @@ class MethodDeviations:
         forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
-        """Take over from another method of the same model for how long dofs and bodies have been
-        undetermined.
-        """
+        """Take over from another method of the same model how long dofs and bodies have been undetermined."""
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 
 
 def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> WeightedPoints:
-    """Return places, each of which is one point (n, 3) of a body (n,) [m]."""
+    """The positions of one point (n, 3) on each body (n,) [m]."""
     n = len(body)
     return WeightedPoints(
         np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n)
@@ -281,7 +285,7 @@ def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Weighted
 
 
 def mean_place(share: Array, point: Array) -> WeightedPoints:
-    """The one place that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
+    """The position that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
     n = len(share)
     return WeightedPoints(
         np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float)
@@ -289,9 +293,7 @@ def mean_place(share: Array, point: Array) -> WeightedPoints:
 
 
 def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
-    """Bodies inside the tree with a joint of six degrees of freedom of which constraints leave one
-    at most.
-    """
+    """Bodies inside the tree with a six-degree-of-freedom joint of which constraints leave at most one."""
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []

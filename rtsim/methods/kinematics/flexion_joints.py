@@ -1,4 +1,4 @@
-"""Which joints' flexions lengths of elements follow (Sancisi et al. 2017, eq. 1)."""
+"""Joints whose flexion determines the lengths of elements (Sancisi et al. 2017, eq. 1)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from rtsim.models.model import Model
 
 
 def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
-    """(n_element,) - joint whose first angle enters eq. 1: the one between the bodies of an element.
+    """(n_element,) joint whose first angle enters eq. 1: the one between the bodies of an element.
 
-    0 where nothing follows it; ConfigError where a length does and there is no such joint among the model's
-    flexion angles.
+    0 for elements that depend on none; ConfigError if a length depends on an angle but the model has no such
+    flexion angle.
     """
     first_angles = model.names.joint_angles[::3]
     joints = [first_angles.index(name) for name in spec.flexions]

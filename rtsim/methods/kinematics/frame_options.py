@@ -1,4 +1,4 @@
-"""The numbers of a run's config, for the kernels of a frame."""
+"""Options of a run's config as numbers for the kernels of a frame."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST_MISFIT_M = 0.01
 
 
 def track_options(solver: Solver) -> TrackOptions:
-    """Kernel options of following a solution."""
+    """Kernel options for tracking the solution from frame to frame."""
     return TrackOptions(
         SolverOptions(solver.tolerance, solver.max_iterations, solver.max_step),
         1e-3 * solver.restart_rms_mm,
@@ -36,7 +36,7 @@ def track_options(solver: Solver) -> TrackOptions:
 
 
 def slack_of(model: Model) -> Array:
-    """(n_marker,) - factor by which the bounds of each marker of a person are wider than usual."""
+    """(n_marker,) factor by which the limits of each marker of a person are widened."""
     of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
     bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
     return np.array([of_segment.get(kind, 1.0) for kind in bodies])

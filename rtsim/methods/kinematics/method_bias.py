@@ -14,7 +14,7 @@ def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
     """Systematic errors by the names of the model's joint angles [deg]; angles without a stated one are left
     out.
 
-    Each leg has the number for persons to whom all joints that can be are registered, or that for others.
+    Each leg has the value for persons whose joints are all registered, or that for others.
     """
     how, names, bodies = find_method(spec, method), model.names.joint_angles, model.names.bodies
     laid = [body.name for body in spec.bodies if body.registered_by]

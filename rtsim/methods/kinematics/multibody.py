@@ -1,7 +1,7 @@
-"""Multi-body optimisation (Sancisi et al. 2017): the pose that fits all markers and keeps the joints.
+"""Multi-body optimisation (Sancisi et al. 2017): the pose that fits all markers and satisfies the joints.
 
-One `MultibodyEstimator` follows one skeleton. All its methods are set up at the start, so that they can
-be switched between two frames; methods that share joints keep following the same solution.
+One `MultibodyEstimator` tracks one skeleton. All its methods are set up at the start, so that they can be
+switched between two frames; methods with the same joints continue from the same solution.
 """
 
 from __future__ import annotations
@@ -105,9 +105,10 @@ class MultibodyEstimator:
     spec, subject : the model and the person; without one the model brings its own markers
     method : one of spec.methods
     methods : further methods that can be switched to
-    solver, check : numbers of the solver and of the marker checks
-    following : which of the model's own markers are followed, and what else; None = all, by their weights
-    uncertainty : from what standard deviations follow; None = there are none
+    solver, check : settings of the solver and of the marker checks
+    following : tracking tasks of the model's own markers and coordinates; None = all markers, by their
+        weights
+    uncertainty : assumptions for standard deviations; None = none are computed
     """
 
     def __init__(
@@ -168,19 +169,19 @@ class MultibodyEstimator:
 
     @property
     def q(self) -> Array:
-        """(n_q,) - generalized coordinates of the last frame."""
+        """(n_q,) generalized coordinates of the last frame."""
         return self._now.state.track.q
 
     @property
     def pose(self) -> tuple[Array, Array]:
-        """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, of the last frame."""
+        """(n_body, 3), (n_body, 3, 3) body origins [m] and axes in ground, of the last frame."""
         pose = self._now.work.solver.pose
         return pose.position, pose.rotation
 
     @property
     def followed(self) -> tuple[Array, Array]:
-        """(n_marker, 3), (n_marker,) - places of markers in the last frame, gaps filled [m], and weights, of
-        which 0 takes no part.
+        """(n_marker, 3), (n_marker,) marker positions of the last frame with gaps filled [m], and weights (0
+        = not used).
         """
         segments = self._now.state.segments
         return segments.place, segments.weight
@@ -199,14 +200,14 @@ class MultibodyEstimator:
 
     @property
     def pressed(self) -> Array:
-        """(n_v,) - slope of the objective along every dof in the last frame [m^2/rad, m]: far from zero only
-        for a dof at a bound.
+        """(n_v,) gradient of the objective in the last frame [m^2/rad, m]: clearly nonzero only for a degree
+        of freedom at a bound.
         """
         return self._now.work.solver.lagrangian
 
     @property
     def flexion(self) -> Array:
-        """(n_element,) - angle that enters eq. 1 for each element [rad], flexion negative."""
+        """(n_element,) angle that enters eq. 1 for each element [rad], negative in flexion."""
         angles: Array = self.outputs.angles[self._now.method.flexion, 0]
         return angles
 
@@ -224,12 +225,12 @@ class MultibodyEstimator:
 
     @property
     def waited(self) -> float:
-        """Time for which the frame that was estimated last has been sent again [s]."""
+        """Time for which the last estimated frame has been repeated [s]."""
         return float(self.health.waited[0])
 
     def turned_meanwhile(self) -> Array:
-        """(n_body,) - how far each joint has turned, at the speed that it had, since the frame was taken that
-        has been sent again [rad]; 0 for bodies that hang on nothing.
+        """(n_body,) rotation that each joint may have made since the repeated frame, at its last speed
+        [rad]; 0 for bodies without a parent.
         """
         tree, speed = self._now.model.tree, self._now.state.track.speed
         turns = (tree.dof_rotates != TRANSLATES) & (tree.parent[tree.dof_body] >= 0)
@@ -255,7 +256,7 @@ class MultibodyEstimator:
                 setup.deviations.prepare_columns()
 
     def aim(self, time: float) -> None:
-        """Set the target values of prescribed coordinates for a time [s], where these change."""
+        """Set the target values of prescribed coordinates for a time [s], if they vary."""
         for k, drawn in self._now.moving:
             target = drawn.at(time)
             for roles in (self._now.method.roles, self._now.method.first):
@@ -264,7 +265,7 @@ class MultibodyEstimator:
                     self.health.last[:] = np.nan  # the same markers are another frame then
 
     def switch(self, method: str) -> None:
-        """Use another method from the next frame on; starts from the pose at hand where joints agree."""
+        """Use another method from the next frame on; starts from the present pose if the joints agree."""
         if method not in self._setups:
             raise KeyError(method)
         former, new = self._now, self._setups[method]
@@ -291,7 +292,7 @@ class MultibodyEstimator:
         return s._replace(run=hold(estimate, arguments, given=(2, 3)))
 
     def restart(self) -> None:
-        """Forget the pose and the markers' history (a new subject or a new stream)."""
+        """Discard the pose and the markers' history, for a new subject or a new stream."""
         for setup in self._setups.values():
             forget(setup)
         self._forget_markers()
@@ -310,11 +311,11 @@ class MultibodyEstimator:
         return bool(self.options.health.downweight[0])
 
     def set_downweighting(self, on: bool) -> None:
-        """Leave markers at fault out, or only report them; written in place, as frames do not wait."""
+        """Leave faulty markers out, or only report them; written in place, as frames do not wait."""
         self.options.health.downweight[0] = on
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
-        """A method's model and roles, and the pose and coordinates that its solver leaves after a frame."""
+        """A method's model and roles, and the arrays of pose and coordinates that its solver writes."""
         s = self._setups[method]
         return s.model, s.method.roles, s.work.solver.pose, s.state.track.q
 

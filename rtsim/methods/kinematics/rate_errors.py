@@ -1,10 +1,10 @@
 """Standard deviations of filtered coordinates, their speeds and accelerations (docs/uncertainty.md).
 
-Errors of markers that last move with the cycle of walking: their correlation falls with the time between two
+Persistent errors of markers vary with the gait cycle: their correlation falls with the time between two
 frames as exp(-t^2 / (2 T^2)), so that their own speed is their size over T. Noise is white. With the impulse
-response h of a filter, and its values, speeds and accelerations as columns, each kind of errors comes out
-with the products h' R h, R the correlation of the frames; noise has R = 1.
-Bendat and Piersol 2010, Random Data, chapter 6 (linear systems with random input).
+response h of a filter, and its values, speeds and accelerations as columns, the variance of each kind of
+error is h' R h, with the correlation R between frames; R = 1 for noise. Bendat and Piersol 2010, Random
+Data, chapter 6 (linear systems with random input).
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ MOST_CORRELATED = 6.0
 
 @lru_cache(maxsize=16)
 def products(spec: RateSpec, rate: float, time: float) -> Array:
-    """(2, 3, 3) - of values, speeds and accelerations that a filter makes of errors of size 1.
+    """(2, 3, 3) variances and covariances of values, speeds and accelerations after a filter, for errors of
+    size 1.
 
-    LASTING, with the time T [s], and NOISE; rate : of the frames [Hz]
+    LASTING, with the time constant T [s], and NOISE; rate : rate of the frames [Hz]
     """
     h = impulse_response(spec, rate)
     reach = min(int(MOST_CORRELATED * time * rate), len(h) - 1)
@@ -47,17 +48,17 @@ def products(spec: RateSpec, rate: float, time: float) -> Array:
 
 
 class RateDeviations:
-    """Deviations of one session's filtered motion; NaN where there are none.
+    """Deviations of one session's filtered motion; NaN without any.
 
-    Parameters
-    ----------
-    tree : of the model; spec, rate : the filter; time : of errors that last [s]
+    tree : joint tree of the model
+    spec, rate : the filter and its frame rate [Hz]
+    time : time constant of persistent errors [s]
+    apart : interval between poses for the rates of errors [s]: 1
 
-    Attributes
-    ----------
-    apart : how far apart poses tell how errors change [s]: 1 / the frequency that the filter lets pass in the
-        mean square [rad/s], as it sees no more of a change than what lasts so long
-    q : (n_q,) [rad, m, 1]; v, v_dot : (n_v,) - in the order of kernels/rates/manifold.Rates
+    the root mean square frequency of the filter's pass band [rad/s], as it does not pass faster changes
+
+    q : (n_q,) [rad, m, 1]
+    v, v_dot : (n_v,) in the order of kernels/rates/manifold.Rates
     """
 
     def __init__(self, tree: Tree, spec: RateSpec, rate: float, time: float) -> None:
@@ -139,7 +140,7 @@ class RateDeviations:
 
     @property
     def known(self) -> bool:
-        """Whether there is a filtered motion that its poses determine."""
+        """Whether there is a filtered motion whose poses are determined."""
         return self._newest is not None
 
     def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
@@ -156,11 +157,11 @@ class RateDeviations:
 
 
 def squares(rows: Array) -> Array:
-    """(..., n) - sums of squares along the last axis of rows (..., n, m)."""
+    """(..., n) sums of squares along the last axis of rows (..., n, m)."""
     return np.asarray((rows * rows).sum(axis=-1))
 
 
 def quaternion_slopes(q: Array) -> Array:
-    """(4, 3) - of a unit quaternion w, x, y, z along turns about the child's axes."""
+    """(4, 3) derivatives of a unit quaternion w, x, y, z by rotations about the child's axes."""
     w, x, y, z = q
     return 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])

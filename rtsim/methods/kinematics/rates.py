@@ -59,7 +59,7 @@ class RateEstimator:
     ----------
     spec : the filter
     manifold : kernels/rates/manifold.manifold_of(tree), or plain(n) for n numbers such as forces
-    rate : frames per second that are expected; others are filtered by their time stamps
+    rate : expected frames per second [Hz]; others are filtered by their time stamps
     """
 
     def __init__(self, spec: RateSpec, manifold: Manifold, rate: float) -> None:
@@ -74,7 +74,7 @@ class RateEstimator:
     def take(self, t: float, q: Array) -> int:
         """Take one frame: time [s] and coordinates (n_q,); the status is one of kernels/rates/manifold.
 
-        `rates` then holds what was at t - delay_s.
+        `rates` then contains the results for the time t - delay_s.
         """
         return int(self._run(self.manifold, self._kernel.options, t, q, self._state, self.rates))
 
@@ -105,7 +105,7 @@ def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
 
 
 def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
-    """A Butterworth filter; its cut-off lies well below half the rate."""
+    """A Butterworth filter; its cut-off must be well below half the rate."""
     if spec.cutoff_hz > HIGHEST * rate:
         raise ConfigError(
             f"a cut-off of {spec.cutoff_hz:g} Hz is too high for {rate:g} frames per second",
@@ -147,7 +147,7 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
 def response(spec: RateSpec, rate: float) -> Response:
     """Delay and noise gain of an estimator, from its impulse response h_k, k steps after the impulse.
 
-    The delay of the d-th derivative is what t^(d+1) / (d+1)! meets: (-1)^d sum h_k (k T)^(d+1) / (d+1)!.
+    The delay of the d-th derivative is the response to t^(d+1) / (d+1)!: (-1)^d sum h_k (k T)^(d+1) / (d+1)!.
     """
     h = impulse_response(spec, rate)
     t = np.arange(len(h)) / rate
@@ -159,7 +159,7 @@ def response(spec: RateSpec, rate: float) -> Response:
 def impulse_response(spec: RateSpec, rate: float) -> Array:
     """(n, 3) - value, speed and acceleration in each step after one frame of value 1 among zeros.
 
-    Not to be written to: it is found once, as sessions of a stream may begin in the midst of frames.
+    Read only: it is computed once, as sessions may begin while frames arrive.
     """
     estimator = RateEstimator(spec, plain(1), rate)
     n = round(kernel_of(spec, rate).memory_s * rate) + 2
@@ -182,7 +182,7 @@ class FilteredRows(NamedTuple):
 
 
 def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
-    """The rows (n, n_q) of a recording as they would be seen live, each with its delay; NaN where ignored."""
+    """The filtered rows (n, n_q) of a recording as in a live run, each with its delay; NaN where ignored."""
     estimator = RateEstimator(spec, manifold, rate)
     found = new_track(len(times), manifold)
     for k, (t, q) in enumerate(zip(times, np.ascontiguousarray(rows, float), strict=True)):

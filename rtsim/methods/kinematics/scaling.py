@@ -1,8 +1,8 @@
-"""An unscaled model and a static trial to a model of a person: sizes, masses, muscles, markers.
+"""Scales a model to a person by a static trial: sizes, masses, muscles, markers.
 
-The steps of OpenSim's scale tool, as its setup file says: factors by measurements and by hand, everything on
-the bodies, masses, fibre and tendon lengths with the lengths of the paths, then the static pose, in which the
-markers get their places.
+The steps are those of OpenSim's scale tool, as stated in its setup file: factors by measurements and by
+hand, geometry of the bodies, masses, fibre and tendon lengths in proportion to the paths, then the static
+pose, in which the markers are placed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Note = Callable[[str], None]
 
 
 class Scaled(NamedTuple):
-    """A scaled model and what it was scaled by."""
+    """A scaled model and the factors by which it was scaled."""
 
     spec: ModelSpec
     factors: Mapping[str, Array]  # of every body, (3,)
@@ -44,7 +44,7 @@ class Scaled(NamedTuple):
 def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
     """The model of a person by a setup; `static` replaces the trials that the setup names.
 
-    person : of several in these trials
+    person : the person, if these trials have several
     """
     if setup.marker_set_file is not None:
         spec = with_markers(spec, setup.marker_set_file, note)
@@ -69,7 +69,9 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
 
 
 def with_markers(spec: ModelSpec, path: Path, note: Note) -> ModelSpec:
-    """The model with the markers of a file on top of its own; one of the same name is replaced."""
+    """The model with the markers of a file in addition to its own; markers with the same name are
+    replaced.
+    """
     found, notes = read_marker_set(path, tuple(body.name for body in spec.bodies))
     for text in notes:
         note(text)
@@ -87,7 +89,7 @@ def read_static(path: Path | None, spec: ModelSpec, person: str, note: Note) -> 
 
 
 def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
-    """Where the model's markers are in ground at the start of its coordinates [m]."""
+    """Positions of the model's markers in ground at the initial coordinates [m]."""
     if not spec.markers:
         return {}
     places = arms.body_places(arms.assembled())
@@ -99,7 +101,9 @@ def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
 
 
 def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str, float]:
-    """Length of every path over what it was, where the coordinates start; 1, with a note, where one fails."""
+    """Ratio of each path length to its former length, at the initial coordinates; 1, with a note, if a path
+    fails.
+    """
     lengths = [arms.lengths(arms.assembled()) for arms in (before, after)]
     ratios = {}
     for name, old, new in zip(before.model.names.muscles, *lengths, strict=True):
@@ -116,7 +120,7 @@ def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str
 def place(
     spec: ModelSpec, placer: Placer, static: Path | None, note: Note, person: str = ""
 ) -> tuple[ModelSpec, StaticPose]:
-    """The static pose, and the model with its markers where they are in it."""
+    """The static pose, and the model with its markers moved to their measured positions."""
     trial = read_static(static or placer.marker_file, spec, person, lambda text: None)  # told once already
     if trial is None:
         raise ConfigError(
@@ -142,7 +146,7 @@ def place(
 
 
 def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> dict[str, tuple[float, float]]:
-    """Value [rad, m] and weight of every coordinate task."""
+    """Target value [rad, m] and weight of every coordinate task."""
     model, goals = arms.model, {}
     for task in placer.tasks.coordinates:
         value = task.value

@@ -1,8 +1,8 @@
-"""Smoothing of whole recordings without delay: a Butterworth filter there and back.
+"""Smoothing of whole recordings without delay: a Butterworth filter forwards and backwards.
 
 Winter (2009), Biomechanics and Motor Control of Human Movement, section 3.4.4.2: the two runs together have
-no phase and the squared gain, so each has a cut-off higher by (sqrt 2 - 1)^(-1/(2 order)), and both
-together the stated one.
+no phase and the squared gain, so each has a cut-off higher by (sqrt 2 - 1)^(-1/(2 order)), and both together
+the stated one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array,
     """The rows (n, n_q) of a recording without delay, as `rtsim.methods.kinematics.rates.track` gives them
     with it.
 
-    Rows with a number that is not finite are left out and NaN afterwards; each stretch between gaps longer
-    than longest_gap_s is smoothed by itself. Beyond its ends a stretch goes on as its reflection at the
-    end, so that it begins and ends with the slope it has.
+    Rows with a number that is not finite are left out and NaN afterwards; each segment between gaps longer
+    than longest_gap_s is smoothed separately. It is extended by point reflection at its ends, which
+    preserves the slopes there.
     """
     found = new_track(len(times), manifold)
     usable = np.flatnonzero(np.isfinite(rows).all(axis=1) & np.isfinite(times))
@@ -41,13 +41,13 @@ def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array,
 
 
 def cutoff_of_each_run(spec: ButterworthSpec, rate: float) -> float:
-    """Cut-off [Hz] of each of two runs that have the stated cut-off together, prewarping considered."""
+    """Cut-off [Hz] of each of the two runs that together have the stated cut-off, including prewarping."""
     higher = (np.sqrt(2.0) - 1.0) ** (-0.5 / spec.order)
     return float(rate / np.pi * np.arctan(higher * np.tan(np.pi * spec.cutoff_hz / rate)))
 
 
 def n_beyond(spec: ButterworthSpec, rate: float) -> int:
-    """Number of rows by which a stretch is extended beyond its ends, until the start has no influence."""
+    """Number of rows by which a segment is extended, until the initial state has no influence."""
     return 2 * round(kernel_of(spec, rate).options.settling * rate)
 
 
@@ -74,7 +74,7 @@ def taken(estimator: RateEstimator, t: float, q: Array) -> tuple[Array, Array, A
 
 
 def padded(manifold: Manifold, times: Array, rows: Array, n: int) -> tuple[Array, Array]:
-    """Times and rows with n rows before and after: those inside, seen through the first and the last."""
+    """Times and rows with n rows before and after: point reflections at the first and the last row."""
     q = np.concatenate([rows[n:0:-1], rows, rows[-2 : -n - 2 : -1]])
     t = np.concatenate([2 * times[0] - times[n:0:-1], times, 2 * times[-1] - times[-2 : -n - 2 : -1]])
     step = np.zeros(int(manifold.v_start[-1]))

@@ -1,9 +1,9 @@
-"""The pose of a model that is nearest to markers in one moment, with weights, and its markers put there.
+"""The pose of a model that fits markers at one instant best, with weights, and the placement of its markers.
 
-The pose is that of a live run (rtsim/methods/kinematics/multibody), of one frame: it minimises
-sum w |x(q) - x_measured|^2 / sum w + sum w (q - q_wanted)^2, the first over markers, the second over
-coordinates [rad, m], while the model's constraints hold and clamped coordinates stay in their ranges, as
-OpenSim's tools weigh them (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
+The pose is computed as in a live run (rtsim/methods/kinematics/multibody), of one frame: it minimises sum w
+|x(q) - x_measured|^2 / sum w + sum w (q - q_wanted)^2, the first over markers, the second over coordinates
+[rad, m], while the model's constraints hold and clamped coordinates stay in their ranges, as OpenSim's tools
+weigh them (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_ITERATIONS = 200
 
 
 class Wanted(NamedTuple):
-    """Conditions for a static pose."""
+    """Tasks of a static pose: target markers and coordinates with their weights."""
 
     markers: Mapping[str, Array]  # measured, in ground (3,) [m]
     weights: Mapping[str, float]  # of markers; one without a weight is not fitted
@@ -67,7 +67,7 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
 
 
 def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
-    """The markers that are measured and have a weight, and the coordinates; ConfigError without any such."""
+    """The markers with a measurement and a weight, and the coordinates; ConfigError without any."""
     weights = {
         marker.name: wanted.weights[marker.name] for marker in spec.markers
         if marker.name in wanted.markers and wanted.weights.get(marker.name, 0.0) > 0.0
@@ -93,9 +93,9 @@ def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
 
 
 def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array], note: Note) -> ModelSpec:
-    """The model with its markers where they were measured in a pose, those that are fixed excepted.
+    """The model with its markers moved to their measured positions in a pose, except fixed ones.
 
-    A marker that was not measured is left out of the model: nothing says where it is on this person.
+    A marker without a measurement is left out, as its place on this person is unknown.
     """
     absent = [marker.name for marker in spec.markers if marker.name not in measured]
     if absent:
@@ -117,8 +117,8 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
 
 
 def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Mean place (3,) of every marker over the frames in which it is seen, NaN where it is in none, and how
-    far it moved.
+    """Mean position (3,) of every marker over the frames in which it is seen (NaN for none), and its
+    movement.
 
     positions : (n, n_marker, 3) [m]
     """

@@ -1,4 +1,4 @@
-"""Least squares within bounds, of directions that differ by many powers of ten in what they change."""
+"""Bounded least squares for parameters whose effects differ by many powers of ten."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def least_squares_within(
 ) -> Array:
     """The x (n,) of least squared residuals with |x| <= bound, from a start within.
 
-    The method of Levenberg and Marquardt; what lies at its bound and presses against it stays there for a
-    step. Steps are least-squares solutions of the slopes themselves, not of their products, which would lose
-    the directions that change next to nothing.
+    The method of Levenberg and Marquardt; a parameter whose step would leave its bound is fixed there for
+    the step. Steps are least-squares solutions with the Jacobian itself, not with the normal equations,
+    which would lose directions with a small effect.
     """
     x, damping = np.clip(x, -bound, bound), FIRST_DAMPING
     value = residuals(x)

@@ -1,4 +1,4 @@
-"""Fibres of ligaments whose length varies least in a motion, and lengths as polynomials of flexion."""
+"""Most isometric fibres of ligaments in a motion, and their lengths as polynomials of flexion."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ MOST_PAIRS = 4_000_000
 class IsometricFibre(NamedTuple):
     """A fibre from a point of the femur to one of the tibia.
 
-    origin, insertion : (3,) [m]; length : its mean; deviation : standard deviation over the motion [m]
+    origin, insertion : (3,) [m]
+    length : mean length [m]
+    deviation : standard deviation over the motion [m]
     """
 
     origin: Array
@@ -33,9 +35,10 @@ class IsometricFibre(NamedTuple):
 
 
 def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> IsometricFibre:
-    """The pair of points of two areas whose distance has the least standard deviation.
+    """The pair of points of two areas whose distance has the smallest standard deviation.
 
-    origins : (k, 3) - on the femur, insertions : (m, 3) - on the tibia [m]
+    origins : (k, 3) points on the femur [m]
+    insertions : (m, 3) points on the tibia [m]
     """
     carried = poses.carried(insertions)
     best = IsometricFibre(origins[0], insertions[0], 0.0, np.inf)
@@ -52,7 +55,9 @@ def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> Isomet
 
 
 def isometric_within(fibre: IsometricFibre, poses: KneePoses, bound: float) -> IsometricFibre:
-    """The fibre of least deviation whose ends are within a bound along every axis from another's [m]."""
+    """The most isometric fibre whose ends are within a bound along every axis from those of another
+    one [m].
+    """
     R, places = poses.rotations, MM * poses.places
 
     def fibres(x: Array) -> Array:
@@ -75,7 +80,7 @@ def isometric_within(fibre: IsometricFibre, poses: KneePoses, bound: float) -> I
 
 
 def fibre_lengths(origins: Array, insertions: Array, poses: KneePoses) -> Array:
-    """(n, k) - distances of origins (k, 3) and insertions (k, 3) in poses [m]."""
+    """(n, k) distances of origins (k, 3) and insertions (k, 3) in poses [m]."""
     return np.linalg.norm(origins - poses.carried(insertions), axis=2)
 
 
@@ -84,7 +89,7 @@ def length_polynomials(extension: Array, lengths: Array, neutral: Array) -> Arra
 
     extension : (n,) - t [deg], negative in flexion; lengths : (n, k), neutral : (k,) - d(0) [m]
 
-    ConfigError where the angles are too few for seven coefficients.
+    ConfigError if there are too few angles for seven coefficients.
     """
     n_angle = len(np.unique(extension[extension != 0.0]))
     if n_angle < ORDER:

@@ -1,9 +1,9 @@
 """Adjustment of a knee mechanism within bounds, so that its motion is nearest to a measured one.
 
-A motion alone hardly tells where a fibre ends: both ends may move together by centimetres and its length
-varies by less than a tenth of a millimetre. So the measured surfaces stay part of what is fitted, and the
-ends are drawn to the middles of their areas as strongly as the misfit of the motion allows: of a motion
-without errors not at all.
+A motion hardly determines the ends of a fibre: moving both by centimetres changes its length by less than a
+tenth of a millimetre. So the measured surfaces remain part of the objective, and the ends are drawn to the
+centres of their areas as strongly as the misfit of the motion permits; for a motion without errors not at
+all.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ LEAST_SPREAD_MM = 0.1
 
 
 class Adjusted(NamedTuple):
-    """The geometry, names of what lies at its bound, and the misfit of a coordinate of the motion [m]."""
+    """Adjusted geometry, names of parameters at a bound, and the misfit of a coordinate of the motion [m]."""
 
     geometry: KneeGeometry
     bounded: tuple[str, ...]
@@ -59,9 +59,9 @@ class Adjusted(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """Target values of parameters, as changes of the start, and how far they may be from these.
+    """Target values of parameters, as changes from the start, with their tolerances.
 
-    middle, spread : (35,) [mm]; spread is infinite for what is free
+    middle, spread : (35,) [mm]; spread is infinite for free parameters
     """
 
     middle: Array
@@ -71,7 +71,7 @@ class Ties(NamedTuple):
 def adjust_knee(
     poses: KneePoses, anatomy: KneeAnatomy | None, start: KneeGeometry, bound_m: float, bound_rad: float
 ) -> Adjusted:
-    """The knee within bounds of the start, of points and lengths, and of normals."""
+    """Adjust the knee within bounds around the start, for points and lengths, and for normals."""
     bound = np.full(N_PARAMETER, MM * bound_m)
     bound[TURNS] = MM * bound_rad * LEVER  # turns are written as distances, too
     ties = ties_of(start, anatomy, bound)
@@ -86,7 +86,7 @@ def adjust_knee(
 
 
 def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -> Array:
-    """Changes (35,) [mm] to the fibres that vary least, wherever they end within the bound [m]."""
+    """Changes (35,) [mm] to the most isometric fibres, wherever they end within the bound [m]."""
     x = np.zeros(N_PARAMETER)
     for k in range(HELD):
         own = slice(3 * k, 3 * k + 3)
@@ -141,7 +141,9 @@ def deviation_of(motion: Array) -> float:
 
 
 def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> Ties:
-    """The middles of the areas and their spread; without an anatomy the start, and half of the bounds."""
+    """Targets at the centres of the areas with their spread; without an anatomy the start, and half of the
+    bounds.
+    """
     middle, spread = np.zeros(N_PARAMETER), np.full(N_PARAMETER, np.inf)
     if anatomy is None:
         spread[:] = 0.5 * bound
@@ -169,8 +171,8 @@ def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
 class KneeProblem:
     """Residuals [mm] and their slopes by the changes x (35,) [mm] of a start.
 
-    The motion's are distances of the measured poses from the mechanism's motion, to first order about poses
-    near which that motion passes.
+    The residuals of the motion are distances of the measured poses from the mechanism's motion, linearised
+    about nearby poses of the mechanism.
     """
 
     def __init__(
@@ -186,12 +188,12 @@ class KneeProblem:
         self.off = np.hstack([poses.angles - near.angles, poses.places - near.places])[:, :, None]
 
     def linearise(self, geometry: KneeGeometry) -> None:
-        """Take weights and slopes of the constraints at a geometry."""
+        """Compute weights and slopes of the constraints at a geometry."""
         slopes = constraint_slopes(geometry, self.poses)
         self.factor, self.ahead = weighed(slopes), slopes @ self.off
 
     def tied(self, pull: Array, middle: Array) -> KneeProblem:
-        """The problem with ties to the middle (35,) [mm], of strengths pull (35,)."""
+        """The problem with targets at the middle (35,) [mm], of strengths pull (35,)."""
         self.pull, self.middle = pull, middle
         return self
 
@@ -244,19 +246,19 @@ class KneeProblem:
 
 
 def turns_of(k: int) -> slice:
-    """Return where the two rotations of plane k stand among the parameters."""
+    """Indices of the two rotations of plane k among the parameters."""
     return slice(TURNS.start + 2 * k, TURNS.start + 2 * k + 2)
 
 
 def directions_across(normal: Array) -> Array:
-    """(2, 3) - two directions square to a normal (3,) and to each other."""
+    """(2, 3) two directions perpendicular to a normal (3,) and to each other."""
     first = np.cross(normal, np.eye(3)[int(np.abs(normal).argmin())])
     first /= np.linalg.norm(first)
     return np.stack([first, np.cross(normal, first)])
 
 
 def turned_normal(start: KneeGeometry, x: Array, k: int) -> Array:
-    """(3,) - the normal of plane k after its turns, not of unit length."""
+    """(3,) normal of plane k after its rotations, not of unit length."""
     turn = x[turns_of(k)] @ directions_across(start.normals[k])
     return np.asarray(start.normals[k] + turn / (MM * LEVER))
 

@@ -1,4 +1,4 @@
-"""What is measured on a knee beside its motion: points of surfaces and of attachment areas."""
+"""Measurements on a knee besides its motion: points of surfaces and of attachment areas."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Array = NDArray[np.float64]
 
 
 class KneeAnatomy(NamedTuple):
-    """Points that were measured on a knee, in the axes of its bones [m].
+    """Measured points on a knee, in the axes of its bones [m].
 
-    condyles, plateaus : by compartment (n, 3) - on the surfaces of femur and tibia
-    origins, insertions : by ligament (n, 3) - in the attachment areas on femur and tibia
+    condyles, plateaus : by compartment (n, 3) points on the surfaces of femur and tibia
+    origins, insertions : by ligament (n, 3) points in the attachment areas on femur and tibia
     """
 
     condyles: Mapping[str, Array]

@@ -32,12 +32,14 @@ FEWEST_POSES, LEAST_FLEXION = 20, np.radians(30.0)
 class KneeFit(NamedTuple):
     """An identified knee.
 
-    geometry, preliminary : after and before the adjustment
-    means : (4,) - of the experimental lengths over the motion [m]; polynomials : (4, 7) - a1 to a7 of eq. 1
-    misfits : root mean squares over the motion: of the mechanism from the measured pose, turned [rad] and
-        moved [m]
+    geometry, preliminary : geometry after and before the adjustment
+    means : (4,) mean experimental lengths over the motion [m]
+    polynomials : (4, 7) a1 to a7 of eq. 1
+    misfits : root mean square distances of the mechanism from the measured poses: rotation [rad] and
+        translation [m]
     surface_misfits : by compartment, of the sphere and the plane from their points [m]; empty without any
-    bounded : names of what lies at its bound
+    bounded : names of parameters at a bound
+    deviation : misfit of a coordinate of the motion [m]
     deviation : of a coordinate of the motion from the mechanism [m]
     """
 
@@ -65,10 +67,10 @@ def fit_knee(
     ----------
     poses : the measured motion
     anatomy : surfaces and attachment areas; None = the preliminary geometry is `start`
-    start : geometry that stands in for an anatomy
+    start : geometry that replaces an anatomy
     bound_m, bound_rad : how far points and lengths, and normals may be adjusted
 
-    ConfigError for a motion or points that tell no knee.
+    ConfigError for a motion or points that do not determine a knee.
     """
     check_motion(poses)
     found, misfits = (start, {}) if anatomy is None else preliminary(poses, anatomy)
@@ -122,7 +124,7 @@ def check_motion(poses: KneePoses) -> None:
 def preliminary(
     poses: KneePoses, anatomy: KneeAnatomy
 ) -> tuple[KneeGeometry, dict[str, tuple[float, float]]]:
-    """The geometry of best-fitting surfaces and least-varying fibres, and the surfaces' misfits [m]."""
+    """The geometry of best-fitting surfaces and most isometric fibres, and the surfaces' misfits [m]."""
     spheres = [fit_sphere(anatomy.condyles[name], f"condyles.{name}") for name in COMPARTMENTS]
     planes = [
         fit_plane(anatomy.plateaus[name], sphere.centre, f"plateaus.{name}")

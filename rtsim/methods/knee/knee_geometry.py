@@ -29,7 +29,7 @@ class KneeGeometry(NamedTuple):
     condyles : (2, 3) - centres of the medial and lateral spheres on the femur; radii : (2,)
     plateaus : (2, 3) - a point of each plane on the tibia; normals : (2, 3) - unit, towards the femur
     origins : (4, 3) - of ACL, PCL, MCL, LCL on the femur; insertions : (4, 3) - on the tibia
-    lengths : (3,) - that the mechanism keeps of ACL, PCL, MCL
+    lengths : (3,) lengths of ACL, PCL, MCL that the mechanism keeps constant
     """
 
     condyles: Array
@@ -42,7 +42,7 @@ class KneeGeometry(NamedTuple):
 
     @property
     def neutral_lengths(self) -> Array:
-        """(4,) - between origin and insertion where the axes of femur and tibia coincide [m]."""
+        """(4,) distances of origin and insertion when the axes of femur and tibia coincide [m]."""
         return np.asarray(np.linalg.norm(self.origins - self.insertions, axis=1))
 
 
@@ -69,7 +69,7 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
 
 
 def by_name(records: tuple, names: tuple[str, ...], spec: ModelSpec, key: str) -> list:
-    """The records of these names; ConfigError where one is not there."""
+    """The records of these names; ConfigError if one does not exist."""
     there = {record.name: record for record in records}
     lacking = [name for name in names if name not in there]
     if lacking:
@@ -85,7 +85,7 @@ def with_knee_geometry(
 ) -> ModelSpec:
     """The model with another geometry.
 
-    means : (4,) - lengths about which the method `minimised` varies them [m]
+    means : (4,) mean lengths for the method `minimised` [m]
     polynomials : (4, 7) - a1 to a7 of eq. 1, of a flexion in degrees, negative as extension is positive
     """
     contacts = {

@@ -86,13 +86,13 @@ def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> 
 
 
 def weighed(slopes: Array) -> Array:
-    """(n, 5, 5) - matrices by whose inverse constraint errors become distances from the motion of the
+    """(n, 5, 5) matrices whose inverse converts constraint errors to distances from the motion of the
     mechanism.
 
     slopes : (n, 5, 6) - of the constraints
 
-    The distance is that in all six coordinates, in which an angle counts by LEVER, to first order. Flexion is
-    corrected like the others: it stays finite where the motion turns back in flexion, as that of the
+    The distance is that in all six coordinates, in which an angle counts by LEVER, to first order. Flexion
+    is corrected like the others: it stays finite where the motion turns back in flexion, as that of the
     mechanism nearly does about 20 degrees.
     """
     scaled = slopes / SCALE

@@ -1,4 +1,4 @@
-"""The motion of a knee and its measured points, as `rtsim fit knee` reads them."""
+"""Input of `rtsim fit knee`: the motion of a knee and its measured points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WRITTEN = "write one by `rtsim analyse RECORDING --method free --out FILE.mot`"
 
 
 class KneeMotion(NamedTuple):
-    """Poses of a knee, and sentences on what was left out."""
+    """Poses of a knee, and sentences on omitted ones."""
 
     poses: KneePoses
     notes: tuple[str, ...]
@@ -42,7 +42,8 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
     """The motion of a table (.mot, .sto, .csv) as `rtsim analyse` writes it.
 
     Columns: knee_flexion, knee_adduction, knee_internal_rotation, and the displacements lateral, anterior,
-    proximal of the tibia [m], of one leg, or with _r and _l of both. ConfigError for what is no such motion.
+    proximal of the tibia [m], for one leg, or with _r and _l for both. ConfigError if it is not such a
+    motion.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
@@ -76,7 +77,7 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
 
 
 def column_of(table: Table, name: str, side: str, path: Path) -> Array:
-    """A column by its name, with the ending of the side where both legs are there."""
+    """A column by its name, with the suffix of the side if both legs are there."""
     candidates = [f"{before}{name}{ending}" for ending in ENDINGS[side] for before in ("", FIELDS[name])]
     found = next((column for column in candidates if column in table.columns), None)
     if found is None:

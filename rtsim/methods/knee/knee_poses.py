@@ -1,4 +1,4 @@
-"""Poses of the tibia in the femur: from joint angles and displacements, and turned by small steps."""
+"""Poses of the tibia relative to the femur, from joint angles and displacements."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 class KneePoses(NamedTuple):
     """Poses of the tibia in the axes of the femur.
 
-    angles : (n, 3) - extension, adduction, internal rotation, mobile Z-X-Y [rad]
-    places : (n, 3) - of the origin of the tibia [m]
+    angles : (n, 3) extension, adduction, internal rotation, mobile Z-X-Y [rad]
+    places : (n, 3) positions of the origin of the tibia [m]
     """
 
     angles: Array
@@ -22,7 +22,7 @@ class KneePoses(NamedTuple):
 
     @property
     def rotations(self) -> Array:
-        """(n, 3, 3) - axes of the tibia in columns."""
+        """(n, 3, 3) axes of the tibia as columns."""
         return rotations_of(self.angles)
 
     def chosen(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> KneePoses:
@@ -30,7 +30,7 @@ class KneePoses(NamedTuple):
         return KneePoses(self.angles[rows], self.places[rows])
 
     def carried(self, points: Array) -> Array:
-        """(n, k, 3) - points (k, 3) of the tibia in the axes of the femur [m]."""
+        """(n, k, 3) points (k, 3) of the tibia in the axes of the femur [m]."""
         return np.einsum("nij,kj->nki", self.rotations, points) + self.places[:, None, :]
 
 
@@ -57,7 +57,7 @@ def rotation_slopes(angles: Array) -> Array:
 
 
 def crossed(axes: Array) -> Array:
-    """(n, 3, 3) - matrices of the vector products with axes (n, 3)."""
+    """(n, 3, 3) cross-product matrices of axes (n, 3)."""
     x, y, z = axes.T
     zero = np.zeros_like(x)
     return np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)

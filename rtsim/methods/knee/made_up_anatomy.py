@@ -1,4 +1,6 @@
-"""A synthetic knee whose surfaces and attachment areas follow from a geometry, to test the identification."""
+"""A synthetic knee with surfaces and attachment areas computed from a geometry, for tests of the
+identification.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ LEVER = 0.1
 
 
 def anatomy_of(geometry: KneeGeometry, rng: np.random.Generator, noise: float) -> KneeAnatomy:
-    """Points of the geometry's surfaces, and areas about its ligaments' ends without the ends themselves.
+    """Points on the geometry's surfaces, and in areas around its ligaments' ends.
 
     noise : standard deviation of every coordinate of a point [m]
     """
@@ -51,7 +53,7 @@ def in_ball(rng: np.random.Generator, n: int, radius: float) -> Array:
 
 
 def measured_motion(poses: KneePoses, rng: np.random.Generator, noise: float) -> KneePoses:
-    """Poses with noise of a place [m], and of angles as markers at LEVER have it."""
+    """Poses with noise of the position [m], and of angles as if measured by markers at LEVER."""
     return KneePoses(
         poses.angles + rng.normal(scale=noise / LEVER, size=poses.angles.shape),
         poses.places + rng.normal(scale=noise, size=poses.places.shape),

@@ -75,7 +75,7 @@ def fit_plane(points: Array, towards: Array, where: str) -> FittedPlane:
 
 
 def check_points(points: Array, fewest: int, rank: int, kind: str, where: str) -> Array:
-    """The middle of points (n, 3); ConfigError where they cannot tell a surface of this kind."""
+    """The centre of points (n, 3); ConfigError if they cannot determine a surface of this kind."""
     if len(points) < fewest:
         raise ConfigError(
             f"{len(points)} points do not determine a {kind}", where=where, allowed=f"{fewest} or more"

@@ -26,15 +26,17 @@ LEAST_PER_PASS = 4.0
 class EmgEnvelope:
     """Rectified and filtered samples of some channels, as they come.
 
-    rate : samples per second [Hz]; n_channel : how many
-    high_pass, low_pass : where the filters pass half of the power [Hz]
+    rate : samples per second [Hz]
+    n_channel : number of channels
+    high_pass, low_pass : cut-off frequencies (half power) [Hz]
 
     Attributes
     ----------
-    delay_s : of slow changes, by the low-pass filter [s]
+    delay_s : delay of slow changes by the low-pass filter [s]
+    settle_s : time from the first sample until the filters have settled [s]
     settle_s : from the first sample until the envelope is no longer that of filters at rest [s]
 
-    Raises ConfigError for a rate that is too low to be one of raw signals.
+    Raises ConfigError for a rate that is too low for raw signals.
     """
 
     def __init__(

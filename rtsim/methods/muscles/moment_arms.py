@@ -56,8 +56,8 @@ class MomentArms:
 
     Parameters
     ----------
-    model, roles : the model, and the elements that one of its methods asks for
-    moving_point_work : False leaves the work of moving points out, as OpenSim did in 2010, for comparison
+    model, roles : the model, and the elements that one of its methods keeps
+    moving_point_work : False omits the work of moving points, as OpenSim did in 2010, for comparison
     """
 
     def __init__(self, model: Model, roles: Roles, moving_point_work: bool = True) -> None:
@@ -73,9 +73,9 @@ class MomentArms:
         self._run = bind(moment_arms, (self.leverage, q, FORCE, self._moving, self._work, self._arms))
 
     def assembled(self, q: Array | None = None, angle: str | None = None, value: float = 0.0) -> Array:
-        """(n_q,) - the nearest coordinates that satisfy the constraints, with an angle at a value [rad].
+        """(n_q,) nearest coordinates that satisfy the constraints, with an angle at a value [rad].
 
-        Raises ModelError where there are none.
+        Raises ModelError if there are none.
         """
         q = np.array(self.model.q_neutral if q is None else q, float)
         row = -1 if angle is None else self.angle_index(angle)
@@ -102,17 +102,17 @@ class MomentArms:
         }
 
     def constraint_rows(self, q: Array) -> Array:
-        """(n, n_v) - slopes of all constraints over the speeds."""
+        """(n, n_v) Jacobian of all constraints."""
         self._evaluate(q, PARTIAL_VELOCITY)
         n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
         n += 3 * len(self.model.names.rolls)
         return self._work.constraint.row[:n].copy()
 
     def at(self, q: Array, method: str = "force") -> Array:
-        """(n_muscle, n_angle) [m] - moment arms at coordinates that satisfy the constraints.
+        """(n_muscle, n_angle) [m] moment arms at coordinates that satisfy the constraints.
 
-        r = -dl/dtheta: positive where tension turns the angle the positive way. NaN about angles that do not
-        exist at q, and of muscles whose path fails there (`failures`).
+        r = -dl/dtheta: positive if tension increases the angle. NaN about angles that do not exist at q, and
+        for muscles whose path fails there (`failures`).
         """
         if method == DIFFERENCES:
             return self._by_differences(q)
@@ -123,7 +123,7 @@ class MomentArms:
         return arms
 
     def lengths(self, q: Array) -> Array:
-        """(n_muscle,) [m] - lengths of all paths; NaN where one fails."""
+        """(n_muscle,) [m] lengths of all paths; NaN for a path that fails."""
         self._evaluate(q, PARTIAL_VELOCITY)
         return np.where(self._work.path.status == muscle_path.OK, self._work.path.length, np.nan)
 
@@ -144,7 +144,9 @@ class MomentArms:
 
     @property
     def gradient(self) -> Array:
-        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates, of the last evaluation."""
+        """(n_muscle, n_v) derivatives of the lengths along the tangent coordinates, from the last
+        evaluation.
+        """
         return self._work.path.gradient
 
     def measure_moving(
@@ -158,14 +160,14 @@ class MomentArms:
 
     @property
     def couplings(self) -> Array:
-        """(n_angle, n_v) - speeds of all dofs where an angle turns at unit rate and the rest follows, at the
-        coordinates that were measured last; a view.
+        """(n_angle, n_v) speeds of all dofs when an angle changes at unit rate and dependent ones follow, at
+        the last measured coordinates; a view.
         """
         return self._work.angle.coupling
 
     @property
     def pose(self) -> Pose:
-        """Where the bodies are at the coordinates that were measured last; a view."""
+        """Poses of the bodies at the last measured coordinates; a view."""
         return self._work.pose
 
     def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
@@ -180,7 +182,9 @@ class MomentArms:
         return int(failed.sum())
 
     def slopes(self, q: Array) -> Array:
-        """(n_muscle, n_v) - of all lengths along the tangent coordinates at q; NaN where a path fails."""
+        """(n_muscle, n_v) derivatives of all lengths along the tangent coordinates at q; NaN if a path
+        fails.
+        """
         self._evaluate(q, PARTIAL_VELOCITY)
         known = self._work.path.status == muscle_path.OK
         return np.where(known[:, None], self._work.path.gradient, np.nan)
@@ -193,9 +197,9 @@ class MomentArms:
         }
 
     def coupling(self, q: Array, angle: str) -> Array:
-        """(n_v,) - speeds of all dofs where the angle turns at unit rate: C of eq. 13.
+        """(n_v,) speeds of all dofs when the angle changes at unit rate: C of eq. 13.
 
-        Raises ModelError where no coordinate determines the angle, or the constraints hold it.
+        Raises ModelError if no coordinate determines the angle, or the constraints fix it.
         """
         self._evaluate(q, PARTIAL_VELOCITY)
         row = self.angle_index(angle)
@@ -209,9 +213,9 @@ class MomentArms:
         return self._work.angle.coupling[row].copy()
 
     def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
-        """(n_muscle,) [m] - moment arms about any angle theta(q) [rad], a function of q : (n_q,).
+        """(n_muscle,) [m] moment arms about any angle theta(q) [rad], a function of q : (n_q,).
 
-        NaN where a path fails.
+        NaN if a path fails.
         """
         g = self._gradient(q, theta)
         work = self._work
@@ -234,7 +238,9 @@ class MomentArms:
     def sweep(
         self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"
     ) -> Iterator[SweepPoint]:
-        """Moment arms about one angle at its values, one after the other, while the constraints hold."""
+        """Moment arms about one angle over its values, one after the other, with the constraints
+        satisfied.
+        """
         row = self.angle_index(angle)
         q = self.assembled(q)
         for value in values:

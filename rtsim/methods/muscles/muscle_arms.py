@@ -22,7 +22,8 @@ class MuscleArms:
 
     Parameters
     ----------
-    model, roles : the model and the elements that the method asks for
+    model, roles : the model and the elements that the method keeps
+    pose, q : arrays of the bodies' poses and the coordinates, written by the solver
     pose, q : where the solver leaves the bodies and the coordinates
 
     Attributes
@@ -44,14 +45,14 @@ class MuscleArms:
         self._run: HeldCall | None = None
 
     def measure(self) -> int:
-        """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        """Update lengths and arms to the present pose; returns the number of failed paths."""
         if self._run is None:  # compiled at the first call, which warm-up makes
             self._run = hold(joint_moment_arms, self._arguments)
         return int(self._run())
 
     @property
     def gradient(self) -> np.ndarray:
-        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates."""
+        """(n_muscle, n_v) derivatives of the lengths along the tangent coordinates."""
         return self._work.path.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
@@ -65,7 +66,7 @@ class CoordinateArms:
     """Muscle lengths and moment arms with one method of a model that names no anatomical joints.
 
     Attributes are those of MuscleArms; arms : (n_muscle, n_angle), about every coordinate, then the named
-    angles. About a displacement an arm is a number without unit.
+    angles. About a displacement an arm has no unit.
     """
 
     def __init__(self, model: Model, roles: Roles, q: np.ndarray) -> None:
@@ -75,12 +76,12 @@ class CoordinateArms:
         self.arms = np.full((len(self.names), len(model.names.angles)), np.nan)
 
     def measure(self) -> int:
-        """Update lengths and arms to the pose at hand; returns how many paths failed."""
+        """Update lengths and arms to the present pose; returns the number of failed paths."""
         return self._of.measure(self._q, self.lengths, self.arms)
 
     @property
     def gradient(self) -> np.ndarray:
-        """(n_muscle, n_v) - slopes of the lengths along the tangent coordinates."""
+        """(n_muscle, n_v) derivatives of the lengths along the tangent coordinates."""
         return self._of.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,9 @@
-"""Muscle recruitment: activations and forces that make the generalized forces of inverse dynamics.
+"""Muscle recruitment: activations and forces that produce the generalized forces of inverse dynamics.
 
-Rows of the problem are the model's coordinates that a muscle or a reserve works on: for each, the work of all
-elements where the coordinate turns at unit rate and the rest follows by couplers and hard elements (their
-reactions do no work then) is that of the generalized forces. What crosses no muscle, as the root, is no row.
+The rows of the problem are the coordinates on which a muscle or a reserve acts: for each, the power of all
+elements when the coordinate changes at unit rate, with dependent ones following by couplers and hard
+elements (whose reactions then do no work), equals that of the generalized forces. Coordinates without
+muscles, such as those of the root, are left out.
 """
 
 from __future__ import annotations
@@ -35,20 +36,17 @@ POSES, SWAY = 5, 0.1
 class MuscleRecruitment:
     """Recruitment of the muscles of a model, frame by frame; all results are overwritten by the next.
 
-    Parameters
-    ----------
-    model : whose coordinates all have names
-    roles : of the method that places it; where it holds the element of a reaction, that one takes part
+    model : a model with names for all coordinates
+    roles : elements of the method; one-way reactions take part if the method keeps their element
     spec : criterion, strengths, reserves
-
-    Attributes
-    ----------
-    muscles : names of the muscles that have a force; rows : of the coordinates that they bear
-    activations, forces, strengths : (n_muscle,) [1], [N], [N]; forces along the tendon, passive ones included
-    reserves : (n_reserve,) - moments or forces of the reserves [N m, N]
-    reactions : (n_reaction,) - sizes of the reactions that act one way [N]
-    violation : (n_row,) - what no muscle can bear [N m, N]
-    objective, gap : of the newest frame, the latter in parts of the former
+    muscles : names of the muscles with a force
+    rows : names of the balanced coordinates
+    activations, forces, strengths : (n_muscle,) [1], [N], [N]; forces along the tendon, including passive
+        ones
+    reserves : (n_reserve,) moments or forces of the reserves [N m, N]
+    reactions : (n_reaction,) magnitudes of the one-way reactions [N]
+    violation : (n_row,) load that no muscle can bear [N m, N]
+    objective, gap : values of the newest frame, the gap relative to the objective
     """
 
     def __init__(self, model: Model, roles: Roles, spec: RecruitmentSpec) -> None:
@@ -101,7 +99,7 @@ class MuscleRecruitment:
     def share(self, q: Array, v: Array, tau: Array) -> int:
         """Share the generalized forces tau (n_v,) of a motion q (n_q,), v (n_v,); status of the solver.
 
-        NaN all over where the forces are not known, a path fails, or no answer is found.
+        All results are NaN if the forces are unknown, a path fails, or no solution is found.
         """
         self._arms.measure_moving(q, v, self._length, self._speed, self._arm)
         n, problem = len(self._acting), self._problem
@@ -128,7 +126,7 @@ class MuscleRecruitment:
         return int(status)
 
     def forget(self) -> None:
-        """NaN in all results; the next frame starts anew."""
+        """Set all results to NaN; the next frame starts anew."""
         self._state.started[0] = 0
         for array in (
             self.activations, self.forces, self.strengths, self.reserves, self.reactions, self.violation,

@@ -1,9 +1,8 @@
-"""Whether each foot has been given the force of the other one: the foot that bears swings, the other rests.
+"""Checks whether the forces of the two feet are exchanged: then the loaded foot swings and the other rests.
 
-The sum of all forces stays as it is, and the pressure is under a foot all the same, as in files whose points
-follow each foot on a belt, or whose columns of two feet are exchanged. But a foot that bears a person is
-lower and slower than one that swings past it, forwards, backwards, over ground and on a belt; on stairs it is
-slower. Who stands swings no foot: which of two still ankles is faster is chance, and tells nothing.
+The sum of all forces is then still right, and the centre of pressure may still be under a foot, as in files
+with one column set per foot. But a loaded foot is lower and slower than one in swing, forwards, backwards,
+over ground and on a belt; on stairs it is slower. Standing gives no information, as neither foot swings.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ which it is told: a choice inside the gap that docs/kinetics.md gives."""
 
 
 def judge_feet(results: Results, mass: float) -> str:
-    """A sentence where the forces are those of the other feet, "" otherwise, or where it is not known."""
+    """A sentence if the forces belong to the other feet; "" otherwise, or if it is not known."""
     bears, swings = swinging(results, mass)
     step = float(np.median(np.diff(results.times))) if len(results.times) > 1 else 0.0
     told = [swings[bears == foot] for foot in range(len(SUFFIXES))]
@@ -49,8 +48,8 @@ def judge_feet(results: Results, mass: float) -> str:
 
 
 def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Of the n frames in which one foot alone bears and one swings: (n,) which foot bears, 0 = right, and
-    (n,) whether that one swings and is higher.
+    """For the n frames of single support with the other foot in swing: (n,) the loaded foot, 0 = right, and
+    (n,) whether that one moves like the swinging foot and is higher.
     """
     fields, centres = results.fields, labels_of(results, "joint_centres")
     names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]
@@ -71,7 +70,7 @@ def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[
 
 
 def floor_speeds(places: Array, times: Array) -> Array:
-    """(n, 2) - speeds of the ankles (n, 2, 3) along the floor at times (n,) [m/s]; NaN at the ends."""
+    """(n, 2) horizontal speeds of the ankles (n, 2, 3) at times (n,) [m/s]; NaN at the ends."""
     speeds = np.full(places.shape[:2], np.nan)
     half = max(1, round(HALF_S / float(np.median(np.diff(times))))) if len(times) > 1 else 1
     if len(times) > 2 * half:

@@ -1,7 +1,7 @@
-"""Force plates beside a stream of markers: sessions and samples as they come, and the wrenches of a frame.
+"""Force plates for a stream of markers: sessions and samples as they arrive, and the wrenches at a frame.
 
-An input brings in the messages of a forces stream, a stage asks for the wrenches at the time of a frame of
-markers. Both streams are paired by `time` where their senders say that they share it, else by the clock.
+An input delivers the messages of a forces stream, a stage requests the wrenches at the time of a marker
+frame. Both streams are paired by `time` if their senders state that it is common, else by the clock.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ WORDS = {
 
 
 class ForceFeed:
-    """Readings of force plates, held until markers ask for them.
+    """Samples of force plates, kept until markers request them.
 
-    Attributes
-    ----------
-    session : of the forces, None before there is one; n_session : how many there were
-    intake : of that session
+    session : descriptor of the forces, None before there is one
+    n_session : number of sessions
+    intake : samples of that session
     """
 
     def __init__(self) -> None:
@@ -58,14 +57,14 @@ class ForceFeed:
         return self._markers is not None
 
     def turn_to(self, markers: Session) -> None:
-        """Turn to another session of markers, to which the frames from now on belong."""
+        """Begin another session of markers, to which the frames from now on belong."""
         if markers is not self._markers:
             self._markers = markers
             if self.session is not None and share_time(markers, self.session) != self._by_time:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Forget the session of markers that the forces belong to."""
+        """Discard the session of markers to which the forces belong."""
         self._markers = None
 
     def begin(self, session: Session) -> None:
@@ -83,7 +82,7 @@ class ForceFeed:
         self.intake.admit(message.data, message.time, message.t_capture)
 
     def instant(self, frame: ReceivedFrame) -> float:
-        """When a frame of markers was, on the clock of the samples [s]."""
+        """Time of a marker frame on the clock of the samples [s]."""
         return (frame.time if self._by_time else 1e-9 * frame.t_capture) - SLACK_S
 
     def reaches(self, frame: ReceivedFrame) -> bool:
@@ -104,7 +103,7 @@ class ForceFeed:
         return self.intake.read(self.instant(frame), force_out, moment_out)
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters since the start, and what there is to report since the last time."""
+        """Counters since the start, and sentences since the last call."""
         if self.intake is None:
             return self._former, []
         intake = self.intake

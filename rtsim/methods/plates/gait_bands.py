@@ -64,9 +64,7 @@ def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
 
 
 def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
-    """How a walking person goes, and the speed over the ground or the belt [m/s], NaN where it is
-    not known.
-    """
+    """The gait of a person, and the speed over the ground or the belt [m/s], NaN if it is not known."""
     loads = results.fields["foot_loads"]
     known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
     both = float((loads[known].min(axis=1) > THRESHOLD).mean()) if known.any() else 1.0

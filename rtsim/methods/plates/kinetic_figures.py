@@ -1,4 +1,4 @@
-"""Summary of a run with force plates: pressure under the feet, peaks of moments, weight, residual."""
+"""Summary of a run with force plates: centre of pressure under the feet, peak moments, weight, residual."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
 
 
 def plate_figures(results: Results) -> dict[str, Any]:
-    """How often plates are pressed under the foot that bears them: shares of the loaded readings, each one
-    plate in one frame. Readings with two feet on a plate are counted, and are in no share; where it is stated
-    who bears the plates, there are no shares."""
+    """How often the centre of pressure is under the foot on the plate, as shares of the loaded samples (one
+    plate in one frame). Samples with two feet on a plate are only counted; if the run states which bodies
+    bear the plates, there are no shares.
+    """
     bits = results.fields["plate_status"].astype(np.int64)
     found = "plate_shares" in results.fields
     share = results.fields["plate_shares"].astype(np.int64) if found else np.zeros((*bits.shape, 0), np.int64)
@@ -91,7 +92,7 @@ def plate_figures(results: Results) -> dict[str, Any]:
 
 
 def gait(results: Results, mass: float) -> tuple[str, float | None]:
-    """The kind of gait of one who walks or runs, and the speed where it is known [m/s]."""
+    """The kind of gait of a walking or running person, and the speed if it is known [m/s]."""
     found, speed = gait_of(results, mass, stature_of(results))
     return found, speed if np.isfinite(speed) else None
 
@@ -119,7 +120,7 @@ def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
 
 
 def weight(results: Results, mass: float) -> dict[str, Any] | None:
-    """The weight on all plates while the person stands upright, compared with the mass; None where nobody
+    """The weight on all plates while the person stands upright, compared with the mass; None if nobody
     stands on them.
     """
     labels = labels_of(results, "joint_angles")
@@ -137,8 +138,8 @@ def weight(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def residual(results: Results, mass: float) -> dict[str, Any] | None:
-    """Residual at the pelvis, in body weights and body weights times metres: mean and greatest, and the
-    mean upward force without the weight of the bodies that the model lacks.
+    """Residual at the pelvis, in body weights and body weights times metres: mean and largest, and the mean
+    upward force that the missing body parts do not explain.
     """
     if "residual_force" not in results.fields:  # of a leg without a pelvis
         return None
@@ -161,7 +162,7 @@ def residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def single_support(results: Results, mass: float) -> float:
-    """The part with one foot alone, among the frames in which known forces on the feet bear half the
+    """The fraction of single support among the frames in which known forces on the feet bear half the
     weight.
     """
     loads = results.fields["foot_loads"]
@@ -170,7 +171,7 @@ def single_support(results: Results, mass: float) -> float:
 
 
 def cut_steps(results: Results) -> list[str]:
-    """Feet that are loaded as the recording begins or ends, by the plates: their steps are incomplete."""
+    """Feet that are loaded when the recording begins or ends: their steps are incomplete."""
     loads, said = results.fields["foot_loads"], []
     for k, side in enumerate(SIDES):
         row = np.nan_to_num(loads[:, k])
@@ -191,7 +192,7 @@ def root_speed(results: Results) -> Array:
 
 
 def feet_are_still(results: Results) -> NDArray[np.bool_]:
-    """(n,) - frames about which the feet, or all segments where these are not named, keep their place."""
+    """(n,) frames around which the feet (or all segments, if feet are not named) do not move."""
     places = results.fields["segment_positions"][..., [0, 2]]
     names = labels_of(results, "segment_positions")
     side = side_of(results)
@@ -204,7 +205,7 @@ def feet_are_still(results: Results) -> NDArray[np.bool_]:
 
 
 def side_of(results: Results) -> str:
-    """The side of a leg that is modelled alone, "" where both are, or where it is not given."""
+    """The side of a single modelled leg, "" if both are modelled or it is unknown."""
     side = str(results.session.meta.get("side", ""))
     return side if side in SIDES else ""
 

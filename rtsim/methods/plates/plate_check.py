@@ -1,5 +1,4 @@
-"""Whether the readings of force plates are possible for a person on them, and if not, what is probably
-wrong, in sentences.
+"""Checks whether force plate data are possible for a person on them, and names the probable mistake.
 """
 
 from __future__ import annotations
@@ -65,12 +64,13 @@ PRESSED = 200.0
 
 
 class PlateFinding(NamedTuple):
-    """Something that is wrong with force plates, or worth knowing.
+    """A fault of force plates, or a remark on them.
 
     name : weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned, mirrored, exchanged,
         displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
     plate : index of the plate, -1 = of all
-    figure : the number behind it
+    figure : its measured size
+    sentence : the finding and its remedy
     sentence : what it is and what to do
     """
 
@@ -95,13 +95,13 @@ def check_plates(
     all is well.
 
     names, plates : of the n_plate plates
-    force, moment : (n, n_plate, 3) - meant to act on the person, about the ground origin; NaN = missing
+    force, moment : (n, n_plate, 3) wrench meant to act on the person, about the ground origin; NaN = missing
     times : (n,) [s]
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
-    mass : of the person [kg], where it is known
+    mass : mass of the person [kg], if known
     origins : as in ForceTrial
-    pressed : names of the bodies on which somebody says that the plates press, whose sides are looked at in
-        place of those of the plates
+    pressed : names of the bodies to which the plates are assigned, whose sides are checked instead of those
+        of the plates
     """
     force, moment = np.ascontiguousarray(force), np.ascontiguousarray(moment)
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=2) >= THRESHOLD]

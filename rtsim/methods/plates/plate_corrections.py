@@ -1,4 +1,4 @@
-"""Where plates are pressed and where feet are, and which mistake would explain that they differ."""
+"""Distances of the centres of pressure from the feet, and the mistakes that would explain them."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ ARRANGED = (
 class PlateContacts:
     """Contacts of all plates, and how far they are from the feet.
 
-    seen : (n,) - frames in which both feet are; the others tell nothing of where a foot is not
-    one_foot : whether there are none, and `seen` are those in which one foot is
+    seen : (n,) frames that show both feet; others cannot show that no foot is at a place
+    one_foot : whether no frame shows both, so that `seen` are frames with one foot
     """
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
@@ -71,7 +71,9 @@ class PlateContacts:
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Share of the loaded frames seen in which this wrench (n, 3) presses plate p, and under a foot."""
+        """Share of the loaded frames seen in which this wrench (n, 3) has its centre of pressure on plate p,
+        under a foot.
+        """
         wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
         wrench[0][:, p], wrench[1][:, p] = force, moment
         centre, _, loaded = find_contacts(self.plates, *wrench)
@@ -82,19 +84,21 @@ class PlateContacts:
         return float((near & ~self._is_beside(p, centre[rows, p])).mean())
 
     def is_elsewhere(self, p: int) -> bool:
-        """Whether plate p is pressed in frames seen, mostly where no foot is."""
+        """Whether the centre of pressure of plate p is mostly where no foot is."""
         rows = (self.loaded[:, p] == LOADED) & self.seen
         return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
 
     def moves(self, p: int) -> bool:
-        """Whether a foot goes about while plate p is loaded: a mistake explains one who stands by chance."""
+        """Whether a foot moves while plate p is loaded, as for a standing person a correction could fit by
+        chance.
+        """
         rows = self.feet[(self.loaded[:, p] == LOADED) & self.seen].mean(axis=2)
         places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
         low, high = np.nanpercentile(places, [5.0, 95.0], axis=0)
         return bool((high - low >= GOES).any())
 
     def keeps(self, p: int) -> bool:
-        """Whether plate p is pressed in one place, or nearly, while a foot goes about: steps are longer."""
+        """Whether the centre of pressure of plate p hardly moves while a foot steps on it."""
         rows = (self.loaded[:, p] == LOADED) & self.seen
         if not rows.any() or not self.moves(p):
             return False
@@ -102,7 +106,7 @@ class PlateContacts:
         return bool((high - low < SHORTEST).all())
 
     def beyond(self, p: int) -> float:
-        """Share of the loaded frames in which plate p is pressed beside its surface."""
+        """Share of the loaded frames in which the centre of pressure of plate p is outside its surface."""
         rows = self.loaded[:, p] == LOADED
         return float(self._is_beside(p, self.centre[rows, p]).mean()) if rows.any() else 0.0
 
@@ -129,8 +133,8 @@ class PlateContacts:
         return force, wrench[1] @ axes + np.cross(centre, force)
 
     def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Share of the loaded frames seen in which this wrench (n, 3) presses plate p, and under a foot or,
-        on its surface, between two.
+        """Share of the loaded frames seen in which this wrench (n, 3) acts on plate p under a foot, or, on
+        its surface, between both feet.
         """
         wrench = self.force.copy(), self.moment.copy()
         wrench[0][:, p], wrench[1][:, p] = force, moment
@@ -138,7 +142,7 @@ class PlateContacts:
         return other.under(p, force, moment) + other.between(p, on_surface=True)
 
     def between(self, p: int, on_surface: bool = False) -> float:
-        """Share of the loaded frames seen in which plate p is pressed between two feet, under neither."""
+        """Share of the loaded frames seen in which the centre of pressure of plate p is between both feet."""
         rows = np.flatnonzero((self.loaded[:, p] == LOADED) & self.seen)
         if rows.size == 0:
             return 0.0
@@ -167,9 +171,9 @@ def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatAr
 def corrections(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None = None
 ) -> Iterator[tuple[float, str, str]]:
-    """Share under a foot, name and sentence of each thing that may be wrong with plate p.
+    """Share under a foot, name and sentence for each possible mistake of plate p.
 
-    origin : (3,) - as of ForceTrial [m]
+    origin : (3,) as in ForceTrial [m]
     """
     force, moment = contact.local(p)
     name = names[p]
@@ -224,7 +228,7 @@ def of_units(
 ) -> Iterator[tuple[float, str, str]]:
     """Units of moments, as of `corrections`; to_middle : (3,) - from where plate p measures to its middle.
 
-    Only where the pressure is farther away than any floor, or in one point: a foot may be in the middle.
+    Only if the centre of pressure is implausibly far away, or nearly constant: a foot may be in the middle.
     """
     force, moment = contact.local(p)
     away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
@@ -256,10 +260,10 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
 
 
 def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
-    """A plate, or its points, that lie elsewhere by a constant, as of `corrections`; None = by little.
+    """A constant displacement of a plate or its points, as in `corrections`; None = small.
 
-    It fits two numbers, and one step on a plate hardly has more, so that it explains what has another reason
-    as well: the last that is asked, and it has to do for half of what all plates bear that are elsewhere.
+    It fits two parameters, and a single step hardly has more information, so that it could explain other
+    mistakes, too: it is tried last, and must explain half of the load on all displaced plates.
     """
     plates = range(len(contact.plates.centre))
     elsewhere = [q for q in plates if q != p and contact.is_elsewhere(q)]
@@ -287,7 +291,9 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
 
 
 def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
-    """Share of the frames in which plate p, moved by a shift (3,) with its pressure, is under a foot."""
+    """Share of the frames in which plate p, moved with its centre of pressure by a shift (3,), is under a
+    foot.
+    """
     centre, force = contact.plates.centre.copy(), contact.force[:, p]
     centre[p] += shift
     other = PlateContacts(contact.plates._replace(centre=centre), contact.force, contact.moment, contact.feet)

@@ -1,7 +1,7 @@
-"""From the forces stream of any sender to samples in ground, held until markers ask for them.
+"""Converts the forces stream of any sender to samples in ground, kept until markers request them.
 
-What cannot be meant is named in plain language and counted. Order, duplicates, clock jumps and infinities of
-messages are judged before, by the subscriber.
+Implausible data are reported in plain language and counted. Order, duplicates, clock jumps and infinities of
+messages are checked before, by the subscriber.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class PlateIntake:
 
     Attributes
     ----------
-    usable : whether the session describes plates; without it nothing is taken in
+    usable : whether the session describes plates; otherwise nothing is stored
     names : of the plates
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
-    plates : for the kernels
-    zero : is taken off all samples
+    plates : plates for the kernels
+    zero : offsets that are subtracted from all samples
     counters : unfit - messages of other shapes than the session says; samples_out_of_order - samples whose
         time is not after that of the one before; samples_restarted - leaps of their clock, before which all
         is forgotten; samples_in_part - wrenches partly missing or too great
-    sentences : what there is to say, to be taken out by the reader
+    sentences : messages, to be taken by the reader
     """
 
     def __init__(self, session: Session, by_time: bool) -> None:
@@ -116,7 +116,7 @@ class PlateIntake:
 
     @property
     def newest(self) -> float:
-        """Time of the newest sample, on the clock chosen [s]; -inf without any."""
+        """Time of the newest sample on the chosen clock [s]; -inf without any."""
         first, n = self.held.ends.tolist()
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 

@@ -1,5 +1,5 @@
-"""The loads of force plates on each foot at the times of the markers: the steps of a frame applied to a
-trial.
+"""The loads of force plates on each foot at the times of the markers: the computations of a live frame
+applied to a trial.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class PlateLoads(NamedTuple):
     """Plates and feet at the times of n marker frames.
 
     times : (n,) [s]
-    delay : by which the forces lag behind these times [s]
+    delay : delay of the forces relative to these times [s]
     force, moment : (n, n_plate, 3) - on the person, about the ground origin [N], [N m]; NaN = not measured
     centre : (n, n_plate, 3) - centre of pressure [m]; NaN without contact
     free_moment : (n, n_plate) [N m]

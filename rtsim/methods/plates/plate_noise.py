@@ -1,4 +1,4 @@
-"""How far the wrench of a force plate may be off, as a run states it, for kernels/plates/plate_errors."""
+"""The noise of a force plate's wrench, as stated in a run, for kernels/plates/plate_errors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,10 @@ ARM_M = 0.1
 class PlateNoise:
     """Noise of the plates of a session.
 
-    Parameters
-    ----------
-    centres : (n_plate, 3) - of the surfaces, in ground [m]; stated : what is taken to be the least
-
-    Attributes
-    ----------
-    errors : of the kernels; off : how far the centre of pressure is off [m]
+    centres : (n_plate, 3) centres of the surfaces, in ground [m]
+    stated : lower limits of the noise
+    errors : tables for the kernels
+    off : error of the centre of pressure [m]
     """
 
     def __init__(self, centres: Array, stated: Uncertainty) -> None:
@@ -38,11 +35,13 @@ class PlateNoise:
 
     @property
     def covariance(self) -> Array:
-        """(n_plate, 6, 6) - of the noise of moment about ground's origin and force [N m, N]."""
+        """(n_plate, 6, 6) covariance of the noise of moment about the ground origin and force [N m, N]."""
         return self.errors.covariance
 
     def pressed(self, force: Array) -> Array:
-        """(6, 6) - covariance of a wrench by where its force (3,) N acts, off in the plane of the ground."""
+        """(6, 6) covariance of a wrench due to a horizontal error of the point of action of its force (3,)
+        [N].
+        """
         x, y, z = self.off * force
         found = np.zeros((6, 6))
         for arm in ((0.0, -z, y), (-y, x, 0.0)):  # off along X, along Z

@@ -2,12 +2,12 @@
 
 By Newton's second law the forces on all feet are N = m (a - g), with the acceleration a of the whole body's
 mass centre. Inverse dynamics leaves R = N - F at the root, so that N = R + F is known from motion and mass
-alone. What the model lacks, head, arms and trunk where they are not marked, is taken to move as the root.
-A leg does not: where one alone is modelled nothing is said.
+alone. Body parts that the model lacks (unmarked head, arms and trunk) are assumed to move with the root. A
+leg does not, so nothing is concluded if only one is modelled.
 
-Each mistake changes F in a way of its own: a gain, or a mass, scales all of it, a wrong sign or an exchange
-of axes turns its shear, plates that come late shift it. The one that leaves least of R is the likeliest. Mass
-and the gain of all plates act alike: no motion tells them apart.
+Each mistake changes F in its own way: a gain, or a mass, scales it, a wrong sign or exchanged axes change
+its shear, a delay shifts it in time. The mistake whose correction leaves the smallest R is the most likely.
+Mass and a common gain of all plates have the same effect and cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -51,10 +51,13 @@ AXES = (0, 2)
 
 
 class Momentum(NamedTuple):
-    """Momentum balance in body weights, on the n frames in which both sides are known.
+    """Momentum balance in body weights, over the n frames in which both sides are known.
 
-    needed : (n, 3) - what the motion asks of the ground; borne : (n_plate, n, 3) - what plates told of it
-    rows : (n,) - of the recording; rate : frames per second; names : of the plates
+    needed : (n, 3) ground reaction required by the motion
+    borne : (n_plate, n, 3) measured by the plates
+    rows : (n,) rows of the recording
+    rate : frames per second
+    names : names of the plates
     """
 
     needed: Array
@@ -67,7 +70,8 @@ class Momentum(NamedTuple):
 class Mistake(NamedTuple):
     """A single mistake in the plates or the mass that would explain the residual.
 
-    left : part of the residual that is left without it; name, sentence : what it is
+    left : part of the residual that remains after its correction
+    name, sentence : the mistake
     """
 
     left: float
@@ -76,9 +80,12 @@ class Mistake(NamedTuple):
 
 
 def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
-    """The residual as whole-body momentum has it, and the likeliest mistake; None where nothing is known.
+    """The residual of the whole-body momentum balance, and the most likely mistake; None if nothing is
+    known.
 
-    rms : of the residual, in body weights; seconds : judged; mistake, sentence : "" where there is none
+    rms : residual in body weights
+    seconds : duration of the data
+    mistake, sentence : "" if there is none
     """
     found = momentum_of(results, mass)
     if found is None:
@@ -95,9 +102,9 @@ def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def momentum_of(results: Results, mass: float) -> Momentum | None:
-    """Forces that the motion requires and that the plates measured, filtered alike.
+    """Forces required by the motion and measured by the plates, with the same filter.
 
-    None where that is not known long enough, or one leg alone is modelled.
+    None if they are not known long enough, or only one leg is modelled.
     """
     fields, rate = results.fields, results.session.rate
     names = labels_of(results, "plate_forces")
@@ -133,7 +140,7 @@ def labels_of(results: Results, field: str) -> tuple[str, ...]:
 
 
 def smoothed(spec: RateSpec, rate: float, times: Array, x: Array) -> tuple[Array, Array]:
-    """(n, 3) each - values and accelerations of x (n, 3) by the run's filter; NaN until it has settled."""
+    """(n, 3) each, values and accelerations of x (n, 3) by the run's filter; NaN until it has settled."""
     estimator = RateEstimator(spec, plain(6), rate)
     value, acceleration = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
     row = np.zeros(6)

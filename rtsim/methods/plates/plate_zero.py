@@ -19,8 +19,9 @@ class PlateZero:
 
     Attributes
     ----------
-    normal : (n_plate,) - normal force taken off each plate so far, by the sender and here [N]
-    words : what came of the last taring; empty before the first
+    normal : (n_plate,) normal force that was subtracted from each plate so far, by the sender and here [N]
+    words : outcome of the last taring; empty before the first
+    sentences : messages, to be taken by the reader
     sentences : what there is to say, to be taken out by the reader
     """
 

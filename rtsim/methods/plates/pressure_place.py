@@ -1,15 +1,15 @@
-"""Whether the pressure of a plate, or of all plates, is shifted from where feet press, by a constant.
+"""Detects a constant offset of the centre of pressure of one plate, or of all plates.
 
-Two witnesses are asked. A foot rolls over its plate from the heel to the toes: the way of the centre of
-pressure has a usual place across and along it, with a habit that both feet share and one of each foot (a foot
-in varus, one that strikes with the forefoot, a toe marker that is off). And a force that acts elsewhere turns
-the whole body: the moment that is left at the root shows by how much one plate is off against the others.
-What trunk and arms do that no marker shows is common to all plates.
+There are two sources of evidence. A foot rolls over its plate from the heel to the toes: the path of the
+centre of pressure has a usual position across and along the foot, with individual deviations of both feet
+together and of each foot (a foot in varus, a forefoot strike, a displaced toe marker). And a displaced force
+changes the moment on the whole body: the residual moment at the root shows the offset of one plate relative
+to the others. The contribution of unmarked trunk and arms is common to all plates.
 
-All is linear: observations = displacement + what is common + error. Displacements of one plate and of all are
-each estimated by least squares with these errors as weights, and the one that explains most is told where it
-explains far more than errors do. All plates that are walked over in one direction look like habits: these are
-told only where a foot walks over them in several directions, as then the habit turns with it.
+The model is linear: observations = offset + common terms + error. Offsets of one plate and of all are each
+estimated by weighted least squares, and the most likely one is reported if it explains far more than the
+errors. A common offset of all plates resembles individual deviations of the feet if the plates are walked
+over in one direction only: it is reported only with several directions.
 """
 
 from __future__ import annotations
@@ -70,11 +70,12 @@ LEAST = 0.02
 
 
 class PressedStep(NamedTuple):
-    """Where one foot pressed one plate.
+    """A step of one foot on one plate.
 
     foot : 0 = right, 1 = left
-    outwards, ahead : of the usual line of a foot [m]; NaN where the step is not whole
-    across, along : (2,) - these directions in ground, X and Z
+    outwards, ahead : deviations from the usual path of the centre of pressure [m]; NaN if the step is
+        incomplete
+    across, along : (2,) these directions in ground, X and Z
     """
 
     plate: int
@@ -86,11 +87,11 @@ class PressedStep(NamedTuple):
 
 
 class Displacement(NamedTuple):
-    """Pressure that lies elsewhere by a constant.
+    """A constant offset of the centre of pressure.
 
-    plate : -1 = of all plates
-    shift : (2,) - along X and Z of ground, from where it should be [m]
-    gain : fall of the sum of squared errors by it
+    plate : -1 = all plates
+    shift : (2,) offset along X and Z of ground [m]
+    gain : reduction of the sum of squared errors by correcting it
     """
 
     plate: int
@@ -99,10 +100,10 @@ class Displacement(NamedTuple):
 
 
 def judge_places(results: Results, mass: float, residual: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The likeliest displacement of pressure of one who walks; None where no whole step is known.
+    """The most likely offset of the centre of pressure in walking; None without a complete step.
 
-    residual : of judge_residual; where it names a mistake, moments at the root tell of that: not asked then
-    plate : its name, "all plates", or "" where nothing is told; shift_m : along X and Z of ground; sentence
+    residual : result of judge_residual; if it names a mistake, moments at the root are not used
+    Returns plate (its name, "all plates", or "" for none), shift_m (along X and Z of ground) and a sentence.
     """
     steps = steps_of(results, mass)
     if not steps:
@@ -128,7 +129,7 @@ def judge_places(results: Results, mass: float, residual: dict[str, Any] | None)
 
 
 def steps_of(results: Results, mass: float) -> list[PressedStep]:
-    """Where each foot pressed each plate, in steps that begin and end on an empty plate; none at fault."""
+    """Positions of each foot on each plate, in complete and faultless steps."""
     fields, centres = results.fields, labels_of(results, "joint_centres")
     needed = ("plate_centres", "plate_shares", "plate_forces", "plate_status", "segment_status")
     if any(name not in fields for name in needed):
@@ -170,10 +171,10 @@ def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[n
 
 
 def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedStep | None:
-    """One plate under one foot, 0 = right; at, line : (n, 3) - pressure and toes from the ankle [m]; load :
-    (n,) [N].
+    """The step of one foot on one plate, foot 0 = right; at, line : (n, 3) centre of pressure and toes from
+    the ankle [m]; load : (n,) [N].
 
-    None where the foot does not roll: who stands may stand as they like.
+    None if the foot does not roll, as in standing.
     """
     forward = line * (1.0 - UP)
     length = np.linalg.norm(forward, axis=1)
@@ -191,8 +192,8 @@ def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedSt
 
 
 def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[dict[int, Array], float]:
-    """Displacement (2,) of each loaded plate by which the moment at the root would be smallest, and its
-    deviation [m]; {} where it is not known.
+    """Offset (2,) of each loaded plate that minimises the residual moment at the root, and its deviation
+    [m]; {} if unknown.
     """
     if found is None:
         return {}, np.inf
@@ -210,7 +211,7 @@ def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[di
 
 
 def displacements(steps: list[PressedStep], turned: tuple[dict[int, Array], float]) -> Iterator[Displacement]:
-    """Yield the displacement of each plate that was pressed, and that of all, with what it explains."""
+    """Yield the offset of each loaded plate, and that of all, with the explained part."""
     pressed_plates = sorted({step.plate for step in steps})
     for plate, moved in [(p, (p,)) for p in pressed_plates] + [(-1, tuple(pressed_plates))]:
         habits = (HABIT, OWN) if plate >= 0 else (ANY, ANY)
@@ -224,12 +225,12 @@ def solved(
     moved: tuple[int, ...],
     habits: tuple[Array, Array],
 ) -> tuple[Array, float]:
-    """Displacement (2,) that the plates `moved` share, and the sum of squared errors left, in variances.
+    """Offset (2,) of the plates `moved`, and the remaining sum of squared errors, in variances.
 
     habits : deviations (2,) of what both feet share and of each foot's own, outwards and ahead [m]
 
-    Unknown are the displacement, what moments share (X, Z), and habits (outwards, ahead) of both feet, of the
-    right, and of the left.
+    Unknowns are the offset, the common term of moments (X, Z), and the individual deviations (outwards,
+    ahead) of both feet, the right, and the left.
     """
     shared, *own = (slice(k, k + 2) for k in (4, 6, 8))
     rows, values = [], []

@@ -1,4 +1,4 @@
-"""Differences of predicted ground reactions from those of force plates: in total, and of each foot."""
+"""Differences between predicted ground reactions and those of force plates: in total, and for each foot."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ BEARS, BORNE = 0.05, 0.3
 
 
 def reaction_figures(results: Results) -> dict[str, Any] | None:
-    """Vertical forces beside those of the plates, in body weights, and centres of pressure [m]; None of a run
-    that has not both.
+    """Vertical forces beside those of the plates, in body weights, and centres of pressure [m]; None if a
+    run does not have both.
 
-    total : of the whole body, where the plates tell all; feet : of each, where the plates tell it; share : of
+    total : the whole body, if the plates measure all of it; feet : each foot, if the plates measure it;
+        share : share of
     the right foot, and of it while both bear; along, across : centres of pressure of the feet
     """
     mass, get = results.session.meta.get("mass_kg"), results.fields.get

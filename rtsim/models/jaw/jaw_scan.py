@@ -45,7 +45,7 @@ class RigidMotion(NamedTuple):
     shift: Array  # (3,) [m]
 
     def of(self, x: Array) -> Array:
-        """(..., 3) - points x : (..., 3) after the motion."""
+        """(..., 3) points x : (..., 3) after the motion."""
         return x @ self.R.T + self.shift
 
 
@@ -61,8 +61,8 @@ def frame_of(scan: JawScan, where: str) -> RigidMotion:
     """The rigid motion from the scan in metres to the frame with X forwards, Y up, Z to the right, midway
     between the condyles.
 
-    Raises ConfigError where landmarks are missing or others than these, give no plane, or have condyles at
-    one place or right and left exchanged.
+    Raises ConfigError if landmarks are missing or unknown, do not define a plane, or have coinciding
+    condyles or exchanged sides.
     """
     unknown = [name for name in scan.landmarks if name not in LANDMARKS]
     missing = [name for name in LANDMARKS if name not in scan.landmarks]
@@ -97,8 +97,8 @@ def registered(
     """Places of the model's markers `names`, frame by frame, after the scan's markers were fitted to the
     measured ones.
 
-    Raises ConfigError where markers are missing, or those of the scan are as good as on a line or far from
-    those of the trial.
+    Raises ConfigError if markers are missing, or if those of the scan are nearly on a line or far from those
+    of the trial.
     """
     missing = [name for name in (*scan.markers, *names) if name not in trial.names]
     if missing:
@@ -127,7 +127,7 @@ def registered(
 
 
 def laid(x: Array, y: Array) -> RigidMotion:
-    """The motion that takes points x onto y, both (n, 3), by least squares (Kabsch 1976)."""
+    """The rigid motion that fits points x to y, both (n, 3), by least squares (Kabsch 1976)."""
     here, there = x.mean(axis=0), y.mean(axis=0)
     R = Rotation.align_vectors(y - there, x - here)[0].as_matrix()
     return RigidMotion(R, there - R @ here)
@@ -136,10 +136,11 @@ def laid(x: Array, y: Array) -> RigidMotion:
 def surfaces_of(
     scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[dict[str, TriangleSurface], list[str]]:
-    """Condyles and fossae in the frame, and sentences for the user; empty where the scan has none.
+    """Condyles and fossae in the frame, and sentences for the user; empty if the scan has none.
 
-    One missing fossa is the other's mirror image, moved as the mirrored condyle lies onto its own.
-    path : of the scan, beside which the files are
+    A missing fossa is replaced by the mirror image of the other, moved like the mirrored condyle onto its
+    counterpart.
+    path : path of the scan, to which the files are relative
     Raises ConfigError for files that are missing or cannot be surfaces of this head.
     """
     if not scan.surfaces:
@@ -177,7 +178,9 @@ def mirrored(surface: TriangleSurface) -> TriangleSurface:
 
 
 def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
-    """The motion that takes points x onto the closest of y, round by round (Besl & McKay 1992); RMS [mm]."""
+    """The rigid motion that fits points x to the closest points of y, iteratively (Besl & McKay 1992); RMS
+    [mm].
+    """
     tree = cKDTree(y)
     motion = RigidMotion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))
     for _ in range(N_ROUND):
@@ -187,8 +190,9 @@ def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
 
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
-    """The mandible with its markers at these places, and with planes and smooth contacts moved to the
-    scan's condyles."""
+    """The mandible with its markers at these positions, and with planes and smooth contacts moved to the
+    scan's condyles.
+    """
     at = tops_of(scan, frame)
     shipped = {
         side: next(np.array(e.a.offset_mm) for e in spec.elements if e.name == f"{side}_normal")

@@ -1,4 +1,4 @@
-"""Whether a scan's landmarks, markers and surfaces are those of one head: ConfigError where not."""
+"""Checks whether a scan's landmarks, markers and surfaces belong to one head; ConfigError otherwise."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array],
 
 
 def outside(surface: TriangleSurface, points: Array) -> float:
-    """Share of the points : (n, 3) near a surface that their nearest triangle has on its outside."""
+    """Share of the points : (n, 3) near a surface that are on the outer side of their nearest triangle."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     middle = (a + b + c) / 3.0
     apart, nearest = cKDTree(middle).query(points)

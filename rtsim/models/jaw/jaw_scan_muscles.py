@@ -1,4 +1,4 @@
-"""Muscles of a scan: new ends of the shipped ones, and tendons for the new paths."""
+"""Muscles of a scan: new attachment points of the shipped ones, and tendon lengths for the new paths."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def with_muscles(
 ) -> tuple[ModelSpec, list[str]]:
     """The model with the scan's ends of muscles, and sentences for the user.
 
-    path : of the scan, beside which the files are
-    Raises ConfigError for muscles that the model has not, or ends that are not those of the muscle.
+    path : path of the scan, to which the files are relative
+    Raises ConfigError for unknown muscles, or ends that are not those of the muscle.
     """
     names = [muscle.name for muscle in spec.muscles]
     unknown = [name for name in scan.muscles if name not in names]

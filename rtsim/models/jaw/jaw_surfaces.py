@@ -1,7 +1,7 @@
-"""Condyles and fossae of the shipped mandible as triangles that formulas make, as many as a scan has.
+"""Condyles and fossae of the shipped mandible as triangle surfaces computed by formulas, as fine as a scan.
 
-A condyle is an ellipsoid about the place of the shipped contact's, 1 mm smaller all round for the soft tissue
-that the contact puts back. A fossa curves down the eminence, 30 degrees steep where the teeth are
+A condyle is an ellipsoid at the place of the shipped contact's, 1 mm smaller to leave space for the soft
+tissue that the contact adds. A fossa curves down the eminence, 30 degrees steep where the teeth are
 together, and is hollow across. Both just touch there.
 """
 
@@ -46,8 +46,8 @@ def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: 
     """Return the mandible with one contact of triangle surfaces on each side, condyle against fossa, read
     from files in metres.
 
-    Vertices of the fossae press on the condyles, against their own normals: forces along gradients leap from
-    one closest triangle to the next, on rough surfaces by newtons.
+    Vertices of the fossae press on the condyles, against their own normals: forces along gradients would
+    jump from one closest triangle to the next, on rough surfaces by newtons.
 
     grown_mm : how much the condyles are enlarged, for the soft tissue that they lack
     """
@@ -120,5 +120,5 @@ def resting_height() -> float:
 
 
 def sign(side: str) -> Array:
-    """(3,) - signs of the coordinates of a place on this side of the body: z points to the right."""
+    """(3,) signs of the coordinates of a place on this side of the body: z points to the right."""
     return np.array([1.0, 1.0, 1.0 if side == "right" else -1.0])

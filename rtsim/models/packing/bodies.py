@@ -25,7 +25,7 @@ def body_index(spec: ModelSpec) -> dict[str, int]:
 
 
 def pack_bodies(spec: ModelSpec) -> Bodies:
-    """Mass properties of bodies; a body without any is a frame between others."""
+    """Mass properties of bodies; a body without any is a massless intermediate frame."""
     n = len(spec.bodies)
     inertia = np.zeros((n, 3, 3))
     for b, body in enumerate(spec.bodies):
@@ -41,7 +41,7 @@ def pack_bodies(spec: ModelSpec) -> Bodies:
 def pack_markers(
     spec: ModelSpec, subject: Subject | None, anatomy: Anatomy
 ) -> tuple[ModelMarkers, tuple[str, ...]]:
-    """The subject's markers segment by segment, or the model's own without a subject, and their names."""
+    """The subject's markers by segment, or the model's own without a subject, and their names."""
     if subject is None:
         index = body_index(spec)
         at = [anatomy.place(marker, marker.segment, f"markers.{marker.name}") for marker in spec.markers]

@@ -1,4 +1,4 @@
-"""Coordinates that others give, or that are prescribed, and angles made of coordinates."""
+"""Coordinates that depend on others or are prescribed, and angles that are functions of coordinates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ it goes on a little."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
-    """Couplers in the file's order; a prescribed coordinate drives itself."""
+    """Couplers in the file's order; a prescribed coordinate is its own driver."""
     follower, driver, function = [], [], []
     for coupler in spec.couplers:
         where = f"couplers.{coupler.coordinate}"
@@ -45,14 +45,14 @@ def no_couplers() -> Couplers:
 
 
 def at_rest(value: float) -> FunctionSpec:
-    """Return the function of a coordinate that keeps a constant value until a stream writes another motion
-    into its knots.
+    """Return the function of a coordinate that is constant until a stream writes another motion into its
+    knots.
     """
     return FunctionSpec(spline=Spline(at=tuple(map(float, range(N_KNOT))), value=(value,) * N_KNOT))
 
 
 def drivers_first(couplers: Couplers) -> Couplers:
-    """The couplers in an order in which no follower is needed before it has its value."""
+    """The couplers in an order in which no dependent coordinate is used before it has its value."""
     order: list[int] = []
     waiting = dict(enumerate(couplers.coordinate))
     while waiting:
@@ -74,13 +74,13 @@ def follow_couplers(couplers: Couplers, functions: FunctionTable, q: NDArray[np.
 
 
 def with_couplers(tree: Tree, couplers: Couplers) -> Tree:
-    """The tree for methods that eliminate followers; as it is where nothing follows."""
+    """The tree for methods that eliminate dependent coordinates; unchanged without any."""
     check_timeless(tree, couplers)
     return tree._replace(couplers=drivers_first(couplers)) if len(couplers.dof) else tree
 
 
 def check_timeless(tree: Tree, couplers: Couplers) -> None:
-    """Raise ConfigError where a coordinate is prescribed over time, for methods that know no time."""
+    """Raise ConfigError if a coordinate is prescribed over time, for methods without time."""
     alone = couplers.function[couplers.coordinate == couplers.driver]
     if (tree.functions.kind[alone] != CONSTANT).any():
         raise ConfigError(
@@ -111,8 +111,8 @@ def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTa
 
 
 def named_rotations(spec: ModelSpec, coordinates: Coordinates) -> NDArray[np.bool_]:
-    """(n_named,) - whether each named angle is a rotation; it is not where it is a sum of lengths alone,
-    without functions.
+    """(n_named,) whether each named angle is a rotation; it is not if it is a sum of lengths only, without
+    functions.
     """
     lengths = {name for name, turns in zip(coordinates.names, coordinates.is_angle, strict=True) if not turns}
     return np.array(

@@ -1,4 +1,4 @@
-"""Torque generators of a model's coordinates, and how active or excited they are over time."""
+"""Torque generators of a model's coordinates, with their activations or excitations over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def generator_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenGenerators | None:
-    """The table; None for a model without. ConfigError for a coordinate or a generator that is not there."""
+    """The table of generators; None for a model without. ConfigError for an unknown coordinate or
+    generator.
+    """
     said = spec.torque_generators
     if said is None:
         return None

@@ -69,8 +69,8 @@ def row_of_ligament(ligament: Ligament) -> ScalarElement:
 
 
 def rows_of_element(element: Element) -> list[ScalarElement]:
-    """The scalar constraints of an element: one; three where two points coincide, in three planes of body B;
-    or two planes through a line.
+    """The scalar constraints of an element: one; three for coinciding points, in three planes of body B; or
+    two planes for a point on a line.
     """
     name, where, length = element.name, f"elements.{element.name}", Length(element.target_mm)
     a, b = element.a, element.b
@@ -125,7 +125,7 @@ def rows_of_element(element: Element) -> list[ScalarElement]:
 
 
 def across(element: Element) -> tuple[Array, Array]:
-    """Two unit normals of planes through a line, in body B: at right angles to it and to each other."""
+    """Two unit normals of planes through a line, in body B, perpendicular to it and to each other."""
     along = unit(np.array(element.direction))
     first = unit(np.cross(along, np.eye(3)[np.abs(along).argmin()]))
     return first, np.cross(along, first)
@@ -164,7 +164,7 @@ def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, 
 
 
 def path_between(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
-    """Dofs that move one of two bodies but not the other, ground first: (dof, +1 moves A, -1 moves B)."""
+    """Dofs that move only one of two bodies, ground first: (dof, +1 moves A, -1 moves B)."""
     moves_a, moves_b = dofs_towards_ground(tree, body_a), dofs_towards_ground(tree, body_b)
     return [(d, 1.0) for d in sorted(moves_a - moves_b)] + [(d, -1.0) for d in sorted(moves_b - moves_a)]
 
@@ -179,7 +179,7 @@ def dofs_towards_ground(tree: Tree, body: int) -> set[int]:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Lengths of elements over the flexion, Sancisi et al. 2017, eq. 1."""
+    """Lengths of elements as functions of flexion, Sancisi et al. 2017, eq. 1."""
 
     neutral: Array  # (n_element,) [m] - d(0); NaN for planes
     polynomial: Array  # (n_element, 7) - a1..a7, angle in degrees; zero where a length does not follow eq. 1
@@ -211,15 +211,15 @@ def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
 
 
 def lengthens(spec: ModelSpec, ligament: str) -> bool:
-    """Return whether the lengthening of a ligament is a result: where a method keeps its length softly, or
-    none keeps it.
+    """Whether the lengthening of a ligament is a result: if a method keeps its length as a soft constraint,
+    or none keeps it.
     """
     methods = spec.methods.values()
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 
 
 def neutral_length(row: ScalarElement) -> float:
-    """Length [m] where both segments' origins and axes coincide (d(0) of eq. 1); NaN of planes."""
+    """Length [m] when both segments' origins and axes coincide (d(0) of eq. 1); NaN for planes."""
     if row.kind != DISTANCE:
         return float("nan")
     if row.length.neutral_mm is not None:

@@ -45,7 +45,7 @@ Array = NDArray[np.float64]
 
 
 class PairTable:
-    """Pairs of bodies in the order in which elements ask for them."""
+    """Pairs of bodies in the order in which elements request them."""
 
     def __init__(self, tree: Tree, index: dict[str, int]) -> None:
         self.tree, self.index = tree, index
@@ -85,7 +85,7 @@ class PairTable:
 def pack_forces(
     spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], coordinates: Coordinates, tree: Tree, q: Array
 ) -> ForceElements:
-    """All force elements; q : (n_q,) - the neutral pose, for lengths that a model leaves open."""
+    """All force elements; q : (n_q,) the neutral pose, for lengths that a model does not state."""
     pairs = PairTable(tree, index)
     at_rest = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     if spec.springs or any(
@@ -109,7 +109,7 @@ def pack_forces(
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> LineElements:
-    """Ligaments that pull, then the springs between places."""
+    """Ligaments with a force law, then the springs between points."""
     pair, law, ends, parameters = [], [], [], []
     springs = [spring for spring in spec.springs if spring.a is not None]
     for kind, element in [("ligaments", x) for x in pulling(spec)] + [("springs", x) for x in springs]:
@@ -151,7 +151,7 @@ def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array
 
 
 def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]:
-    """Parameters of kernels/forces/ligament from either set of numbers."""
+    """Parameters of kernels/forces/ligament from either of the two sets of numbers."""
     strain = ligament.threshold_strain
     slack = None if ligament.slack_length_mm is None else 1e-3 * ligament.slack_length_mm
     if ligament.reference_strain is not None:
@@ -240,7 +240,7 @@ def millimetres(rows: Sequence[Sequence[float]]) -> Array:
 
 
 def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Array:
-    """(n, 3) - places of the model on their segments [m]."""
+    """(n, 3) points of the model on their segments [m]."""
     found = [anatomy.place(place, place.segment, key) for place, key in zip(places, keys, strict=True)]
     return np.array(found, float).reshape(-1, 3)
 
@@ -293,7 +293,7 @@ def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> PointLoad
 
 
 def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
-    """Springs on coordinates."""
+    """Table of the springs on coordinates."""
     springs = [spring for spring in spec.springs if spring.coordinate]
     at = np.array([coordinates.find(s.coordinate, f"springs.{s.name}") for s in springs], np.int64)
     rest = [np.radians(s.rest_deg or 0.0) if s.is_angular else 1e-3 * (s.rest_mm or 0.0) for s in springs]

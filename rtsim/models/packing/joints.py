@@ -1,4 +1,4 @@
-"""Bodies of a model into joints, and the coordinates that move them."""
+"""Joints of the bodies of a model, and their coordinates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ROWS = {NUMBERS[name]: kind for name, kind in KINDS.items()}
 
 @dataclass(frozen=True)
 class Coordinates:
-    """All coordinates of a model, joint by joint; freely turning joints have none."""
+    """All coordinates of a model, joint by joint; joints with free rotation have none."""
 
     names: tuple[str, ...]
     q: NDArray[np.int64]  # (n_coordinate,) - index in q
@@ -44,12 +44,12 @@ class Coordinates:
 
     @property
     def coupled(self) -> tuple[str, ...]:
-        """Angles that storage files have in radians, also among degrees."""
+        """Angles that storage files have in radians, even if the others are in degrees."""
         kept = (self.is_angle & ~self.in_degrees).tolist()
         return tuple(name for name, one in zip(self.names, kept, strict=True) if one)
 
     def find(self, name: str, where: str) -> int:
-        """Number of a coordinate; it has none where a method replaces its joint by another."""
+        """Index of a coordinate; ConfigError if a method replaces its joint by another kind."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -87,12 +87,12 @@ def joints_of(
 
 
 def axis_of(axis: Axis, basis: Array) -> Array:
-    """(3,) - an axis, unit, in the joint's frame."""
+    """(3,) unit vector of an axis in the joint's frame."""
     return unit(basis[:, "uvw".index(axis)]) if isinstance(axis, str) else unit(np.array(axis))
 
 
 def turned(frame: Frame) -> Array:
-    """(3, 3) - R = Rx Ry Rz of the angles of a frame; exactly the unit matrix where they are zero."""
+    """(3, 3) rotation Rx Ry Rz by the angles of a frame; exactly the unit matrix if they are zero."""
     (cx, cy, cz), (sx, sy, sz) = np.cos(np.radians(frame.turned_deg)), np.sin(np.radians(frame.turned_deg))
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cx, -sx], [0.0, sx, cx]])
     about_y = np.array([[cy, 0.0, sy], [0.0, 1.0, 0.0], [-sy, 0.0, cy]])
@@ -122,7 +122,7 @@ def motions_of_joint(
 
 
 def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow]) -> Coordinates:
-    """The coordinates of all joints, where they are in q and v, and their neutral values."""
+    """The coordinates of all joints, their indices in q and v, and their neutral values."""
     names, q, dof, angular, degrees, ranges, neutral = [], [], [], [], [], [], []
     n_q = n_v = 0
     for body, joint in zip(spec.bodies, joints, strict=True):
@@ -148,7 +148,7 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow
 
 
 def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> Array:
-    """(n_q,) - where the coordinates start; zero, and no rotation, of joints without any."""
+    """(n_q,) initial values of the coordinates; zero, and no rotation, for joints without named ones."""
     q = np.zeros(tree.q_start[-1])
     for b, number in enumerate(tree.kind):
         given = ROWS[number].neutral
@@ -167,7 +167,7 @@ def translations(tree: Tree) -> list[tuple[int, int, int]]:
 
 
 def rotations(tree: Tree) -> list[tuple[int, int, int]]:
-    """For each joint that turns without angles: its body, and the first entries of its quaternion and
+    """For each joint that rotates without angles: its body, and the first entries of its quaternion and
     angular velocity.
     """
     rows = ((b, ROWS[number].rotation) for b, number in enumerate(tree.kind))

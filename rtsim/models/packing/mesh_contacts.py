@@ -1,4 +1,4 @@
-"""Contacts between surfaces of triangles: read or made, put on their bodies, in one group of tables."""
+"""Contacts between triangle surfaces: read or computed, placed on their bodies, in one group of tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pack_mesh_contacts(
     """Tables of these pairs of surfaces; None where there are none.
 
     pairs : records of the model's file
-    placed : rotation (3, 3) and place (3,) [m] of each on its body
+    placed : rotation (3, 3) and position (3,) [m] of each surface on its body
     """
     if not pairs:
         return None, None
@@ -81,8 +81,8 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """Return which part of the length of all edges points the other way after a surface was enlarged, as
-    where it folds [1].
+    """The part of the total edge length that reverses its direction when a surface is enlarged, as in folds
+    [1].
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

@@ -1,4 +1,4 @@
-"""Where muscles run, for a stick figure: their points that are fixed in segments."""
+"""Points of muscles that are fixed in segments, for a stick figure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MusclePoints = dict[str, list[list[str | float]]]
 def muscle_points(model: Model, mirrored: bool = False) -> MusclePoints:
     """Muscle -> rows (segment, x, y, z) of its points from origin to insertion, in the segment's frame [m].
 
-    Points that move or come and go, and what lies over surfaces between, are left out: lines from point to
-    point show where a muscle runs, and not how long it is. The segment of what is fixed to ground is "".
+    Moving and conditional points and wrapping are left out: the lines show the course of a muscle, not its
+    length. The segment of points fixed to ground is "".
 
-    mirrored : of a left leg that was solved as a right one, whose segments are turned back for results
+    mirrored : for a left leg that was solved as a right one, whose segments are mirrored back in results
     """
     stations, bodies, sign = model.stations, model.names.bodies, -1.0 if mirrored else 1.0
     found: MusclePoints = {}

@@ -1,4 +1,4 @@
-"""Muscles of a model: stations of their paths, the surfaces they wrap, their Hill parameters."""
+"""Muscles of a model: stations of their paths, wrapping surfaces, Hill parameters."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def point_of(muscle: Muscle, station: Station, anatomy: Anatomy) -> Array:
 
 
 def coordinate_of(muscle: Muscle, station: Station, coordinates: Coordinates) -> int | None:
-    """Number of the coordinate that switches or moves a station."""
+    """Index of the coordinate that switches or moves a station."""
     if not (station.within or station.moving):
         return None
     name = station.within.coordinate if station.within else station.moving.of if station.moving else ""

@@ -1,5 +1,5 @@
-"""Muscles with a force in a simulation: their paths, the dofs that move these, their excitations
-over time.
+"""Muscles with a force in a simulation: their paths, the dofs that change these, their excitations over
+time.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ def pack_pulls(
     surfaces: Surfaces,
     muscles: Muscles,
 ) -> PathForces | None:
-    """Muscles of a model that have a force, then ligaments along paths; None where there is nothing.
+    """Muscles of a model with a force, then ligaments along paths; None without any.
 
-    stations : of all muscles; wrapping : of the ligaments
+    stations : stations of all muscles
+    wrapping : stations of the ligaments
     """
     acting, ligaments = np.flatnonzero(muscles.max_isometric_force > 0.0), spec.wrapping
     n_muscle, n = len(acting), len(acting) + len(ligaments)
@@ -75,7 +76,7 @@ def one_after_other(a: Stations, b: Stations) -> Stations:
 
 
 def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:
-    """Dofs that move the path of muscle m: those between its bodies, and those its points follow."""
+    """Dofs that change the path of muscle m: those between its bodies, and those of its moving points."""
     span = slice(stations.start[m], stations.start[m + 1])
     carried = [dofs_of(tree, int(body)) for body in np.unique(stations.body[span])]
     in_all = carried[0].intersection(*carried[1:])

@@ -27,8 +27,8 @@ class Reactions(NamedTuple):
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 
     def released(self, roles: Roles) -> Roles:
-        """Return the roles with the elements of these reactions switched off, as in the balance their forces
-        are unknowns like those of muscles.
+        """The roles with the elements of these reactions switched off, as their forces become unknowns like
+        those of muscles.
         """
         mode = roles.mode.copy()
         mode[self.element] = OFF

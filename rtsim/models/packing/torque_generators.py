@@ -32,9 +32,11 @@ SHORTENING_CORNER = 2
 class PlacedGenerator(NamedTuple):
     """A generator at a joint; torque_sign is that of its torque about the coordinate.
 
-    name : of the generator at this joint; muscle : of it in its set
+    name : name of the generator at this joint
+    muscle : its name in the set
     fit : s_A, s_V, Delta_P [rad], lambda_P, s_tau
-    blend : lambda_A and lambda_V; to_one : t^V is blended towards 1 (eq. 5), else to its eccentric maximum
+    blend : lambda_A and lambda_V
+    to_one : whether t^V is blended towards 1 (eq. 5), else to its eccentric maximum
     """
 
     name: str

@@ -150,7 +150,7 @@ def sine(amplitude: float, omega: float, phase: float, offset: float) -> Functio
 
 
 def lines(x: Sequence[float], y: Sequence[float]) -> Function:
-    """Straight pieces through (x, y), x rising: a spline without second derivatives."""
+    """Piecewise linear function through (x, y), x rising: a spline without second derivatives."""
     return Function(SPLINE, len(x), (*x, *y, *(0.0 for _ in x)))
 
 
