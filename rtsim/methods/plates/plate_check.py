@@ -1,5 +1,4 @@
-"""Checks whether force plate data are possible for a person on them, and names the probable mistake.
-"""
+"""Checks whether force plate data are possible for a person on them, and names the probable mistake."""
 
 from __future__ import annotations
 
