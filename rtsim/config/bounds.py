@@ -51,7 +51,6 @@ def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") ->
     key : its key in the file
     name : field that holds it
     floor : lower bound in the schema: "> 0", ">= 0" or ""
-    floor : what the schema says of it: "> 0", ">= 0" or nothing
     """
     if isinstance(value, msgspec.Struct):
         for field, own_floor in fields_of(type(value)):

@@ -101,12 +101,12 @@ class ForceSamples(NamedTuple):
 class CaptureFrame(NamedTuple):
     """One frame of a capture system, as the relay takes it.
 
-    positions : (n_marker, 3) - float64, in the description's unit and axes, an array of its own; NaN =
-    occluded arrived_ns : when its last byte was read, by streams.clock.now_ns
+    positions : (n_marker, 3) float64 - in the description's unit and axes, not shared; NaN = occluded
+    arrived_ns : when its last byte was read, by streams.clock.now_ns
     stamp_ns : when it was captured, on the system's clock [ns]; None = the system does not say
     number : the system's frame number; not trusted, counted; -1 = none
-    age_ns : how old it was on arrival, where the system tells its latency (sum of all that it knows) [ns]
-    unnamed : (n, 3) - markers that no label has, likewise in the description's unit; None = not told
+    age_ns : age on arrival, if the system reports its latency (sum of all that it knows) [ns]
+    unnamed : (n, 3) - unlabelled markers, likewise in the description's unit; None = not reported
     forces : samples of force plates that came with it; None = none
     """
 
