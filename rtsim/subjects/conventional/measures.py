@@ -34,6 +34,11 @@ STORED = {
 STORED_ONCE = {"inter_asis": "InterAsisDistance", "marker_diameter": "MarkerDiameter"}
 ABSENT_AT_ZERO = ("leg_length", "knee_width", "ankle_width", "asis_trochanter", *STORED_ONCE)
 """A file has 0 there where nothing was measured."""
+WORDS = {
+    "inter_asis": "distance of both ASIS",
+    "asis_trochanter": "distance from the ASIS to the trochanter",
+}
+"""What a field is called where its name alone does not tell."""
 HOW = {
     "leg_length": "measure from the ASIS to the medial malleolus",
     "knee_width": "measure between the epicondyles",
@@ -134,12 +139,12 @@ def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") ->
     for side in LETTERS:
         for field, value in measures.of(side)._asdict().items():
             if leg in ("", side) or field == "leg_length":
-                _check(field, value, f"{side} {field}", where)
+                _check(field, value, f"{side} {WORDS.get(field, field)}", where)
         if leg in ("", side):
             own = measures.of(side)
             check_both_widths(own.knee_width or 0.0, own.ankle_width or 0.0, side, where)
     for field in STORED_ONCE:
-        _check(field, getattr(measures, field), field, where)
+        _check(field, getattr(measures, field), WORDS.get(field, field), where)
 
 
 def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:

@@ -132,7 +132,7 @@ def test_one_leg_does_not_suffer_for_the_other() -> None:
     [
         ({"RLegLength": 0.0, "LLegLength": 0.87}, "right leg length is needed, and no RLegLength"),
         ({"RLegLength": 0.00088}, r"right leg length of 0\.88 mm is impossible .*metres"),
-        ({"InterAsisDistance": 2.4}, "inter asis of 2400 mm"),
+        ({"InterAsisDistance": 2.4}, "the distance of both ASIS of 2400 mm"),
     ],
 )
 def test_what_cannot_be_is_said_and_our_own_angles_stay(measures: dict[str, float], said: str) -> None:

@@ -48,7 +48,11 @@ def test_every_measure_has_a_range() -> None:
         (ConventionalMeasures(left=SideMeasures(knee_width=1e-4)), r"left knee width of 0\.1 mm.*metres"),
         (ConventionalMeasures(right=SideMeasures(leg_length=8.3)), r"right leg length of 8300 mm is impos"),
         (ConventionalMeasures(right=SideMeasures(thigh_rotation=12.0)), r"right thigh rotation of 12 rad"),
-        (ConventionalMeasures(inter_asis=float("nan")), r"inter asis of nan mm"),
+        (ConventionalMeasures(inter_asis=float("nan")), r"the distance of both ASIS of nan mm"),
+        (
+            ConventionalMeasures(right=SideMeasures(asis_trochanter=6.0)),
+            r"right distance from the ASIS to the trochanter of 6000 mm",
+        ),
         (ConventionalMeasures(marker_diameter=0.14), r"marker diameter of 140 mm"),
         (ConventionalMeasures(left=SideMeasures(knee_width=0.08, ankle_width=0.11)), r"left ankle is 110 mm"),
     ],
