@@ -20,6 +20,7 @@ from benchmarks.damage.scene import (
     some_frames,
     some_marker,
     some_segment,
+    whole_of,
 )
 
 JUMP_S, SLIDE_S = 0.2, 0.5
@@ -29,6 +30,7 @@ SPIKE_M = (0.1, 0.5)
 CREEP_S, CREEP_M_PER_S = 1.0, 0.05
 TOGETHER_M_PER_S = 0.1
 BEGIN_S, BEGIN_M = 0.3, 0.1
+ANEW_M = 0.04
 
 
 def marker_jump_30mm(rng: Generator, scene: DamagedMarkers) -> Damage:
@@ -110,6 +112,13 @@ def begins_displaced(rng: Generator, scene: DamagedMarkers) -> Damage:
     return moved(scene, frames, [some_marker(rng, scene)], BEGIN_M * some_direction(rng), "off at first")
 
 
+def marker_put_on_anew(rng: Generator, scene: DamagedMarkers) -> Damage | None:
+    """One marker is 40 mm off in all frames, not in the static trial."""
+    if not scene.calibrated:
+        return None
+    return moved(scene, whole_of(scene), [some_marker(rng, scene)], ANEW_M * some_direction(rng), "off")
+
+
 def jump(rng: Generator, scene: DamagedMarkers, size: float) -> Damage:
     """One marker is away by a distance [m] for a while."""
     frames = some_frames(rng, scene, JUMP_S)
@@ -142,6 +151,9 @@ KINDS = (
     ),
     *(
         DamageKind(damage)
-        for damage in (marker_jump_60mm, marker_jump_200mm, spike, marker_moved_on_skin, begins_displaced)
+        for damage in (
+            marker_jump_60mm, marker_jump_200mm, spike, marker_moved_on_skin, begins_displaced,
+            marker_put_on_anew,
+        )
     ),
 )  # fmt: skip

@@ -154,6 +154,17 @@ def test_a_marker_begins_displaced():
         np.testing.assert_allclose(away[away > 0.0], 0.1, rtol=1e-9)
 
 
+def test_a_marker_is_put_on_anew():
+    """Protects the class: one marker, off in all frames alike, only where there is a static trial."""
+    for seed in SEEDS:
+        found = draw(moved.marker_put_on_anew, seed)
+        away = shifts(found)
+        assert (found.first, found.stop, (away > 0.0).any(axis=0).sum()) == (0, 200, 1)
+        np.testing.assert_allclose(away[away > 0.0], 0.04, rtol=1e-9)
+        assert (away > 0.0).sum() == 200
+    assert draw(moved.marker_put_on_anew, 0, a_scene()._replace(calibrated=())) is None
+
+
 def test_a_label_of_the_static_trial_is_off_there_and_nowhere_else():
     for seed in SEEDS:
         found = draw(calibrated.static_marker_off, seed)
