@@ -122,12 +122,11 @@ class CurvePanel(PlotCard):
     def draw(
         self, time: Array, values: Array, bands: list[tuple[Spans, QColor]], kept: Mask | None = None
     ) -> None:
-        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels.
+        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels, after `fit`.
 
         kept : (n_channel, n) whether a sample affects the picture; all if not given
         """
         self.n_drawn += 1
-        self.fit(values)
         rows, deviations = self._rows(values), self._deviations(values)
         self._drawn = (time, rows)
         kept = np.ones(values.shape, dtype=np.bool_) if kept is None else kept

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from streams.messages import Curves, FieldSpec, Session
 
@@ -163,3 +164,19 @@ def test_curves_of_the_two_sides_have_the_colours_of_the_legs(
         (other,) = panels["Markers"].curves
         assert other.opts["pen"].color() == QColor(theme.curve(0))
         stage.window.bar.dark.click()
+
+
+def test_a_panel_is_fitted_once_a_draw(
+    stage: Any, sender: Any, session_of: SessionOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects the processor: the range of an ordinate is looked for once in each picture of a panel."""
+    from rtsim.monitor.plots import curves
+
+    sender.announce(session_of())
+    stage.join(sender)
+    stage.receive(sender, 5)
+    stage.turn()
+    seen, held_range = [], curves.held_range
+    monkeypatch.setattr(curves, "held_range", lambda *given: seen.append(given) or held_range(*given))
+    stage.window.redraw()
+    assert len(seen) == len(stage.window.curves.panels) > 1
