@@ -42,7 +42,9 @@ static int single(msgpack_object o, double *x) { /* the list of a device of one 
   return o.type == MSGPACK_OBJECT_ARRAY && o.via.array.size == 1 && number(o.via.array.ptr[0], x);
 }
 static int lasts(msgpack_object o, double *ms) { return number(o, ms) && *ms > 0.0 && *ms <= 1000.0; }
-static int flag(msgpack_object o, int *b) { return *b = o.via.boolean, o.type == MSGPACK_OBJECT_BOOLEAN; }
+static int flag(msgpack_object o, int *b) { /* where it is none, its byte is not to be read as one */
+  return o.type == MSGPACK_OBJECT_BOOLEAN ? (*b = o.via.boolean, 1) : 0;
+}
 static int session(msgpack_object o, char *s) {
   if (o.type != MSGPACK_OBJECT_STR || o.via.str.size != 16) return 0;
   memcpy(s, o.via.str.ptr, 16);
@@ -100,7 +102,7 @@ static int follows(const Output *last, const Output *m) { /* is it newer, by its
   if (strcmp(m->session, last->session)) return doubtful = -2, 1;
   int far = m->seq > last->seq ? m->seq - last->seq - 1 > LEAP : last->seq - m->seq > LEAP;
   if (!far) return m->seq > last->seq;
-  return m->seq == doubtful + 1 ? 1 : (doubtful = m->seq, 0);
+  return m->seq - 1 == doubtful ? 1 : (doubtful = m->seq, 0); /* no sum that may overflow */
 }
 static void connect_again(void *socket, void *lost, const char *address) { /* libzmq does not after a fault */
   char event[64];

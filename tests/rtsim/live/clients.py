@@ -19,7 +19,7 @@ from streams.exchange import OutputIntake
 from tests.rtsim.live.output_table import Case, good, parts_of
 from tests.rtsim.live.rig import DEVICE, until
 from tests.rtsim.live.servo import Servo
-from tests.rtsim.live.test_device_clients import EXAMPLES, Talk, flags
+from tests.rtsim.live.test_device_clients import EXAMPLES, TRAPS, Talk, flags
 
 CLIENTS = ("rtsim device", "python", "c", "moteus")
 LIMIT = 30.0
@@ -62,7 +62,7 @@ def started(name: str, folder: Path, servo: Servo | None) -> list[str]:
     if not linked:
         pytest.skip("there is no C compiler, or no libzmq or msgpack for it")
     source = str(EXAMPLES / "device_client.c")
-    subprocess.run(["cc", "-O2", "-Wall", "-Werror", source, "-o", built, *linked, "-lm"], check=True)
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", *TRAPS, source, "-o", built, *linked, "-lm"], check=True)
     return [built]
 
 

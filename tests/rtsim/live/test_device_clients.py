@@ -23,6 +23,8 @@ pytestmark = pytest.mark.process
 EXAMPLES = ROOT / "examples"
 RUN, OTHER = "0123456789abcdef", "fedcba9876543210"
 VALID_MS, RAMP_S = 100.0, 0.05
+TRAPS = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
+"""What C does not define ends the client at once, so that every message is tried for it, too."""
 
 
 def flags() -> list[str]:
@@ -44,7 +46,7 @@ def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
         pytest.skip("there is no C compiler, or no libzmq or msgpack for it")
     built = str(tmp_path / "device_client")
     source = str(EXAMPLES / "device_client.c")
-    subprocess.run(["cc", "-O2", "-Wall", "-Werror", source, "-o", built, *linked, "-lm"], check=True)
+    subprocess.run(["cc", "-O2", "-Wall", "-Werror", *TRAPS, source, "-o", built, *linked, "-lm"], check=True)
     return [built]
 
 
