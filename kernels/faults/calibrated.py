@@ -32,7 +32,7 @@ SPREAD = 0.02
 skin moves those nearer to a line by as much [m]."""
 
 SMALLEST = 1e-300
-"""Of what is divided by."""
+"""Smallest divisor."""
 
 
 class CalibratedShape(NamedTuple):

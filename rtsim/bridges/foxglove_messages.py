@@ -53,7 +53,6 @@ class FoxgloveFrames:
     ----------
     fields : names of the fields whose numbers are sent; () = all in tables except the positions of the figure
     say : called with sentences, for example on fields that the results do not have
-    say : called with plain sentences, as of a field that the results do not have
     """
 
     def __init__(self, fields: Sequence[str], say: Callable[[str], None]) -> None:

@@ -32,7 +32,6 @@ class Geometry(NamedTuple):
     surfaces : key in the model's file -> its record; that of body A first, then that of body B
     check : (a, b, key) -> raises ValueError for impossible surfaces
     shape : (a, b) -> their sizes
-    shape : (a, b) -> their sizes
     volume : (shape, depth [m]) -> smallest volume of the overlap at this depth [m^3]
     torques : whether the patch can have rolling and spinning torques
     only_spread : whether it supports only laws by the volume of the overlap

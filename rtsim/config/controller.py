@@ -21,7 +21,6 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     UNITS : parameters of a kind, with their units, in the order in which they are published
     SIGNED : parameters that may be negative
     STIFFNESS : the key of its stiffness, "" if it has none
-    STIFFNESS : the key that makes it stiff, empty where none does
     """
 
     UNITS: ClassVar[dict[str, str]] = {}

@@ -34,7 +34,6 @@ class RunRights:
     ----------
     owner : who arms from the command line, in words; empty if nobody does
     replay : whether a recording is being replayed
-    replay : a recording is run again
     """
 
     def __init__(self, owner: str = "", replay: bool = False) -> None:

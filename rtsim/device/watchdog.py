@@ -85,7 +85,6 @@ class Watchdog:
     fault : why the safe state was entered; empty if it was not
     output : the newest command; None before there is one
     most : largest torque of the safe state, by the command at its beginning [N m]
-    most : torque of the safe state at most, by the command at the fall [N m]
     """
 
     def __init__(self, safe: SafeState, period_s: float, one_clock: bool = True) -> None:

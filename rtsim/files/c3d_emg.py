@@ -23,7 +23,7 @@ OPTION = "--emg"
 VOLTS = {"V": 1.0, "volt": 1.0, "volts": 1.0, "mV": 1e-3, "uV": 1e-6, "µV": 1e-6, "μV": 1e-6, "nV": 1e-9}
 """Volts in a unit that a file may declare."""
 MOST_NAMED = 24
-"""Names of channels in a sentence."""
+"""Largest number of channel names in a sentence."""
 MOST_CHANNELS = 64
 RUN_AT_LIMIT, LEAST_RUNS, LEAST_VALUES = 3, 5, 64
 """A signal of so many values that stands so long at its largest or smallest, so often, is cut off."""

@@ -90,7 +90,6 @@ class FileFormat(NamedTuple):
     takes : options of this function besides the path, the axis that points up and the unit of length
     is_own : whether rtsim writes it, not a laboratory's system
     peaks_only : whether it holds only peak pressures of a step
-    peaks_only : pressures of no time, the largest of a step
     """
 
     suffix: str

@@ -42,7 +42,6 @@ class Hypotheses(NamedTuple):
     rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) poses of the segments [m], NaN = not seen
     costs : (h,) sum of squared deviations of markers relative to their tolerances, plus 1 for each marker
         without a point
-    point
     """
 
     points: Indices

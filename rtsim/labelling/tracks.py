@@ -103,14 +103,10 @@ class PointTracks:
     places, speeds : (n, 3) [m, m/s]; NaN = not known
     numbers : (n,) number of the track of each point
     marker : (n,) its marker, -1 = none
-    marker : (n,) - which marker it is, -1 = none
     near, since : (n,) missing marker to whose place it is near (-1 = none, UNKNOWN = not checked yet), and
-        for how long [s]
-    asked, and
         for how long [s]
     fresh : (n,) whether it has just appeared
     ended : (k, 3) last positions of unlabelled points that have disappeared [m]
-    ended : (k, 3) - where points without a name were that are not seen any more [m]
     came_up : (n,) whether it was near to that place when it appeared
     """
 

@@ -38,7 +38,6 @@ class Ready(NamedTuple):
     wrong : a sentence on why no plate can be used; "" = nothing is wrong
     person : which of several persons is solved, if the run does not say
     plates : sentences on the plates
-    plates : sentences on the plates
     """
 
     n_frame: int

@@ -19,7 +19,7 @@ WINDOW_S = 1.0
 CLOCK_OFF = 0.05
 """Part by which frames, and their times, may go faster or slower than this computer's clock."""
 LEAST_COME = 0.5
-"""Of the frames that are due in the window so many come, beside one gap that is bridged."""
+"""Least part of the frames due in the window that arrive, apart from one gap that is bridged."""
 
 
 def seconds_of(frame: ReceivedFrame) -> float:

@@ -31,7 +31,7 @@ LEAST_PART = 0.3
 STRIDE_S = (0.4, 3.0)
 """Strides are between these [s]."""
 N_BIN = 50
-"""Of the shape of a stride."""
+"""Number of bins of the shape of a stride."""
 LEARN = 0.5
 """Part of what is known that a new stride replaces."""
 AIDE = 0.35
@@ -54,7 +54,7 @@ MISFIT = (0.15, 0.35)
 """Misfit of place and speed, in parts of a stride's own, up to which a stride is like those before, and
 beyond which it is not."""
 MISFIT_S = 0.1
-"""Over this time it is averaged [s]."""
+"""Time over which the misfit is averaged [s]."""
 HEEL_STRIKE, TOE_OFF = 0, 1
 
 

@@ -20,7 +20,7 @@ TURN_S = 1.0
 LOOK_S = 0.02
 """Headings are kept so often [s]."""
 STEPS_S = 0.4
-"""Over this time raised feet are compared with how they move [s]."""
+"""Time over which the motion of raised feet is compared [s]."""
 HEIGHT_S = 1.0
 """And the height of one foot alone is averaged [s]."""
 LEARNING_S = 0.8
@@ -28,7 +28,7 @@ LEARNING_S = 0.8
 LEAST_M_S = 0.15
 """Feet that move by less, from their mean square, do not step [m/s]."""
 BACK_FROM, FORWARDS_FROM = -0.3, 0.2
-"""Correlations below which feet walk backwards, and from which on they walk forwards again."""
+"""Correlations below which the gait counts as backwards, and above which as forwards again."""
 BACK_M_S, BACK_S = 0.4, 0.2
 """A pelvis that goes backwards so fast, over such a time, walks backwards whatever the feet do."""
 LONGEST_S = 0.25

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 
 UP = np.array([0.0, 1.0, 0.0])
 LONGEST_S = 0.25
-"""Over a longer gap nobody is taken to have walked."""
+"""Longest gap between frames of one walk [s]."""
 
 
 def faced(rotation: Array) -> Array:

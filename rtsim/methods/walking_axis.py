@@ -18,7 +18,7 @@ from rtsim.subjects.conventional.angles import nearest_axis, walking_axes
 Array = NDArray[np.float64]
 
 UP = np.array([0.0, 1.0, 0.0])
-"""Of the ground frame."""
+"""Upward axis of the ground frame."""
 ROUND = math.cos(math.radians(135.0))
 """Cosine of the angle to the axis beyond which a person has turned round."""
 ROUND_S = 0.5

@@ -65,7 +65,6 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
     """The tracking tasks of a setup; without one, the model's markers with their own weights.
 
     where : the setup's file, for errors: only unknown markers, unknown coordinates, or nothing to fit
-    there, or nothing to fit
     """
     check_markers(spec)
     if setup is None:

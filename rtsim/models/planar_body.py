@@ -36,7 +36,7 @@ SOURCE = (
 ANKLE, SHOULDER, L5_S1, T12_L1 = 0.039, 0.818, (-0.0168, 0.0563), (-0.0110, 0.0884)
 """In parts of the stature: heights of ankles and shoulders; L5/S1 from the hips, T12/L1 from there (x, y)."""
 CERVICALE_MM = {"male": 242.9, "female": 243.7}
-"""Below the vertex of the mean person."""
+"""Distance of the cervicale below the vertex of the mean person."""
 HEEL = 0.266
 """Of the foot's length, from the heel to below the ankle: of the authors' model."""
 SOLE = {

@@ -24,7 +24,6 @@ class TrackedModel(NamedTuple):
         of all segments point to one side
     mirrors : whether it is solved as its mirror image, a left leg
     spine : the point that pelvis and trunk of a person share, if it has both
-    spine : the point that pelvis and trunk of a person share, where it has both
     errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
     legs : of a person, as their bones turn about their long axes
     """

@@ -18,7 +18,7 @@ from rtsim.monitor.window import MonitorWindow
 from streams.access.security import Security
 
 SETTINGS = Path("rtsim", "monitor.json")
-"""Below the folder in which programs of this user keep their settings."""
+"""Settings file, below the folder in which programs of this user keep theirs."""
 
 
 def make_application() -> QApplication:

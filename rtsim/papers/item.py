@@ -20,7 +20,6 @@ class Publication(NamedTuple):
 
     number : number on the command line, at the end of the name of its folder
     cited : authors, year, journal, pages
-    cited : authors, year, journal, pages
     """
 
     number: str
@@ -70,7 +69,6 @@ class ItemResult(NamedTuple):
 
     notes : sentences for the foot of the figure and below the table
     data, has_data_of_paper : as for the item, if a recording replaced its data; "" and None = its own
-    data, has_data_of_paper : as of the item, where a recording stood for its data; "" and None = its own
     draw : draws on the given paper, with a title and the notes, and returns the files; None = drawn from the
         panels
     """
@@ -111,9 +109,7 @@ class PaperItem(NamedTuple):
     number : as printed, "2", "3.4", "A.6"
     data : source of its data, in words
     has_data_of_paper : whether the paper used the same; if not, the figure says so
-    has_data_of_paper : whether that is what the paper used; if not, the figure says so
     compute : computes the numbers and the drawing
-    kernels : groups of kernels that it calls (`rtsim.live.compiled.group_table`)
     kernels : groups of kernels that it calls (`rtsim.live.compiled.group_table`)
     takes_recording : whether a recording may replace its data
     """

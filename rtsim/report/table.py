@@ -23,7 +23,7 @@ COLOURS = {
     "implausible": "yellow", "stale": "magenta",
 }  # fmt: skip
 GAP = 2
-"""Between columns of a table [characters]."""
+"""Distance between columns of a table [characters]."""
 MOST_TOLD = 10
 """Sentences of a run in its closing lines."""
 COUNTED = (

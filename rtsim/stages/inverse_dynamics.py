@@ -31,7 +31,7 @@ from rtsim.subjects.subject import Subject, kind_of_segment
 from streams.messages import Curves, Session
 
 MIRROR = np.array([-1.0, -1.0, 1.0, 1.0, 1.0, -1.0])
-"""Of a moment and a force, in a mirror square to Z."""
+"""Signs of a moment and a force mirrored across the plane normal to Z."""
 
 
 class PersonLoads(JointLoads):

@@ -43,7 +43,7 @@ LONGEST_STEP_S = 86_400.0
 SHORTEST_STEP_S = 1e-9
 """Nor has one that moves by less: a motion divided by that is no speed."""
 STIR_M = 1e-5
-"""By so much made-up frames differ from each other."""
+"""Difference between synthetic frames."""
 HELD, UNSEEN_TRUNK, VAGUE = "held_frames", "trunk_unseen", "uncertain_frames"
 BEYOND = "implausible_frames"
 HELD_AT_END, PASSED, LARGE_RMS = "held_at_end_frames", "beyond_clamp_frames", "large_residual_frames"
@@ -70,7 +70,6 @@ class Kinematics(Stage):
     admitted : whether the newest frame can be of a person, so that it was passed to the solver
     status : status of the newest frame
     solved : whether its pose is a solution; false if the solver gave up
-    solved : whether its pose is a solution, too, and not where the solver gave up
     measured : (n_marker, 3) markers of the newest frame, with exchanged labels corrected, NaN = not seen [m]
     by_joint : the joints and segments to which that status applies
     unknown : (3 n_joint,) bool, angles that are NaN: those at a root without markers in the stream, and

@@ -66,7 +66,6 @@ class Stage:
         stages that it needs must allow it as well
     orders : command -> its handler
     counters : numbers of faults by name, since the start of the run
-    counters : faults by name, since the start of the run
     sentences : messages for the next telemetry
     n_frame : number of frames so far, for `count`
     n_awaited : number of answers that it has taken from its own thread; an exact replay takes each answer at

@@ -17,7 +17,7 @@ from streams.receiving.ring import ReceivedFrame
 
 TOO_STIFF, TOO_WEAK = -1.0, 1.0
 ROUNDING = 1e-9
-"""Beyond 0 and 1 by so much an activation is out of bounds."""
+"""Excess beyond 0 and 1 from which an activation is out of bounds."""
 
 
 class NeededActivations(Stage):

@@ -23,7 +23,7 @@ POLL_S = 0.1
 CHUNK_S, MOST_CHUNK = 0.25, 64
 """Cases go out together so that they take about so long, and at most so many."""
 AHEAD = 2
-"""Chunks for each worker that are out at a time."""
+"""Number of chunks of cases that each worker has at a time."""
 TOGETHER, ALONE = 3, 3
 """How often a case may be out when a worker ends, with others and by itself."""
 MOST_BREAKS = 8

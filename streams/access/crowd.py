@@ -48,7 +48,6 @@ class AcceptedConnection:
     key : public key of the connection, "" without keys, or before its first message
     told : its user, if its messages can only come from this user; None = not known
     traffic : bytes at the last check
-    traffic : of the last look
     """
 
     def __init__(

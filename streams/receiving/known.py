@@ -35,7 +35,6 @@ class KnownSession:
     ----------
     payload : bytes of its descriptor
     layout, order, clock : layout of its frames, and checks of their order and clock
-    layout, order, clock : of its frames
     ended : whether its sender has ended it
     """
 

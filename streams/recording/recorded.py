@@ -44,7 +44,6 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
     n_lost : number of messages lost in them, as counted by the file
     cut : whether the file ends before its index
     metadata : name -> texts, as far as they were read
-    metadata : name -> texts, as far as it was read
     """
 
     def __init__(self, path: Path | str) -> None:

@@ -70,7 +70,6 @@ class ScannedRecord(NamedTuple):
     record : decoded content, None for chunks, messages and records of other programs
     whole : whether it is complete; False for the last one of a truncated file
     skipped : number of invalid bytes before it
-    skipped : bytes before it that are no record
     """
 
     at: int

@@ -39,7 +39,7 @@ ANY_PORT = "tcp://127.0.0.1:0"
 BLOCK_S = 10.0
 """Longest block before the other kind has its turn [s]."""
 ARM_S = 0.5
-"""When a block arms [s]."""
+"""Time at which a block of trials arms the device [s]."""
 PARTS = ("tick", *TICK_PARTS, "echo_round_trip")
 COMPUTE_US = 200.0
 ABOVE_ECHO_PERCENT = 0.1

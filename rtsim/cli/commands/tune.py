@@ -18,7 +18,7 @@ from streams.sockets import CONTROL_ADDRESS
 SEARCHES = ("dial", "preference", "bayesian", "cma")
 OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "together", "file", "blocks",
                "results", "plot", "plot_size", "plot_dpi")  # fmt: skip
-"""Options that only --auto and --validate take."""
+"""Options for --auto and --validate only."""
 
 
 @click.command("tune")

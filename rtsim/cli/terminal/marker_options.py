@@ -1,4 +1,4 @@
-"""Options on the markers and channels of a source, and on its playing speed."""
+"""Options for the markers and channels of a source, and for its playback speed."""
 
 from __future__ import annotations
 

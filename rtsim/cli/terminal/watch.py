@@ -49,7 +49,6 @@ class Watch:
     source : source of the markers, as the user names it
     addresses : addresses of results and control
     children : child processes, the estimator first
-    children : the estimator first
     notes : notes on the run that the user has seen already
 
     Attributes

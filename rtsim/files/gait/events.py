@@ -137,7 +137,6 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
 
     span : first and last time of the trial [s]; if all events are before it but would be inside if counted
         from its first frame, they are counted so
-    counted from its first frame, they are taken so.
     """
     said = list(notes)
     sound = [event for event in events if math.isfinite(event.time) and abs(event.time) <= LATEST_S]

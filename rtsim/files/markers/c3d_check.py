@@ -27,7 +27,6 @@ class Head(NamedTuple):
     first, last : numbers of frames, from 1
     data_start : block in which the data begin, from 1
     n_byte : size of the file [bytes]
-    n_byte : of the file
     processor : 84 Intel, 85 DEC, 86 MIPS
     """
 

@@ -114,7 +114,7 @@ class Node:
         if said and said.lower() not in FLAGS:
             taken = str(default).lower()
             self.document.note(
-                f"{self.label}: {tag} is {said[:40]!r}, neither true nor false: {taken} was taken", aloud=True
+                f"{self.label}: {tag} is {said[:40]!r}, neither true nor false: {taken} was used", aloud=True
             )
         return FLAGS.get(said.lower(), default)
 

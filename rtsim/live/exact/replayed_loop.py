@@ -38,7 +38,6 @@ class JournalInput:
     ----------
     frame_entry : values of the journal's entry for the frame, or repetition, that was returned last
     command : passes a command to the loop
-    command : hands a command to the loop
     """
 
     holds = False

@@ -24,7 +24,6 @@ class Turns:
     ----------
     allowance : budget of that time, which may be shared
     clock : returns the time of the machine [ns]
-    clock : of the machine [ns]
     """
 
     def __init__(self, allowance: Allowance, clock: Callable[[], int]) -> None:

@@ -1,4 +1,4 @@
-"""An additional element of a model for an FDK degree of freedom that none of its elements represents."""
+"""Adds an element to a model for an FDK degree of freedom that none of its elements represents."""
 
 from __future__ import annotations
 

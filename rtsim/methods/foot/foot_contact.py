@@ -201,7 +201,6 @@ class FootContact:
     pressure : (n_row, n_column) [Pa]
     covered : whether the pressure grid covers the whole foot
     work : working space of the kernels
-    work : of the kernels
     """
 
     def __init__(self, foot: ContactFoot, spec: FootSpec) -> None:

@@ -95,7 +95,6 @@ class FootProblem:
     trials : the steps
     weights : weights of the terms of the cost
     around : (30,) initial guess, which centres the bounds
-    around : (30,) - the initial guess, about which places are bounded
     held : whether the parameters are fixed there, and only the knots are fitted
     lifted : whether each step has a constant height of its heel as a further unknown; empty = none has
     """

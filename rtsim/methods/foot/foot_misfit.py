@@ -65,7 +65,6 @@ class Simulated(NamedTuple):
 
     force : (n, 3) contact force [N]
     centre : (n, 2) centre of pressure [m]; NaN without contact
-    centre : (n, 2) - centre of pressure [m]; NaN without contact
     free_moment : (n,) - about Z [N m]
     pressure : (n_pressed, n_cell) - at the measured cells [Pa]; None = not measured
     """

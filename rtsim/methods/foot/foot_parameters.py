@@ -91,8 +91,8 @@ class Bounds(NamedTuple):
 
 
 def guess(frame: FootFrame) -> Array:
-    """Parameters of table 5.4 for a foot of another size; heights above the ground, which markers do not
-    show, are kept.
+    """Parameters of the thesis' table 5.4 for a foot of another size; heights above the ground, which
+    markers do not show, are kept.
     """
     x = TABLE_5_4.copy()
     size = frame.length / THESIS_LENGTH

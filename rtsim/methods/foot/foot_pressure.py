@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 N_FRAME = 15
 """Frames of a step whose pressure is compared (section 5.3.2)."""
 LIGHT = 0.1
-"""Of the step's greatest force: a frame that bears less tells no place of the mat."""
+"""Part of the step's greatest force; frames with less force are not used to locate the mat."""
 APART = 0.015
 """RMS distance of the centres of pressure of mat and plate, above which they are hardly of one step [m]."""
 
@@ -65,7 +65,6 @@ def lay_pressure(
     scaled : whether it is scaled to the force of the plate, frame by frame
     placed : whether it is aligned by the centre of pressure; otherwise rows are along Y and columns along X
         from the origin
-    placed : by the centre of pressure; otherwise rows lie along Y and columns along X from the origin
 
     ConfigError for an image of peaks, and for frames that do not cover the step.
     """

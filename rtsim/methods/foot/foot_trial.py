@@ -34,7 +34,7 @@ from rtsim.subjects.feet.foot_sole import LEAST, STRETCH
 Array = NDArray[np.float64]
 
 PASS_HZ, STOP_HZ, ATTENUATION = 5.0, 20.0, 10.0
-"""Of the motion's filter (section 5.3.1)."""
+"""Pass band, stop band [Hz] and attenuation of the motion's filter (section 5.3.1)."""
 FLAT = (0.25, 0.5)
 """Part of the contact in which a foot that walks stands flat."""
 HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
@@ -51,7 +51,6 @@ class FootTrial(NamedTuple):
 
     name : name of the trial, the plate and the foot
     side : right or left; a right foot is mirrored here
-    side : the foot that it is, right or left; a right one is mirrored here
     times : (n,) times of the trial [s]
     position, velocity : (n, 3) motion of the heel, the origin of the foot's frame [m], [m/s]
     rotation : (n, 3, 3) - of the foot, its axes as columns

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 RATE = 128.0
 WEIGHT = 688.0
-"""Of the thesis' subject [N] (table 5.3)."""
+"""Weight of the thesis' subject [N] (table 5.3)."""
 GRID = (16, 39)
 SHARE = 0.35
 """Of the bounds of the correction that the true motion uses."""

@@ -32,7 +32,7 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 ROOT, FOOT = "pelvis", "foot"
 CUTOFF_HZ = 20.0
-"""Of the Butterworth filter, second order and run both ways, before places are differentiated."""
+"""Cut-off of the Butterworth filter, of second order and run both ways, before differentiation."""
 LEAST_FRAMES = 10
 RISE_S, FALL_S = (-0.15, 0.15), (-0.05, 0.15)
 """The fastest rise is looked for in this time around the hindmost place, the fastest fall around the foremost

@@ -63,7 +63,6 @@ class MethodDeviations:
     errors : properties of the marker errors, for any method
     stated : their bounds, and the limit
     covariance_version : (1,) number of covariance updates of all methods
-    has another
 
     Attributes
     ----------

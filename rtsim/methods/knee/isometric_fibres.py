@@ -14,7 +14,7 @@ from rtsim.methods.knee.knee_poses import KneePoses
 Array = NDArray[np.float64]
 
 ORDER = 7
-"""Of eq. 1 (Sancisi et al. 2017)."""
+"""Order of the polynomials of eq. 1 (Sancisi et al. 2017)."""
 MM, N_STEP = 1e3, 2000
 MOST_PAIRS = 4_000_000
 """Lengths that are looked at in one go."""

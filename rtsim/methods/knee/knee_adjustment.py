@@ -45,9 +45,9 @@ than they would justify."""
 N_NEAREST, NEAR = 8, 0.01
 """Steps to the nearest pose of the mechanism, and how far it may be [m]."""
 N_STEP = 10
-"""Of the least squares in a round."""
+"""Number of steps of the least squares in a round."""
 LEAST_SPREAD_MM = 0.1
-"""Of an area of one point."""
+"""Least spread of an attachment area given by one point."""
 
 
 class Adjusted(NamedTuple):
@@ -198,7 +198,7 @@ class KneeProblem:
         return self
 
     def residuals(self, x: Array) -> Array:
-        """Residuals of the motion, (5 n,), of the surfaces' points, and of the ties."""
+        """Residuals (5 n,) of the motion, then of the surfaces' points, then of deviations from the guess."""
         geometry = changed(self.start, x)
         motion = np.linalg.solve(self.factor, constraints(geometry, self.poses)[:, :, None] + self.ahead)
         parts = [MM * motion.ravel()]

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 BOUND_M, BOUND_RAD = 0.005, np.radians(5.0)
 """How far points and lengths, and normals may be adjusted, where nothing else is said."""
 FEWEST_POSES, LEAST_FLEXION = 20, np.radians(30.0)
-"""Of a motion that tells a mechanism."""
+"""Smallest number of poses and range of flexion from which a mechanism can be identified."""
 
 
 class KneeFit(NamedTuple):
@@ -40,7 +40,6 @@ class KneeFit(NamedTuple):
     surface_misfits : by compartment, of the sphere and the plane from their points [m]; empty without any
     bounded : names of parameters at a bound
     deviation : misfit of a coordinate of the motion [m]
-    deviation : of a coordinate of the motion from the mechanism [m]
     """
 
     geometry: KneeGeometry

@@ -19,7 +19,7 @@ N_STEP, TOLERANCE = 50, 1e-12
 LEVER = 0.03
 """By which an angle weighs as a distance [m]: about a condyle's radius."""
 SCALE = np.array([LEVER] * 3 + [1.0] * 3)
-"""Of the six coordinates of a pose."""
+"""Scales of the six coordinates of a pose."""
 
 
 def constraints(geometry: KneeGeometry, poses: KneePoses) -> Array:

@@ -26,7 +26,7 @@ FIELDS = {**dict.fromkeys(ANGLES, "joint_angles."), **dict.fromkeys(WAYS, "knee_
 SUFFIXES = (*STORAGE_SUFFIXES, ".csv")
 ENDINGS = {"right": ("_r", ""), "left": ("_l", "")}
 MOST_POSES = 500
-"""Of a longer motion every k-th pose is taken."""
+"""Largest number of poses; of a longer motion every k-th pose is used."""
 MOST_DEG, MOST_M = 180.0, 0.1
 WRITTEN = "write one by `rtsim analyse RECORDING --method free --out FILE.mot`"
 

@@ -34,7 +34,6 @@ class EmgEnvelope:
     ----------
     delay_s : delay of slow changes by the low-pass filter [s]
     settle_s : time from the first sample until the filters have settled [s]
-    settle_s : from the first sample until the envelope is no longer that of filters at rest [s]
 
     Raises ConfigError for a rate that is too low for raw signals.
     """

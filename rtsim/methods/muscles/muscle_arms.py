@@ -18,13 +18,12 @@ from rtsim.models.model import Model
 
 
 class MuscleArms:
-    """Muscle lengths and moment arms with one method of a model.
+    """Muscle lengths and moment arms by one kinematic method of a model.
 
     Parameters
     ----------
     model, roles : the model and the elements that the method keeps
     pose, q : arrays of the bodies' poses and the coordinates, written by the solver
-    pose, q : where the solver leaves the bodies and the coordinates
 
     Attributes
     ----------

@@ -70,7 +70,6 @@ class PlateFinding(NamedTuple):
     plate : index of the plate, -1 = of all
     figure : its measured size
     sentence : the finding and its remedy
-    sentence : what it is and what to do
     """
 
     name: str

@@ -47,7 +47,7 @@ UNITS = {2.2046: "pounds entered as kilograms", 1.0 / 2.2046: "kilograms entered
 NEAR = 0.1
 """Part by which a mass may be off such a factor."""
 AXES = (0, 2)
-"""Of shear in ground: X and Z."""
+"""Axes of the shear force in ground: X and Z."""
 
 
 class Momentum(NamedTuple):

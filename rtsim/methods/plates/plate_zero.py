@@ -22,7 +22,6 @@ class PlateZero:
     normal : (n_plate,) normal force that was subtracted from each plate so far, by the sender and here [N]
     words : outcome of the last taring; empty before the first
     sentences : messages, to be taken by the reader
-    sentences : what there is to say, to be taken out by the reader
     """
 
     def __init__(self, names: tuple[str, ...], plates: Plates, sent: FloatArray, longest: float) -> None:

@@ -32,7 +32,7 @@ from streams.messages import Status
 Array = NDArray[np.float64]
 UP = np.array([0.0, 1.0, 0.0])
 FLOOR = (0, 2)
-"""Of points in ground: X and Z."""
+"""Horizontal axes in ground: X and Z."""
 
 PRESSED = 0.1
 """A frame counts where a plate bears so many weights: pressure of less is uncertain."""
@@ -40,7 +40,7 @@ LEAST_FRAMES = 10
 KNOWN = 0.9
 """Part of the frames of a step that has to be known."""
 AT_FAULT = int(Status.DEGRADED | Status.SUSPECT | Status.IMPLAUSIBLE | Status.NOT_CONVERGED)
-"""Bits of a foot that is no witness."""
+"""Status bits with which a foot is not used as evidence."""
 ROLLS = 0.6
 """A step is whole that rolls over so much of the distance from ankle to toes, and begins and ends empty."""
 EDGES = (2.0, 98.0)
@@ -61,7 +61,7 @@ TURNS, TURNS_ABSENT = 0.010, 0.020
 """How well the moment at the root tells a plate from the others [m], of a whole body, and where some of it is
 not modelled."""
 COMMON = 0.05
-"""By how much trunk and arms move all plates alike in that moment [m]."""
+"""Common shift of all plates that motion of trunk and arms explains [m]."""
 EXPLAINS = 16.0
 """Fall of the sum of squared errors, in variances, from which a displacement is told: chance has it in one of
 3000 recordings, of two freedoms."""

@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 LEAST_SPREAD_M = 0.01
 """Second singular value of points about their mean below which they are as good as on a line."""
 LEAST_APART_M = 0.03
-"""Between condyles, which are some 100 mm apart in adults."""
+"""Least distance between condyles, which are some 100 mm apart in adults."""
 LARGEST_RESIDUAL_MM = 10.0
 """Of a marker on skin or brace, root mean square: more is another unit, a mirror image or another marker."""
 FARTHEST_M = 0.01

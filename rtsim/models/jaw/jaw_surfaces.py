@@ -24,20 +24,20 @@ from rtsim.models.shapes import ball, sheet
 Array = NDArray[np.float64]
 
 N_LAT, N_LON = 54, 49
-"""Of a condyle: 5194 triangles."""
+"""Lines of latitude and longitude of a condyle: 5194 triangles."""
 N_SQUARE = 102
-"""Of a fossa, along either side: 20 808 triangles."""
+"""Squares along either side of a fossa: 20 808 triangles."""
 RADII = (0.005, 0.007, 0.008)
-"""Of a condyle: forwards, upwards, sideways [m]."""
+"""Radii of a condyle: forwards, upwards, sideways [m]."""
 CENTRE = (0.0, -0.008, 0.050)
-"""Of the right condyle in the mandible [m]."""
+"""Centre of the right condyle in the mandible [m]."""
 TURNED = (0.3, 0.2, 0.1)
 """Of the ball that a condyle is made of [rad]: no vertex lies opposite an edge by symmetry."""
 OFFSET = 0.001
 MODULUS = 1e10
 """Pressure by depth [N/m^3]: Andersen et al. 2017."""
 SIZE = ((-0.010, 0.022), (-0.014, 0.014))
-"""Of a fossa, about the condyle: forwards, sideways [m]."""
+"""Extent of a fossa, about the condyle: forwards, sideways [m]."""
 SLOPE, BEND, HOLLOW = np.tan(np.pi / 6.0), 10.0, 33.0
 """At the condyle; how much steeper forwards [1/m]; half the curvature across [1/m]."""
 

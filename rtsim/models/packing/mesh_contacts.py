@@ -27,7 +27,7 @@ from rtsim.models.packing.meshes import pack_meshes
 from rtsim.models.shapes import ball, grown, plate
 
 AREAS = {"own": OWN_AREA, "paper": PAPER_AREA}
-"""By the words of a model's file."""
+"""Contact areas by their keys in a model's file."""
 MOST_TURNED = 0.1
 """Part of the edges of a surface that may turn over where it grows, as in the folds of a scan."""
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 SOUND_S = 0.6
-"""Between two sounds while a value is outside [s]."""
+"""Time between two sounds while a value is outside [s]."""
 LARGEST = 1e9
 
 

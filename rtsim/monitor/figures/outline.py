@@ -10,7 +10,7 @@ from PySide6.QtGui import QPolygonF
 Array = NDArray[np.float64]
 
 ALPHA = 48
-"""Of the curve's own colour, of 255: bands that overlap stay readable."""
+"""Opacity of a band, of 255, in its curve's colour: bands that overlap stay readable."""
 
 
 def outline(x: Array, low: Array, high: Array) -> QPolygonF:

@@ -19,9 +19,9 @@ from streams.messages import FieldSpec, Session
 from streams.receiving.ring import ReceivedFrame
 
 N_KEPT = 4096
-"""Events that are kept: ten minutes of quick steps."""
+"""Number of events that are kept: ten minutes of quick steps."""
 LATEST_S = 1.0
-"""By which an event may be found after one that happened later [s]."""
+"""Longest delay by which an event may be found after one that happened later [s]."""
 ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 
 

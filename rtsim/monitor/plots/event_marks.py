@@ -15,7 +15,7 @@ from rtsim.monitor.plots.behind import BehindCurves
 from rtsim.monitor.theme import LIGHT, Theme
 
 OFF_SHARE = 0.5
-"""Of the height of the plot, that the mark of a foot off takes; a strike takes all of it."""
+"""Height of the mark of a foot off, as a part of the plot's; a strike takes all of it."""
 OPACITY = 0.55
 
 

@@ -39,7 +39,7 @@ class Backdrop(BehindCurves):
         self.setZValue(-100)
 
     def set_bands(self, bands: list[tuple[Spans, QColor]]) -> None:
-        """Set intervals [x units] with their colour."""
+        """Set the shaded intervals, in units of the abscissa, with their colours."""
         if any(where for where, _ in bands + self.bands):
             self.bands = bands
             self.update()

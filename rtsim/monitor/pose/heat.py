@@ -18,15 +18,15 @@ from rtsim.monitor.theme import Theme
 COLOURS = "inferno"
 N_COLOUR = 256
 APART = 0.25
-"""Between two images, of the width of one."""
+"""Distance between two images, in widths of one."""
 BAR_WIDTH, BAR_TEXT = 0.12, 0.75
-"""Of the colour bar and of its numbers, of the width of one image."""
+"""Widths of the colour bar and of its numbers, in widths of one image."""
 ABOVE, MOST_ABOVE = 0.15, 1.0
 """Least and largest room for the letter above an image, of its height."""
 LEAST_SHARE = 1e-3
-"""Of the largest value so far, below which the scale does not go."""
+"""Least end of the scale, as a part of the largest value so far."""
 TOUCHED = 0.01
-"""Of the largest value so far, above which a cell counts as one of the sole."""
+"""Part of the largest value so far above which a cell counts as one of the sole."""
 LETTERS = {"right": "R", "left": "L"}
 
 

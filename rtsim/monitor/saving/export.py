@@ -55,7 +55,6 @@ def write_table(
 
     panels : panels with the indices of their visible curves
     shift : offset from the time of the curves to that of the trial [s]
-    the trial [s]
     """
     columns = [(panel, k) for panel, entries in panels for k in entries]
     if not columns or not len(window.time):

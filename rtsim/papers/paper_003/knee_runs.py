@@ -25,7 +25,7 @@ from rtsim.papers.paper_003.printed_tables import LIGAMENTS, METHODS
 Array = NDArray[np.float64]
 
 N_ITERATION = 1000
-"""Of a frame; live frames have fewer."""
+"""Iterations per frame; live frames have fewer."""
 KNEE = "knee_flexion"
 """First angle of the joint that is looked at."""
 RECORDED = ("angles", "displacements", "lengthening", "contacts")

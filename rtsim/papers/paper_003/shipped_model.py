@@ -11,7 +11,7 @@ from rtsim.papers.paper_003.printed_tables import LIGAMENTS, POLYNOMIALS, WEIGHT
 
 MODEL = "lower_limb"
 FLEXION_DEG = 90.0
-"""Up to which the fibres of table 2 are drawn."""
+"""Flexion up to which the fibres of table 2 are drawn."""
 
 
 def experimental_lengths(_given: ItemInput) -> ItemResult:

@@ -38,7 +38,7 @@ TABLE_B_3 = {
     "knee_flexion": (9.00, 1.00, 1.00, 0.00, 0.00, 1.00),
     "ankle_dorsiflexion": (5.22, 1.08, 1.07, 0.00, 0.00, 1.15),
 }
-"""Of the paper's child on the right."""
+"""Parameters of the paper's child, right leg (table B.3)."""
 QUANTITIES = (
     ("tau_o*", "N m"),
     ("s^A", "1"),

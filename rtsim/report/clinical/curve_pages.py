@@ -22,7 +22,7 @@ KINETIC_WORDS = (
     "GRF: ground reaction force."
 )
 MORE_ROWS = 5
-"""Of pages with smaller panels."""
+"""Rows of pages with smaller panels."""
 GAP = 22.0
 ELSEWHERE = (
     "joint_angles", "joint_moments", "pelvis_angles", "foot_progression", "foot_loads", "marker_rms",

@@ -7,9 +7,9 @@ from rtsim.report.clinical.drawing import GRID, HEIGHT, INK, MARGIN, SOFT, WIDTH
 from rtsim.report.clinical.report import GaitReport, convention_in_words, trials_in_words
 
 TOP = 330.0
-"""Below the head of a page."""
+"""Top of the contents, below the head of a page."""
 END = HEIGHT - 210.0
-"""Above its foot."""
+"""Bottom of the contents, above the foot of a page."""
 ROOM = WIDTH - 2.0 * MARGIN
 NOTICE = "Computed by research software; not a medical device."
 

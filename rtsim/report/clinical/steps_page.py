@@ -175,7 +175,7 @@ def _by_side(profile: dict[str, dict[str, float]], name: str) -> dict[str, float
 
 
 def score_rows(report: GaitReport) -> list[tuple[str, str, str, float, float]]:
-    """Session, side, variable, score and its deviation over strides [deg]."""
+    """Rows of gait scores: session, side, variable, score and its standard deviation over strides [deg]."""
     rows: list[tuple[str, str, str, float, float]] = []
     for label, scores in report.scores.items():
         for side, own in scores.profile.items():

@@ -307,7 +307,6 @@ class TorqueCommand(Stage):
     ----------
     say : called with a sentence on each transition
     fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
-    fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:

@@ -28,7 +28,6 @@ class ForwardStep(Stage):
     ----------
     rate : ticks per second [Hz]; the period is a whole number of steps
     every : number of ticks between published frames
-    every : a frame is published every so many ticks
     lap_s : simulated time after which the simulation returns to its start [s]; 0 = never
     feed : motion from a stream, if coordinates are moved by one
     """

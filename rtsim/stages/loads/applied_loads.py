@@ -39,7 +39,6 @@ class AppliedLoads(Stage):
     ----------
     bearers : the feet or bodies that bear plates, in the order of its arrays
     pressed : (body of the model, bearer) of each; empty if another stage knows them
-    pressed : (body of the model, bearer) of each; empty where another stage knows
     force, moment : (n_bearer, 3) wrench on each bearer about the ground origin [N], [N m]; NaN = unknown
     """
 

@@ -25,7 +25,6 @@ class StatedLoads(AppliedLoads):
     ----------
     borne_by : for each plate by name, the bodies that bear it and their shares
     bodies : names of the model's bodies
-    bodies : names of the model's bodies
     """
 
     def __init__(

@@ -17,7 +17,7 @@ SAID = (
     "the adjacent joints: {}. Was a marker put on anew, or was it elsewhere in the static trial? "
     "Suspect."
 )
-"""What such frames are counted as, and told."""
+"""Name by which such frames are counted and reported."""
 LIMIT = 4.2
 """Evidence from which a marker is misplaced [usual distances]: see docs/damage.md."""
 

@@ -107,7 +107,6 @@ class LiveSubjectCheck(Stage):
     refused : why the present stream belongs to another person, in words; empty if it does not, or is not
         known yet
     unsettled : the same for the newest stream that was judged, also after its end
-    unsettled : the same of the newest stream that was judged, also after its end
     """
 
     def __init__(self, kinematics: Kinematics, where: str) -> None:

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 LEEWAY = 0.5 / DEGREES
 """By which an angle may exceed its range: a clamped coordinate rests on its end [rad]."""
 AT_END = 1e-9
-"""Within which a coordinate is at a bound [rad, m]."""
+"""Distance within which a coordinate is at a bound [rad, m]."""
 PRESSED = 1e-4
 """Turn [rad], or shift in parts of markers' distance from their bodies' origins, by about which the markers
 would have a coordinate beyond its bound before it counts as pressed against it: rounding is less."""

@@ -49,8 +49,6 @@ class Balance(Stage):
     balanced, joints : the solver, and the joints in the results
     lateness : end of the description of a result that is delayed by a filter
     unplaced : why there may be no pose, in words
-    lateness : how the meaning of a result ends that is as late as a filter
-    unplaced : why there may be no pose, in words
     """
 
     lateness, unplaced = "", ""

@@ -24,7 +24,7 @@ from streams.messages import Status
 Array = NDArray[np.float64]
 
 WHOLE_FRAME = int(Status.INVALID_INPUT | Status.NOT_CONVERGED)
-"""Bits that spare no joint."""
+"""Status bits that apply to all joints."""
 SUSPECT, UNCERTAIN = int(Status.SUSPECT), int(Status.UNCERTAIN)
 SPREADING = (int(Status.DEGRADED), SUSPECT, int(Status.IMPLAUSIBLE))
 """Bits of a segment that regard the joints that lean on it."""
@@ -156,7 +156,7 @@ class JointStatus:
         return tuple((self.names[j],) for j in self.of_angles)
 
     def quantities(self) -> list[Quantity]:
-        """Status of the joints, then of the segments."""
+        """Declare the published status: of the joints, then of the segments."""
         said = "bits of the frame's status that regard this"
         return [
             Quantity("joint_status", self.joints, "1", self.names, meaning=f"{said} joint; 0 = ok"),

@@ -16,7 +16,7 @@ FEW = 0.5
 """Part of the frames below which a trial is told to be mostly without its markers. A choice."""
 
 MOVES = 0.3
-"""Of the middle of all markers, from which a trial is no static one [m]."""
+"""Travel of the mean of all markers from which a trial does not count as static [m]."""
 SAME_MEASURE = 1e-3
 """Measures that differ by less were only rounded [m]."""
 MEASURED = tuple(f"{side}{name}" for name in ("KneeWidth", "AnkleWidth", "LegLength") for side in "RL")

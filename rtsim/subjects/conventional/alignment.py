@@ -18,7 +18,7 @@ from rtsim.subjects.conventional.chord import TURNS, chord_centre, wand_rotation
 Array = NDArray[np.float64]
 
 DEVICE_SPACING = 0.14376
-"""Between two markers of the device: 5.66 inches [m]."""
+"""Distance between two markers of the alignment device: 5.66 inches [m]."""
 MOST_MISFIT = 0.15
 """Of the distances between its markers, relative to their mean: beyond, these are none of one device [1]."""
 

@@ -59,7 +59,7 @@ OTHER_WAY = 40.0
 OTHER_SIZE = 0.1
 """A stature whose logarithm differs by more is another one."""
 LOW = 0.055
-"""Markers below it, in parts of the stature, are on the foot."""
+"""Height below which markers are on the foot, in parts of the stature."""
 BEHIND = 0.03
 """Of markers that are behind by so much, the lowest is that of the heel: wands and upper ones are others."""
 FOREFOOT = 0.07

@@ -33,7 +33,6 @@ class QtmForces:
     ----------
     n_unknown : number of samples of plates that the settings do not name
     n_beside : number of samples whose application point is outside its plate, taken as not measured
-    n_beside : samples whose application point is beside its plate, taken as not measured
     """
 
     def __init__(self, description: CaptureDescription, numbers: tuple[int, ...], metres: float) -> None:

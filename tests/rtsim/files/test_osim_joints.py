@@ -311,7 +311,7 @@ def test_a_flag_that_is_neither_true_nor_false_is_told_aloud(read, tag):
     for said in ("TRUE", "1", "False", "0", "", "maybe"):
         other = plain.replace("<locked>false</locked>", f"<{tag}>{said}</{tag}>")
         spec, notes = read(text.replace(plain, other))
-        told = f"Coordinate p: {tag} is 'maybe', neither true nor false: false was taken"
+        told = f"Coordinate p: {tag} is 'maybe', neither true nor false: false was used"
         assert any(note == told and isinstance(note, Aloud) for note in notes) == (said == "maybe")
         if tag == "clamped":
             assert spec.bodies[0].coordinates[0].clamped == (said in ("TRUE", "1"))
