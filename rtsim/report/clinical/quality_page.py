@@ -118,11 +118,11 @@ def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
 
 
 def in_words(labels: Iterable[str]) -> list[str]:
-    """Names of joints and angles without underlines, and their sides in full."""
+    """Names of joints and angles without underlines, behind their sides in full."""
     names = list(labels)
     sides = {own: (g.name, side) for g in groups_of(names, "") for side, own in g.of.items()}
     told = [sides[name] for name in names]
-    return [f"{name.replace('_', ' ')}{f', {side}' if side else ''}" for name, side in told]
+    return [f"{side} {name.replace('_', ' ')}".strip() for name, side in told]
 
 
 def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
@@ -178,7 +178,7 @@ def _deviations(flow: PageFlow, trial: ReportTrial) -> None:
         names = in_words(label for label, _, _ in rows)
         cells = [[name, f"{m:.1f}", f"{most:.1f}"] for name, (_, m, most) in zip(names, rows, strict=True)]
         flow.table(
-            ["angle, SD in deg", "median", "max"] * 3, _in_three(cells), [0.221, 0.062, 0.05] * 3, 22.0, 3
+            ["angle, SD in deg", "median", "max"] * 3, _in_three(cells), [0.221, 0.062, 0.05] * 3, 20.0, 3
         )
 
 

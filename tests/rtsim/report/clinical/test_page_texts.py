@@ -15,8 +15,9 @@ pytest.importorskip("PySide6")
 LONG = "A name as long as no form has room for, of a person with a code 0123456789"
 
 
-def test_no_text_runs_off_the_page_or_lies_on_another() -> None:
-    """Protects pages from texts that cannot be read, with long names, two sessions and norms."""
+@pytest.mark.parametrize("walks", [True, False])
+def test_no_text_runs_off_the_page_or_lies_on_another(walks: bool) -> None:
+    """Protects pages from texts that cannot be read: long names, two sessions, norms, curves over time."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtCore import QRectF
     from PySide6.QtGui import QFont, QFontMetricsF
@@ -31,6 +32,12 @@ def test_no_text_runs_off_the_page_or_lies_on_another() -> None:
         norms=True,
         name=LONG,
     )
+    if not walks:
+        still = gait_results(notes=[LONG])
+        fields = {name: values[:50] for name, values in still.fields.items()}
+        report = report_of(
+            still._replace(times=still.times[:50], status=still.status[:50], fields=fields), name=LONG
+        )
     for number, page in enumerate(pages_of(report), 1):
         boxes: list[tuple[QRectF, str]] = []
         for element in ElementTree.fromstring(page.svg()).iter():

@@ -12,6 +12,7 @@ from rtsim.cli.commands.report import person_of
 from rtsim.report.clinical.curve_pages import kinematic_pages, kinetic_pages
 from rtsim.report.clinical.document import pages_of
 from rtsim.report.clinical.drawing import Page, cut
+from rtsim.report.clinical.quality_page import in_words
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import trial_of
 from rtsim.report.clinical.tables import tables_of
@@ -125,6 +126,13 @@ def test_a_trial_is_no_name(kept) -> None:
     trial = trial_of(gait_results(subject="walk1", **kept), "walk")
     assert person_of((trial,)) == "name not given (--name)"
     assert person_of((trial_of(gait_results(subject="Anna", **kept), "walk"),)) == "Anna"
+
+
+def test_joints_are_named_in_words() -> None:
+    """Protects the page of quality from names of a program: sides in full, before what they are of."""
+    assert in_words(["hip_internal_rotation_r", "hip_internal_rotation_l", "trunk_bending"]) == [
+        "right hip internal rotation", "left hip internal rotation", "trunk bending",
+    ]  # fmt: skip
 
 
 def test_titles_are_smaller_rather_than_cut() -> None:
