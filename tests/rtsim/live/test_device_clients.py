@@ -108,6 +108,17 @@ class Talk:
         """Send outputs until the client is in a state."""
         until(lambda: self.say(2, **changed) or self.last.state == state)
 
+    def say_for(self, torque: float, **changed) -> None:
+        """Send outputs until it applies a torque; anew where a busy machine costs it all torque meanwhile."""
+
+        def applies() -> bool:
+            self.say(2, **changed)
+            if self.last.state in ("falling", "stopped"):
+                self.arm()
+            return self.last.torque == [torque]
+
+        until(applies)
+
     def arm(self) -> None:
         """Disarm, arm, and wait for the torque; anew where a busy machine costs it the torque meanwhile."""
         self.say_until("disarmed", armed=False)
@@ -153,9 +164,8 @@ def test_torque_ends_with_its_time_and_stays_away(talk: Talk) -> None:
 def test_a_client_keeps_to_limits_and_to_the_newest(talk: Talk) -> None:
     """Protects the joint: the smaller limit holds; old numbers and other runs are no commands."""
     talk.arm()
-    talk.say(20, torque=[50.0])
-    assert talk.last.torque == [20.0]
-    until(lambda: talk.say(5, torque=[-50.0], torque_max=[90.0]) or talk.last.torque == [-30.0])
+    talk.say_for(20.0, torque=[50.0])
+    talk.say_for(-30.0, torque=[-50.0], torque_max=[90.0])
     talk.arm()
     talk.say(20, seq=1)
     until(lambda: talk.last.state == "stopped")
