@@ -67,7 +67,7 @@ class SagittalMotion(Stage):
         plane = "in the vertical plane in which the pelvis faces; filtered"
         return [
             Quantity("sagittal_coordinates", self._values[0], "rad, m", self.labels,
-                     meaning=f"pelvis, forwards along its way, up and tilted backwards, and hips {plane}"),
+                     meaning=f"pelvis position forwards and up, its backward tilt, and hip angles {plane}"),
             Quantity("sagittal_speeds", self._values[1], "rad/s, m/s", self.labels,
                      meaning="their rates at the same time"),
             Quantity("sagittal_accelerations", self._values[2], "rad/s^2, m/s^2", self.labels,

@@ -83,7 +83,7 @@ class StudyStore:
         return sorted((self.folder / PARTS).glob("*.npz"))
 
     def add(self, rows: Sequence[SolvedCase], shard: str) -> Path:
-        """Bring rows to the disk; ConfigError where it does not take them."""
+        """Write rows to the disk; ConfigError if that fails."""
         path = self.folder / PARTS / f"{shard}-{secrets.token_hex(6)}.npz"
         write_part(path, rows, self.plan)
         return path

@@ -23,7 +23,7 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
     """The model with those of its optional bodies that the person has, and without a root that is not marked.
 
     A left leg alone is solved as its mirror image; the angles of optional bodies, which belong to neither
-    side, are told as outside of the mirror. Of keypoints simple joints are solved, and nothing acts on them.
+    side, are reported as of the person, not of the image. Keypoints get simple joints without forces.
     """
     if subject.keypoints:
         return plain_joints(spec)

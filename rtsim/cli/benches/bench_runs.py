@@ -20,7 +20,7 @@ from rtsim.files.output import check_free, write_text
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
 @click.option("--forces", is_flag=True, help="Measure with force plates, rates and inverse dynamics as well.")
-@click.option("--config", default="", help="A run config, whose recording is played over and over instead.")
+@click.option("--config", default="", help="A run config; repeat its recording, not the walker.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
     """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures

@@ -47,9 +47,9 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
                 "remove the key"
             )
         if self.rolling and not self.damping:
-            raise ValueError(f"{key}.rolling: it comes from damping; add damping")
+            raise ValueError(f"{key}.rolling: rolling resistance requires damping; add damping")
         if self.spinning and self.friction is None:
-            raise ValueError(f"{key}.spinning: it comes from friction; add friction")
+            raise ValueError(f"{key}.spinning: spinning friction requires friction; add friction")
         threshold = self.friction and self.friction.transition_angular_velocity_rad_s
         if self.spinning and threshold is None:
             raise ValueError(

@@ -249,9 +249,9 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
         if values.ndim and len(values) != n:
             return f"there are {len(values)} {words} for {n} frames"
     if not (np.isfinite(caps).all() and (caps > 0.0).all() and (caps <= 1.0).all()):
-        return "an activation that it may reach is not above 0 and at most 1"
+        return "a greatest allowed activation is not above 0 and at most 1"
     if not ((floors >= 0.0).all() and (floors <= caps).all()):
-        return "an activation that it has at least is below 0 or above the one that it may reach"
+        return "a least activation is below 0 or above the greatest allowed one"
     return ""
 
 
