@@ -108,14 +108,14 @@ class Talk:
         """Send outputs until the client is in a state."""
         until(lambda: self.say(2, **changed) or self.last.state == state)
 
-    def say_for(self, torque: float, **changed) -> None:
+    def say_for(self, applied: float, **changed) -> None:
         """Send outputs until it applies a torque; anew where a busy machine costs it all torque meanwhile."""
 
         def applies() -> bool:
             self.say(2, **changed)
             if self.last.state in ("falling", "stopped"):
                 self.arm()
-            return self.last.torque == [torque]
+            return self.last.torque == [applied]
 
         until(applies)
 
