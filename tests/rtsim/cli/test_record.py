@@ -44,7 +44,7 @@ class Sender:
     def __init__(self) -> None:
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.XPUB)
-        self._socket.linger = 1000
+        self._socket.linger, self._socket.sndhwm = 1000, 0
         self._socket.bind("tcp://127.0.0.1:0")
         self.address = self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 

@@ -97,7 +97,9 @@ def test_a_device_that_is_killed(rig: Rig) -> None:
     assert seqs == list(range(len(seqs)))
     told = [text for message in kept if isinstance(message, Telemetry) for text in message.text]
     assert any("armed -> fault: the device has not answered" in text for text in told)
-    assert [message.name for message in kept if isinstance(message, Command)] == ["arm", "arm"]
+    names = [message.name for message in kept if isinstance(message, Command)]
+    assert len(names) > 1
+    assert set(names) == {"arm"}
 
 
 def test_a_device_that_is_stopped_for_a_while(rig: Rig) -> None:
@@ -124,10 +126,11 @@ def test_the_emergency_stop_of_the_device(rig: Rig) -> None:
     rig.start_model()
     device, log = rig.start_device()
     rig.arm()
+    n_before = obeys(rows_of(log))
     device.send_signal(signal.SIGUSR1)
     assert "emergency stop" in rig.heard("-> fault")
     until(lambda: rows_of(log)[-1].actuator == 0.0)
-    assert obeys(rows_of(log)) == 1
+    assert obeys(rows_of(log)) == n_before + 1
 
 
 def test_strangers_at_the_device_endpoint(rig: Rig) -> None:

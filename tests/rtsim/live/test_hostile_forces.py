@@ -26,7 +26,17 @@ from rtsim.subjects.made_up.walker_forces import MASS_KG
 from rtsim.subjects.subject import load_subject
 from streams.clock import now_ns
 from streams.codec import FieldLayout
-from streams.messages import End, Forces, Markers, Session, Status, force_session, marker_session
+from streams.messages import (
+    AnyMessage,
+    End,
+    Forces,
+    Markers,
+    Result,
+    Session,
+    Status,
+    force_session,
+    marker_session,
+)
 from streams.publisher import Publisher
 from streams.receiving.ring import ReceivedFrame
 
@@ -61,13 +71,29 @@ def markers(session: Session, seq: int, k: int) -> Markers:
     )
 
 
+class CountedResults(KeptResults):
+    """Results, of all sessions counted."""
+
+    n_result = 0
+
+    def send(self, message: AnyMessage) -> None:
+        super().send(message)
+        self.n_result += isinstance(message, Result)
+
+
 @pytest.fixture
-def run() -> Iterator[Callable[..., KeptResults]]:
+def kept() -> CountedResults:
+    """What a run has made so far."""
+    return CountedResults()
+
+
+@pytest.fixture
+def run(kept: CountedResults) -> Iterator[Callable[..., KeptResults]]:
     """What came of what a sender sends, who has a publisher and a session of markers."""
     allow_compilation()
 
     def begin(send: Callable[[Publisher, Session], None], wait_ms: float = 2.0) -> KeptResults:
-        feed, kept = ForceFeed(), KeptResults()
+        feed = ForceFeed()
         stages = make_stages(RUN, SPEC, SUBJECT, feed, MASS_KG)
         session = marker_session(TRIAL.names, rate=0.0, t_start=0, meta=META)
         with Publisher("tcp://127.0.0.1:0") as publisher:
@@ -108,13 +134,16 @@ def test_a_flood_of_sessions_of_forces_costs_the_markers_nothing(run):
     assert any("Other sessions of forces take too much time" in said for said in kept.sentences)
 
 
-def test_markers_that_begin_again_as_the_plates_change(run):
+def test_markers_that_begin_again_as_the_plates_change(run, kept):
     """Protects arrays of the plates: their number is looked at for frames of a session come back too."""
     other = marker_session(TRIAL.names[::-1], rate=0.0, t_start=0, meta=META)
 
     def send(publisher: Publisher, session: Session) -> None:
         for k in range(12):
-            time.sleep(0.02)  # so that frames before a change are done before it comes
+            due = time.monotonic() + GUARD_S
+            while kept.n_result < k:  # frames before a change are done before it comes
+                assert time.monotonic() < due
+                time.sleep(0.002)
             if k % 4 == 0:
                 forces = forces_of(1 + k // 4)
                 publisher.announce(forces)
@@ -123,7 +152,7 @@ def test_markers_that_begin_again_as_the_plates_change(run):
             publisher.send(sample(forces, k, float(TRIAL.times[k])))
             publisher.send(markers(session, k, k))
 
-    kept = run(send, wait_ms=1000.0)
+    run(send, wait_ms=1000.0)
     results = kept.results()
     assert results is not None
     spec = next(f for f in results.session.fields if f.name == "plate_forces")

@@ -129,8 +129,8 @@ class LyingDevice:
 def limb(folder: Path, mode: str) -> Iterator[Rig]:
     """A simulated leg whose knee moves, with time enough for a busy machine."""
     with Rig(folder, mode) as rig:
-        text = rig.config.read_text(encoding="utf-8").replace("valid_for_ms = 60.0", "valid_for_ms = 400.0")
-        text = text.replace("deadline_ms = 100.0", "deadline_ms = 400.0")
+        text = rig.config.read_text(encoding="utf-8").replace("valid_for_ms = 240.0", "valid_for_ms = 400.0")
+        text = text.replace("deadline_ms = 300.0", "deadline_ms = 400.0")
         text = text.replace("tracking_ms = 500.0", "tracking_ms = 50.0")  # before the limb is moved far
         rig.config.write_text(text, encoding="utf-8")
         rig.start_model()
@@ -146,7 +146,7 @@ def person(folder: Path, mode: str) -> Iterator[Rig]:
         text = rig.config.read_text(encoding="utf-8").replace('"shank_foot"', '"lower_limb"')
         for was, now in (
             ('"ankle"', '"ankle_dorsiflexion"'), ("energy_max_J = 50.0", "energy_max_J = 500.0"),
-            ("valid_for_ms = 60.0", "valid_for_ms = 400.0"), ("deadline_ms = 100.0", "deadline_ms = 400.0"),
+            ("valid_for_ms = 240.0", "valid_for_ms = 400.0"), ("deadline_ms = 300.0", "deadline_ms = 400.0"),
             ("neutral_deg = 20.0", "neutral_deg = 60.0"),
         ):  # fmt: skip
             text = text.replace(was, now)
@@ -155,6 +155,16 @@ def person(folder: Path, mode: str) -> Iterator[Rig]:
         rig.start("replay", "walker", "--duration", "120", "--address", address)
         rig.start_model()
         yield rig
+
+
+def latched(rig: Rig, device: LyingDevice, lie: Lie) -> str:
+    """What is told when a device that was armed begins to lie."""
+    device.lie = lambda m, said: m
+    rig.arm()
+    time.sleep(1.0)
+    rig.said.clear()
+    device.lie = lie
+    return rig.heard("-> fault")
 
 
 WEARERS = {"lockstep": (limb, "lockstep"), "free": (limb, "free"), "worn": (person, "free")}
@@ -168,14 +178,11 @@ def test_no_lie_is_missed(wearer: str, tmp_path: Path) -> None:
         for name, lie in LIES.items():
             if name == BY_CLOCK and mode == "lockstep":
                 continue  # tested by its watch: tests/rtsim/device/test_clock_check.py
-            device.lie = lambda m, said: m
-            rig.arm()
-            time.sleep(1.0)
-            assert rig.outputs[-1].armed, rig.said
-            rig.said.clear()
-            device.lie = lie()
-            told = rig.heard("-> fault")
             words = "clock" if name == BY_CLOCK else "mechanics" if name == "torque alone" else "the device's"
+            for _ in range(10):
+                told = latched(rig, device, lie())
+                if words in told or not ("is older than" in told or "has not answered" in told):
+                    break  # else a busy machine paused for longer than a message is valid
             assert words in told, (name, told)
             until(lambda: not rig.outputs[-1].armed and rig.outputs[-1].torque == [0.0])
             time.sleep(0.5)

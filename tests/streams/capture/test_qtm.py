@@ -157,7 +157,7 @@ def test_markers_without_a_name_are_counted_and_handed_on(double):
             "unnamed_2",
             "unnamed_3",
         )
-        assert run.relay.telemetry().gauges["unnamed_markers"] == 2.0
+        until(lambda: run.relay.telemetry().gauges["unnamed_markers"] == 2.0, "their number")
 
 
 @pytest.mark.parametrize(

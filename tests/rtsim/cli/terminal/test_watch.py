@@ -73,7 +73,10 @@ def test_a_dead_player_ends_the_run(live_run, how, words, tmp_path):
     assert done.code == 1
     assert f"rtsim: {words}" in done.err
     assert json.loads(done.out)["frames"] > 0
-    assert read_results(tmp_path / "walk.mcap").notes == ()
+    notes = read_results(tmp_path / "walk.mcap").notes
+    assert [
+        note for note in notes if "repeated while no frame came" not in note
+    ] == []  # a busy machine repeats
     assert all(map(gone, others))
 
 

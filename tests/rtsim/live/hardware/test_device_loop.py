@@ -6,7 +6,7 @@ import json
 import math
 import subprocess
 import sys
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -243,7 +243,7 @@ def test_parameters_are_tuned_while_it_runs(tmp_path: Path) -> None:
         assert rig.ask("stop")[0]
         assert model.wait(120.0) == 0
         found = heard(one)
-        names = [entry[1] for entry in found if entry[0] == "command"]
+        names = [name for name, _ in groupby(entry[1] for entry in found if entry[0] == "command")]
         assert names == ["arm", "set", "save", "undo", "switch"]
         hil(str(rig.config), "--fast", "--again", str(one), "--record", str(again))
         assert heard(again) == found
@@ -278,7 +278,7 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         rig.ask("stop")
         assert model.wait(120.0) == 0
         found = heard(one)
-        names = [entry[1] for entry in found if entry[0] == "command"]
+        names = [name for name, _ in groupby(entry[1] for entry in found if entry[0] == "command")]
         assert names == ["arm", "pause", "step", "resume", "arm", "reset", "arm", "emergency_stop", "arm"]
         outputs = [entry for entry in found if entry[0] == "output"]
         standing = [b for a, b in pairwise(outputs) if b[6] == a[6]]
@@ -333,7 +333,7 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
         ("[0.0, 25.0]", "[0.0, 250.0]", "at most"),
         ("[0.0, 25.0]", "[20.0, 25.0]", "stiffness_N_m_rad = 12 between"),
         ("ranges = { stiffness_N_m_rad", "ranges = { softness", "unknown key 'softness'"),
-        ("valid_for_ms = 60.0", "valid_for_ms = 5.0", "ends before the next comes"),
+        ("valid_for_ms = 240.0", "valid_for_ms = 5.0", "ends before the next comes"),
         ("angle_deg = [-80.0, 80.0]", "angle_deg = [80.0, -80.0]", "the smaller one first"),
         ("torque_max_Nm = 20.0", "torque_max_Nm = inf", "<= 1000"),
         ("torque_max_Nm = 20.0", "torque_max_Nm = 1e9", "<= 1000"),
