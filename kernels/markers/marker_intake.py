@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 
 from kernels.compiler.jit import njit
-
-FARTHEST = 1e9
-"""Largest coordinate that is accepted [m]; squares and sums of smaller ones stay finite."""
+from kernels.markers.marker_limits import FARTHEST, FILLER
 
 
 @njit
 def take_in(positions, source, scale, z_up, mirror, group, x_out):
     """Write received markers into ground (Y up) [m].
 
-    A marker becomes NaN where the stream does not have it, where it is exactly 0, 0, 0, and where a
-    coordinate is larger than FARTHEST.
+    A marker becomes NaN where the stream does not have it, where it is exactly 0, 0, 0 or three times one
+    number of FILLER or more, and where a coordinate is larger than FARTHEST.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
@@ -38,7 +36,9 @@ def take_in(positions, source, scale, z_up, mirror, group, x_out):
             x_out[m, 0] = x_out[m, 1] = x_out[m, 2] = math.nan
             continue
         x, y, z = scale * positions[row, 0], scale * positions[row, 1], scale * positions[row, 2]
-        if x == 0.0 and y == 0.0 and z == 0.0:
+        first = positions[row, 0]
+        alike = first == positions[row, 1] and first == positions[row, 2]
+        if alike and (first == 0.0 or (abs(first) >= FILLER and abs(x) <= FARTHEST)):
             x = y = z = math.nan  # how some systems say "not seen"
         if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
             x = y = z = math.nan

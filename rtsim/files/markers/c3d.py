@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.processor import intel_copy
 from rtsim.files.markers.c3d_check import check_c3d
@@ -20,7 +21,6 @@ from rtsim.files.markers.c3d_process import Content, read_content
 from rtsim.files.markers.ground import to_ground
 from rtsim.files.markers.persons import parted
 from rtsim.files.markers.trial import (
-    FARTHEST,
     LISTED,
     MarkerTrial,
     RawTrial,

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kernels.markers.marker_limits import FARTHEST, FILLER
 from rtsim.errors import ConfigError
 
-FARTHEST = 1e9  # no marker is so far away, in whatever unit; squares and sums of what is nearer stay finite
-FILLER = 9999.0  # and more, three times the same: what some systems write for a marker that they do not see
 AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was taken"
 REPEATED = "occurs more than once"
 LISTED = "as POINT:MODELED_MARKERS lists them"

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kernels.compiler.jit import bind
-from kernels.markers.marker_intake import FARTHEST, take_in
+from kernels.markers.marker_intake import take_in
+from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
 from rtsim.labelling.both_ways import UnnamedRecording
 from rtsim.stages.markers.reference_length import ReferenceLength

@@ -58,6 +58,16 @@ def test_exact_zeros_are_not_seen() -> None:
     np.testing.assert_allclose(x[1], 1e-3 * positions[1])
 
 
+@pytest.mark.parametrize("number", [9999.0, -9999.0, 9_999_999.0])
+def test_numbers_that_stand_for_not_seen(number: float) -> None:
+    """Protects from systems that send 9999999 for a hidden marker; as one coordinate it is where it is."""
+    positions = received()
+    positions[3], positions[1, :2] = number, number
+    _, x = taken(positions)
+    assert np.isnan(x[0]).all()
+    np.testing.assert_allclose(x[1], 1e-3 * positions[1])
+
+
 @pytest.mark.parametrize("mirror", [0, 1])
 def test_line_from_last_to_first_segment(mirror: int) -> None:
     """Protects the numbers that tell a wrong unit or axis: between means of visible markers."""
