@@ -183,6 +183,7 @@ def as_another(code: str) -> str:
 def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
     """Protects a machine that others use: without keys the system says whose a connection is."""
     with Rig(tmp_path) as rig:
+        rig.wait_long()
         ready(rig, "--device", str(rig.spec), "--arm", "0.1")
         until(lambda: "device armed" in rig.ask("status")[1])
         code = (

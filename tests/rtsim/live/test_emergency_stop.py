@@ -199,6 +199,7 @@ def test_a_run_again_has_no_stop_and_says_so(tmp_path: Path) -> None:
     """Protects a replay: no command from outside changes it, and nobody believes to have stopped anything."""
     record = tmp_path / "run.mcap"
     with Rig(tmp_path) as rig:
+        rig.wait_long()
         options = ["hil", str(rig.config), "--device", str(rig.spec), "--json"]
         rig.start(*options, "--record", str(record), "--duration", "1", "--arm", "0.1").communicate()
         command = [sys.executable, "-m", "rtsim.cli.main", *options, "--again", str(record)]

@@ -139,7 +139,7 @@ def test_both_readers_of_opensim_take_a_table_with_gaps_whole(tmp_path: Path, mo
     data[7, 1] = data[:9, 3] = np.nan
     path = tmp_path / "gaps.sto"
     path.write_text("".join(storage_parts(Table(("time", "a", "b", "seldom"), data, False, "t"), "", "")))
-    assert "columns left out, which OpenSim cannot read for their gaps: seldom" in path.read_text()
+    assert "columns left out, which OpenSim cannot read because of their gaps: seldom" in path.read_text()
     column = osim.ArrayDouble()
     osim.Storage(str(path)).getDataColumn("b", column)
     expected = np.delete(np.arange(20.0), 7)
