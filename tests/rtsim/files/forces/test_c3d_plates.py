@@ -145,7 +145,7 @@ def test_the_zero_frames_are_taken_off_where_they_are_empty(tmp_path):
     trial = read_forces(path)
     check(plain)
     check(trial)
-    assert any("zero subtracted, measured from frames 1 to 2" in note for note in trial.notes)
+    assert any("zero subtracted, measured in frames 1 to 2" in note for note in trial.notes)
     path = plate_file(tmp_path / "l.c3d", (2,), [CORNERS], [loaded], profile=step, zero=(2, 3))
     assert any("is loaded in frames 2 to 3" in note for note in read_forces(path).notes)
     path = plate_file(tmp_path / "s.c3d", (2,), [CORNERS], [loaded], zero=(0, 2))
