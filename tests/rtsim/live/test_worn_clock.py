@@ -28,7 +28,7 @@ from tests.rtsim.live.hardware.test_wearable_run import RUN
 from tests.rtsim.live.rig import until
 
 pytestmark = pytest.mark.process
-BUSY_S = 0.3
+BUSY_S = 1.5
 """What a busy machine may add to a time."""
 
 
@@ -213,7 +213,7 @@ def test_who_ends_torque_waits_for_no_frame(name: str, tmp_path: Path) -> None:
         until(lambda: len(worn.port.outputs) > n)
         output = worn.port.outputs[n]
         assert (output.armed, output.torque) == (False, [0.0])
-        assert 1e-9 * (output.t_sent - begun_ns) < 0.1
+        assert 1e-9 * (output.t_sent - begun_ns) < 0.8  # markers are lost after 1 s
 
 
 def other_session(worn: Worn) -> None:
