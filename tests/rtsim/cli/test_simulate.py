@@ -188,7 +188,7 @@ def test_a_run_that_breaks_down_is_told(here, tmp_path):
     done = here(*SHORT, "--load", "pulse=1e300", "--out", "a.csv")
     assert done.code == 1
     assert done.out.startswith("knee: failed at ")
-    for words in ("knee: the state is no number any more at 0 s", "--step", "were written"):
+    for words in ("knee: the state is no longer a finite number at 0 s", "--step", "were written"):
         assert words in done.sentence
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 2
 

@@ -272,7 +272,7 @@ def test_a_simulation_that_cannot_go_on_ends(start, simulator):
     simulator.v[0] = math.nan
     run.ask("resume")
     run.finish()
-    assert run.loop.failure.startswith("the state is no number any more at 0.")
+    assert run.loop.failure.startswith("the state is no longer a finite number at 0.")
     assert any(run.loop.failure in said for said in run.results.events)
     assert all(np.isfinite(data["joint_angles"]).all() for *_, data in run.frames)
 
@@ -377,5 +377,7 @@ def test_a_simulation_that_fails_is_an_error_with_a_remedy(simulator):
     from rtsim.cli.runs.simulate_live import PacedRun, run_live
 
     simulator.v[0] = math.nan
-    with pytest.raises(ModelError, match=r"knee: the state is no number any more at 0 s; .*shorten the step"):
+    with pytest.raises(
+        ModelError, match=r"knee: the state is no longer a finite number at 0 s; .*shorten the step"
+    ):
         run_live(simulator, PacedRun(results=LOCAL, control=LOCAL), as_json=True)

@@ -83,9 +83,9 @@ def test_a_restart_is_the_same_start(bars):
     ("right", "wrong", "words"),
     [
         ("offset_mm = [250.0", "offset_mm = [5.0",
-         r"closed: loop\..: the neutral pose cannot be put together with crank held: a gap of .* mm is left"),
+         r"closed: loop\..: the neutral pose cannot be assembled with crank held: a gap of .* mm is left"),
         (START, START.replace("400.0", "400.0, rocker = 400.0"),
-         r"loop\..: the speeds at the start part what is held by .* mm/s; give fewer speeds"),
+         r"loop\..: the speeds at the start separate constrained points by .* mm/s; give fewer speeds"),
     ],
 )  # fmt: skip
 def test_a_start_that_cannot_be_is_one_sentence(bars, right, wrong, words):
@@ -179,7 +179,7 @@ def test_a_coupler_that_does_what_is_held_takes_its_force(tmp_path, lift):
 def test_speeds_that_part_what_is_held_are_told_as_they_are(tmp_path):
     """Protects the sentence, and the count of rows that act, which speeds at the start do not change."""
     with pytest.raises(
-        ModelError, match=r"part what is held by 100 mm/s; give fewer speeds .* no coupler against"
+        ModelError, match=r"separate constrained points by 100 mm/s; give fewer speeds .* no coupler against"
     ):
         changed_lift(tmp_path, speeds="speeds = { foot_x = 100.0 }\n")
     still = changed_lift(tmp_path, speeds="speeds = { foot_x = 0.0, foot_y = 0.0, foot_turn = 0.0 }\n")

@@ -67,8 +67,8 @@ def test_what_is_left_out_is_named_with_the_reason() -> None:
     unknown, smaller = found.left_out
     assert unknown == "Muscle activations: of Muscle 00 activation no value is known"
     assert smaller.startswith(
-        f"Muscle activations: the {MOST_CELLS} that become largest are drawn, all with --curves told; "
-        "not Muscle 01"
+        f"Muscle activations: the {MOST_CELLS} with the largest values are drawn, all of them by "
+        "--curves told; not drawn: Muscle 01"
     )
     told = {panel.title for panel in found.panels} | {f"Muscle {k:02d} activation" for k in (0,)}
     for k in range(1, len(names)):

@@ -113,7 +113,7 @@ def test_a_plate_that_no_foot_bears_is_told():
     press(some, 0, 20, 80)
     some.share[20:81, 0] = NONE
     (step,) = find_steps(some, ("a", "b"))
-    assert "pressed where the foot is not in 61 of 61 frames" in step.fault
+    assert "loaded away from the foot in 61 of 61 frames" in step.fault
 
 
 def test_a_foot_that_is_not_seen_is_told():
@@ -122,7 +122,7 @@ def test_a_foot_that_is_not_seen_is_told():
     press(some, 0, 20, 80)
     some.share[40:60, 0], some.status[40:60, 0] = NONE, UNSEEN
     (step,) = find_steps(some, ("a", "b"))
-    assert step.fault == "a foot is not seen in 20 of 61 frames in which a is pressed"
+    assert step.fault == "a foot is not seen in 20 of 61 frames in which a is loaded"
 
 
 def test_a_touch_is_no_step():

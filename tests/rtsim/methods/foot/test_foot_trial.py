@@ -23,7 +23,7 @@ Array = NDArray[np.floating]
         ({"calcaneus": [0.01, 0.0, -0.02]}, 0.003, "the heel's marker is -20 mm above the plate"),
         ({"metatarsal_1": [0.05, 0.03, 0.04]}, 0.003, "in front of the heel; allowed: 80 to 260 mm"),
         ({"metatarsal_5": [-0.15, 0.17, 0.03]}, 0.003, "metatarsals 1 and 5 are 198 mm apart"),
-        ({}, 0.02, "calcaneus leaves its place on the foot by 20 mm"),
+        ({}, 0.02, "calcaneus moves relative to the foot by 20 mm"),
     ],
 )
 def test_markers_of_no_foot_are_refused(changed, off, said):
@@ -41,7 +41,7 @@ def test_a_plate_that_leans_has_no_step():
     ramp = flat + np.outer(flat[:, 0], [0.0, 0.1, 0.0])
     plates = lay_out(np.array([flat, ramp]), np.zeros(2))
     assert level_height(plates, 0, "a trial") == pytest.approx(0.1)
-    with pytest.raises(ConfigError, match=r"the plate leans by 5\.7 degrees; allowed: up to 2 degrees"):
+    with pytest.raises(ConfigError, match=r"the plate is inclined by 5\.7 degrees; allowed: up to 2 degrees"):
         level_height(plates, 1, "a trial")
 
 

@@ -281,7 +281,7 @@ def test_forces_of_something_else_are_told():
     fine[2], lost[3] = np.nan, np.nan
     assert not left_at_root(fine)
     assert not left_at_root(fine * np.nan)
-    assert left_at_root(lost).startswith("1 of the body weight is left at the root")
+    assert left_at_root(lost).startswith("1 of the body weight remains as a residual at the root")
 
 
 def in_table(folder, columns, time="time"):

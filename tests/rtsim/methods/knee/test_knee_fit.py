@@ -56,7 +56,7 @@ def test_a_sphere_and_a_plane_are_found() -> None:
 @pytest.mark.parametrize(
     ("points", "words"),
     [
-        (np.eye(3), "3 points tell no sphere"),
+        (np.eye(3), "3 points do not determine a sphere"),
         (np.array([[x, y, 0.0] for x in range(3) for y in range(3)], float), "in a plane"),
     ],
 )

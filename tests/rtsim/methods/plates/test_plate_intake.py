@@ -164,7 +164,7 @@ def test_a_clock_that_leaps_is_followed(leap, lasts):
     assert intake.counters["samples_out_of_order"] == 4
     n_leap = 0 if leap < 0.0 and lasts == 1 else 1
     assert intake.counters["samples_restarted"] == n_leap
-    assert sum("leapt" in said for said in intake.sentences) == n_leap
+    assert sum("jumped" in said for said in intake.sentences) == n_leap
 
 
 def test_messages_that_repeat_are_no_leap():

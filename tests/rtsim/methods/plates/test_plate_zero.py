@@ -58,7 +58,7 @@ def test_the_mean_of_the_seconds_asked_for_is_taken_off_empty_plates():
     admit(intake, 22, 25)
     np.testing.assert_allclose(wrench_at(intake), [np.zeros(6), STANDING], atol=1e-12)
     np.testing.assert_allclose(intake.zero.normal, [8.0, 0.0], atol=1e-12)
-    words = "zero taken off a 8 N; loaded or not measured, and left: b"
+    words = "zero subtracted for a 8 N; loaded or not measured, and left: b"
     assert intake.zero.sentences == [f"Force plates: {words}."]
     assert intake.zero.told == words
 
@@ -71,7 +71,7 @@ def test_a_second_tare_replaces_the_first():
         admit(intake, 20 * k, 20 * k + 15, a=drift)
         np.testing.assert_allclose(wrench_at(intake)[0], 0.0, atol=1e-12)
     np.testing.assert_allclose(intake.zero.normal[0], 16.0, atol=1e-12)
-    assert intake.zero.sentences[1].startswith("Force plates: zero taken off a 16 N")
+    assert intake.zero.sentences[1].startswith("Force plates: zero subtracted for a 16 N")
 
 
 def test_gaps_and_leaps_of_the_clock_do_not_count_as_gathered():
@@ -111,7 +111,9 @@ def test_other_plates_forget_the_zero_and_the_same_by_another_clock_keep_it():
     feed.turn_to(marker_session(["A"], rate=100.0, t_start=0, meta={"time_base": "x"}))
     feed.admit(frame_of(session, 0.2))
     np.testing.assert_allclose(wrench_at(feed.intake)[0], 0.0, atol=1e-12)
-    assert feed.collect()[1] == ["Force plates: zero taken off a 8 N; loaded or not measured, and left: b."]
+    assert feed.collect()[1] == [
+        "Force plates: zero subtracted for a 8 N; loaded or not measured, and left: b."
+    ]
     other = session_of()
     feed.admit(frame_of(other, 0.3))
     np.testing.assert_array_equal(wrench_at(feed.intake)[0], DRIFT)

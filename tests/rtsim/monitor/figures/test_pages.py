@@ -116,7 +116,9 @@ def test_nothing_is_left_out_unsaid() -> None:
     assert len(set(shown)) == len(shown)
     assert {"Hip adduction", "Ankle dorsiflexion", "Hip adduction moment"} <= set(shown)
     said = " ".join(line for page in pages for line in page.notes)
-    assert "all with --curves muscle_activations; not Gluteus maximus superior 0 activation" in said
+    assert (
+        "all of them by --curves muscle_activations; not drawn: Gluteus maximus superior 0 activation" in said
+    )
     assert said.endswith("not drawn unless --curves names them: joint_powers")
 
 
