@@ -69,7 +69,7 @@ def test_ends_by_itself_when_it_is_good_enough(start, address: str, tmp_path: Pa
     done = start("calibrate", address, "--out", str(out), "--seconds", "1", *WIDTHS).wait()
     assert done.code == 0, done.err
     assert "16 of 16 markers, movement" in done.err
-    assert "good enough: 1." in done.err
+    assert re.search(r"stood still long enough: [1-9]\d*\.\d s were used", done.err)  # more on a busy machine
     subject = load_subject(out)
     assert (subject.name, subject.side) == ("anna", "both")
     assert set(subject.conventional) == {"right", "left"}
@@ -82,7 +82,7 @@ def test_ctrl_c_keeps_what_is_good(start, address: str, tmp_path: Path, kept: bo
     out = tmp_path / "anna.toml"
     process = start("calibrate", address, "--out", str(out), "--seconds", "40", *WIDTHS)
     text = process.said(" s counted")
-    while kept and not re.search(r"[1-9]\.\d s counted", text):
+    while kept and not re.search(r"(1\.[2-9]|[2-9]\.\d) s counted", text):
         time.sleep(0.02)
         text = process.said("")
     process.popen.send_signal(signal.SIGINT)
