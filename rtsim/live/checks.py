@@ -75,7 +75,7 @@ def check_person(run: RunConfig, spec: ModelSpec) -> None:
 
     if run.ik_setup:
         raise ConfigError(
-            "weights of a setup are for a model that brings its own markers", where="--ik-setup",
+            "weights of a setup are for a model with its own markers", where="--ik-setup",
             remedy="give such a --model without --subject and --static, or leave it out",
         )  # fmt: skip
     placed_feet(run, spec)
