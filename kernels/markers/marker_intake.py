@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from kernels.compiler.jit import njit
-from kernels.markers.marker_limits import FARTHEST, FILLER
+from kernels.markers.marker_limits import FARTHEST, FILLERS
 
 
 @njit
 def take_in(positions, source, scale, z_up, mirror, group, x_out):
     """Write received markers into ground (Y up) [m].
 
-    A marker becomes NaN where the stream does not have it, where it is exactly 0, 0, 0 or three times one
-    number of FILLER or more, and where a coordinate is larger than FARTHEST.
+    A marker becomes NaN where the stream does not have it, where it is exactly 0, 0, 0 or three times one of
+    FILLERS, and where a coordinate is larger than FARTHEST.
 
     positions : (n, 3) - as received, in a unit of `scale` metres
     source : (n_marker,) int64 - row of each model marker, -1 = not in the stream
@@ -38,7 +38,7 @@ def take_in(positions, source, scale, z_up, mirror, group, x_out):
         x, y, z = scale * positions[row, 0], scale * positions[row, 1], scale * positions[row, 2]
         first = positions[row, 0]
         alike = first == positions[row, 1] and first == positions[row, 2]
-        if alike and (first == 0.0 or (abs(first) >= FILLER and abs(x) <= FARTHEST)):
+        if alike and (first == 0.0 or abs(first) in FILLERS):
             x = y = z = math.nan  # how some systems say "not seen"
         if abs(x) > FARTHEST or abs(y) > FARTHEST or abs(z) > FARTHEST:
             x = y = z = math.nan

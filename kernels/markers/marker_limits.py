@@ -2,6 +2,6 @@
 
 FARTHEST = 1e9
 """Largest coordinate that is accepted [m]; squares and sums of smaller ones stay finite."""
-FILLER = 9999.0
-"""This and larger numbers, as all three coordinates, are what some systems write for a marker that they do
-not see, in whatever unit."""
+FILLERS = (9999.0, 99999.0, 999999.0, 9999999.0)
+"""One of these numbers, as all three coordinates, is what some systems write for a marker that they do not
+see, in whatever unit."""

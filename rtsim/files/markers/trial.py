@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from kernels.markers.marker_limits import FARTHEST, FILLER
+from kernels.markers.marker_limits import FARTHEST, FILLERS
 from rtsim.errors import ConfigError
 
 AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was taken"
@@ -143,7 +143,7 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     """A copy in which every unusable marker is NaN in all three coordinates, and sentences about it.
 
     positions : (n, n_marker, 3), any unit. Missing are: markers at exactly 0, 0, 0 (how some systems write a
-    gap) or at one number three times of FILLER or more (how others do), infinite coordinates, those beyond
+    gap) or three times at one of FILLERS (how others do), infinite coordinates, those beyond
     FARTHEST, and markers of which only one or two are known.
     """
     result = np.array(positions, dtype=np.float64, order="C")
@@ -151,14 +151,19 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
     zero = (result == 0.0).all(axis=2)
     infinite = np.isinf(result).any(axis=2)
     far = (np.abs(result) > FARTHEST).any(axis=2) & ~infinite
-    filler = (result == result[:, :, :1]).all(axis=2) & (np.abs(result[:, :, 0]) >= FILLER) & ~infinite & ~far
+    filler = (
+        (result == result[:, :, :1]).all(axis=2)
+        & np.isin(np.abs(result[:, :, 0]), FILLERS)
+        & ~infinite
+        & ~far
+    )
     result[zero | infinite | far | filler] = np.nan
     unknown = np.isnan(result)
     partial = unknown.any(axis=2) & ~unknown.all(axis=2)
     result[partial] = np.nan
     for mask, what in (
         (zero, "at exactly 0, 0, 0"),
-        (filler, f"with one number of {FILLER:g} or more as all three coordinates"),
+        (filler, "with 9999, or more nines, as all three coordinates"),
         (infinite, "with an infinite coordinate"),
         (far, f"with a coordinate beyond {FARTHEST:g}"),
         (partial, "with only one or two coordinates"),

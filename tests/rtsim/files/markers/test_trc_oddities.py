@@ -48,4 +48,4 @@ def test_one_large_number_three_times_is_a_gap(trc_text, write):
     assert gaps.tolist() == [[False, False, False], [True, False, False], [False, True, False]]
     told = [note for note in trial.notes if "all three coordinates" in note]
     assert len(told) == 1
-    assert told[0].startswith("2 marker samples with one number of 9999 or more as all three coordinates")
+    assert told[0].startswith("2 marker samples with 9999, or more nines, as all three coordinates")
