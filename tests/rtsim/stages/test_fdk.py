@@ -192,4 +192,4 @@ def test_surfaces_that_are_pulled_apart_flag_frames_and_the_run_goes_on(tmp_path
     assert flagged.any()
     assert np.isfinite(found.fields["joint_point_forces"][-10:]).all()
     assert not flagged[-10:].any()
-    assert any("Nothing presses in right, left." in sentence for sentence in told)
+    assert any("There is no contact in right, left." in sentence for sentence in told)
