@@ -235,8 +235,12 @@ def test_an_emergency_key_is_none_where_there_is_no_terminal(monkeypatch: pytest
 
 def test_limits_are_none_where_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Protects Windows: the reader of C3D files works without limits of its process."""
+    resource = pytest.importorskip("resource")
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_CORE)
+    before = [resource.getrlimit(kind) for kind in kinds]
     monkeypatch.setitem(sys.modules, "resource", None)
     c3d_child.limit(1 << 30, 60)
+    assert [resource.getrlimit(kind) for kind in kinds] == before
 
 
 def test_priority_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

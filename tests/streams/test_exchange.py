@@ -132,7 +132,7 @@ def test_a_device_is_back_after_a_part_that_is_too_large(size):
             port.send(output(next(numbers)))
             return link.newest(10) is not None
 
-        until(is_back)
+        assert until(is_back)
 
 
 def test_a_device_at_the_end_of_a_tunnel_has_another_clock():

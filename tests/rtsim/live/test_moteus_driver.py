@@ -242,6 +242,8 @@ def test_another_session_has_no_torque(talk: Talk) -> None:
         talk.say(1)
 
     falls_for(talk, "session", begin)
+    assert talk.last.state == "stopped"
+    assert talk.last.torque == [0.0]
 
 
 def test_a_driver_that_is_killed_leaves_no_torque(talk: Talk, servo: Servo) -> None:
