@@ -130,11 +130,12 @@ def test_a_storm_of_a_server_on_real_sockets():
                 lambda: run.take() and run.frames[-1][4][0, 0] == 1e3 * (N_FRAME - 1) / 8.0, "the last frame"
             )
             elapsed_s = 1e-9 * (now_ns() - start_ns)
-            n_published = run.relay.counters["published"]
+            # a frame may arrive before the relay has counted it
+            until(lambda: run.take() == run.relay.counters["published"], "the counter")
     finally:
         double.stop()
     assert len(run.sessions) <= 3 + 2 * math.ceil(elapsed_s)
-    assert len(run.frames) == n_published >= N_FRAME - 2
+    assert N_FRAME - 2 <= len(run.frames) <= N_FRAME
     for _, _, _, _, rows in run.frames:
         k = round(8e-3 * rows[0, 0])
         np.testing.assert_allclose(rows[:-1], 1e3 * positions_of(k)[:-1])
