@@ -17,8 +17,8 @@ from benchmarks.hil_hostile.wire import Keys, Parts, drained, first_device, offe
 from streams.clock import now_ns, sleep_until_ns
 
 TICK_NS = 2_000_000
-HISTORY = 2000
-"""Ticks that are remembered, for what is told late."""
+HISTORY = 10_000
+"""Ticks that are remembered, for what is told late and for what its angles say about torque."""
 NOISE_DEG = 0.02
 RAMP_NS = 50_000_000
 

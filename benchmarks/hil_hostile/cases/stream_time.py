@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.hil_hostile.case import Evidence, HostileCase
+from benchmarks.hil_hostile.judge import names
 from benchmarks.hil_hostile.lab import RunningModels
+from benchmarks.hil_hostile.ramp import too_steep
 from benchmarks.hil_hostile.rig import Rig, until
 from benchmarks.hil_hostile.scenarios import stream_goes_on, stream_lies, walk_with_torque
 from benchmarks.hil_hostile.stream import RATE, FalseStream, Lie, OutgoingFrame, as_markers
@@ -21,6 +23,8 @@ RATES = (*LOST, " hz", "another session")
 FOOT = ("RHEE", "RMT1", "RMT5")
 TOLD_S = 3.0
 """Rates are told by two windows of a second."""
+ARMED_MOST = 4
+"""Times that a person arms, where a stall of this computer ends the torque before a lie is told."""
 STRIDES_S = 4.5
 """Until the spline has torque: more than three strides."""
 
@@ -173,51 +177,51 @@ def foot_unseen(f: OutgoingFrame) -> list[Keys]:
 
 
 def ramp_of(lie: Lie, pace: float = RATE) -> Any:
-    """The lie goes on before and while a person arms: torque rises by the clock, by no more than stated."""
+    """The lie goes on before and while a person arms: torque rises by the clock, by no more than stated.
+
+    Where something else ended the torque, as a stall of this computer does, the person arms anew: the lie
+    has to be named, by the fault that ends torque or by the refusal.
+    """
 
     def act(lab: RunningModels) -> Evidence:
-        rig = lab.rig("worn")
+        rig, answers = lab.rig("worn"), list[tuple[int, str]]()
         assert rig.stream is not None
         since = now_ns()
-        with rig.device():
+
+        def named() -> bool:
+            return any(names(text, RATES) for t, text in [*rig.listener.said, *answers] if t >= since)
+
+        with rig.device() as device:
             time.sleep(0.5)
             rig.stream.begin(lie, pace)
             time.sleep(0.5)
-            asked, due = now_ns(), time.monotonic() + 3.0
-            while time.monotonic() < due and not (done := rig.ask("arm"))[0]:
-                asked = now_ns()
-                time.sleep(0.05)
-            if done[0]:
-                rig.arms.append(asked)
+            for _ in range(ARMED_MOST):
+                done, answer = arms_by(rig, 3.0)
+                answers.append((now_ns(), answer))
+                if not done:
+                    break
                 until(lambda: rig.listener.on, 0.5)
-                time.sleep(TOLD_S)
-            seen = rig.evidence(since, 0, math.nan)
-        return seen._replace(said=[*seen.said, (now_ns(), done[1])], wrong=too_steep(rig, seen))
+                until(lambda: not rig.listener.on, TOLD_S)
+                if until(named, 0.5) or rig.listener.on:
+                    break
+        seen = rig.evidence(since, 0, math.nan)
+        wrong = too_steep(rig.declared.spec, seen.torque, device.history)
+        return seen._replace(said=[*seen.said, *answers], wrong=wrong)
 
     return act
 
 
-def too_steep(rig: Rig, seen: Evidence) -> tuple[str, ...]:
-    """Torque that rose faster than the ramp, and the rate, allow by the clock."""
-    limits = rig.declared.spec.limits
-    on = [sample for sample in seen.torque if sample.on]
-    if len(on) < 5:
-        return ()
-    first, most = on[0].t_ns, max(abs(sample.torque) for sample in on)
-    slack_s = 4.0 / rig.declared.spec.exchange.rate_hz  # two periods beyond, and the tick before
-    found = []
-    for sample in on:
-        passed_s = 1e-9 * (sample.t_ns - first) + slack_s
-        if abs(sample.torque) > limits.rate_max_Nm_s * passed_s + 1e-6:
-            found.append(
-                f"{sample.torque:.3g} N m after {1e3 * (passed_s - slack_s):.0f} ms, beyond the rate"
-            )
-        elif abs(sample.torque) > most * passed_s / limits.ramp_s + 1e-6 and passed_s < limits.ramp_s:
-            found.append(
-                f"{100 * abs(sample.torque) / most:.0f} % of the torque after "
-                f"{1e3 * (passed_s - slack_s):.0f} ms of a ramp of {1e3 * limits.ramp_s:.0f} ms"
-            )
-    return tuple(found[:1])
+def arms_by(rig: Rig, seconds: float) -> tuple[bool, str]:
+    """Ask to arm until it is done, at most this long; whether it was done, and the last answer."""
+    due = time.monotonic() + seconds
+    while True:
+        asked = now_ns()
+        done, answer = rig.ask("arm")
+        if done:
+            rig.arms.append(asked)
+        if done or time.monotonic() >= due:
+            return done, answer
+        time.sleep(0.05)
 
 
 def vanishes(lab: RunningModels) -> Evidence:
