@@ -73,7 +73,8 @@ class StandingSoFar(NamedTuple):
             seen += f" ({name_some(list(self.missing))} missing)"
         moved = "" if np.isnan(self.movement_mm) else f", movement {self.movement_mm:.0f} mm"
         still = " (stand still)" if self.movement_mm > STILL_MM else ""
-        return f"{seen}{moved}{still}, {self.seconds:.1f} s counted"
+        counted = np.floor(10.0 * self.seconds + 1e-6) / 10.0  # never more than there is
+        return f"{seen}{moved}{still}, {counted:.1f} s counted"
 
 
 class StandingTrial:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtsim.live.subjects.standing_trial import STILL_MM, StandingTrial, reach_back, refusal
+from rtsim.live.subjects.standing_trial import STILL_MM, StandingSoFar, StandingTrial, reach_back, refusal
 from rtsim.subjects.calibration.calibration import subject_for
 from streams.messages import marker_session
 from tests.rtsim.subjects.conventional.persons import MEASURES, person
@@ -128,3 +128,9 @@ def test_a_width_that_nobody_gave_is_told_with_the_first_frame(side: str) -> Non
     stream.standing = StandingTrial("here", 1.0, side=side, stored=MEASURES)
     assert stream.play(0.01).standing.lacking is None
     assert Stream().play(0.01).standing.lacking is None  # whoever asks brings them later
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(0.96, "0.9 s"), (0.3, "0.3 s"), (1.0, "1.0 s")])
+def test_no_more_time_is_told_than_counts(seconds, words):
+    """Protects who stands there: a second that is told is a second that suffices."""
+    assert StandingSoFar(seconds, n_wanted=4).in_words.endswith(f", {words} counted")
