@@ -48,7 +48,7 @@ class ConfigError(RtsimError):
         super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What makes it anew in another process."""
+        """Function and arguments that make the error anew in another process."""
         made = partial(type(self), where=self.where, allowed=self.allowed, remedy=self.remedy)
         return made, (self.what,)
 

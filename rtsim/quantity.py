@@ -20,7 +20,7 @@ GROUND = "ground"
 """The frame of vectors that are turned with the ground, so that Y points up in everything published."""
 AXES, QUATERNION = ("x", "y", "z"), ("w", "x", "y", "z")
 ACTIVATIONS = Curves("Muscle activations", "activation", 2, 0.1, True)
-"""How activations are drawn, whatever they come from."""
+"""Drawing of activations, whatever they come from."""
 
 
 class Quantity(NamedTuple):

@@ -27,7 +27,7 @@ STREAMED = ("m", "cm", "mm")
 ANGLES = {"rad": 1.0, "deg": 1.0 / DEGREES}
 """Radians in a unit of angle that a stream may declare."""
 PER_TIME = ("", "/s", "/s^2")
-"""What follows a unit in those of values, speeds and accelerations."""
+"""Endings of the units of values, speeds and accelerations."""
 
 Faces = dict[str, tuple[str, float]]
 IN_FILES: Faces = {"rad": ("deg", DEGREES), "rad/s": ("deg/s", DEGREES), "rad/s^2": ("deg/s^2", DEGREES)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 SPIN_NS = 200_000
-"""How long before a deadline sleeping gives way to spinning; about what a sleep may overshoot [ns]."""
+"""Time before a deadline at which spinning replaces sleeping; about the overshoot of a sleep [ns]."""
 STALL_NS = 100_000_000
 """A pacer this late starts afresh from now rather than send a burst to catch up [ns]."""
 

@@ -40,7 +40,7 @@ MAX_PAYLOAD = 1 << 20
 MAX_ARRAY_BYTES = MAX_PAYLOAD - (16 << 10)
 """Largest sum of the arrays of one frame [bytes]; the rest is room for names and stamps."""
 LONGEST_FAULT = 200
-"""Of what a decoder says about bad bytes so much is kept [characters]."""
+"""Length of a decoder's message on bad bytes that is kept [characters]."""
 
 FloatArray = NDArray[np.float64]
 WIRE_FLOAT = np.dtype("<f8")
@@ -153,7 +153,7 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
 
 
 def _brief(fault: Exception) -> str:
-    """What was wrong; the decoder quotes a wrong value whole, however long it is."""
+    """Shortened text of a fault; the decoder quotes a wrong value whole, however long it is."""
     return plain(str(fault) or type(fault).__name__, LONGEST_FAULT)
 
 

@@ -30,7 +30,7 @@ from streams.receiving.checks import EventLog, OrderCheck
 from streams.sockets import BoundSocket, ZmqContext, client_socket, hasten, receive_rest
 
 DEVICES = SendingLimit(part=4096, burst=256 << 10, rate=2 << 20, buffer=64 << 10)
-"""What a device may send: 4000 messages of some 250 bytes a second are half of it."""
+"""Limit of what a device may send: 4000 messages of some 250 bytes a second are half of it."""
 QUEUE = 16
 """Outputs that wait for a device that does not read; further ones are dropped."""
 MOST_AT_ONCE = 64
@@ -40,7 +40,7 @@ MOST_WAITING = 2000
 LARGEST_OUTPUT = 4096
 """An output is some 250 bytes; a larger one is refused [bytes]."""
 LOOK_NS = 50_000_000
-"""How often the device's side looks after its connection [ns]."""
+"""Interval at which the device's side looks after its connection [ns]."""
 PARTS = 4
 """Identity and two parts are right, one more is told from them."""
 SILENT_NS = 250_000_000
@@ -96,7 +96,7 @@ class ExchangeIntake(Generic[Kind]):
         self._session, self._order = "", OrderCheck()
 
     def _misfit(self, message: Kind, parts: Sequence[bytes], t_arrived: int) -> str:
-        """What else speaks against a message, in words; empty where nothing does."""
+        """Other objections to a message, in words; empty where there are none."""
         return ""
 
     def _refuse(self, kind: str, detail: str, t_arrived: int) -> None:

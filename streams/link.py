@@ -13,9 +13,10 @@ from streams.receiving.unfinished import Unfinished
 from streams.sockets import ZmqSocket, connect
 
 PATIENCE_NS = 1_000_000_000
-"""How long a connection may take before it is worth a sentence [ns]."""
+"""Time that a connection may take before it is worth a sentence [ns]."""
 ATTEMPT_NS = 500_000_000
-"""How long after a connection was lost this makes a new attempt, if libzmq has made none by then [ns]."""
+"""Time after the loss of a connection at which a new attempt is made, if libzmq has made none by then
+[ns]."""
 
 _STATE_AFTER = {
     zmq.EVENT_HANDSHAKE_SUCCEEDED: "connected",

@@ -65,7 +65,7 @@ Number = Annotated[float, Meta(ge=0.0)]
 
 
 class Curves(Struct, frozen=True):
-    """How a field of one axis is drawn over time.
+    """Drawing of a field of one axis over time.
 
     panel : title of its panel; empty = one panel for each joint that the labels name
     axis : title of the axis
@@ -82,7 +82,7 @@ class Curves(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """How a field of two axes, or of three with a label for each of the first, is drawn as an image.
+    """Drawing of a field of two axes, or of three with a label for each of the first, as an image.
 
     title : of its panel; across, along : size of a cell from column to column and from row to row [mm]
     """
@@ -158,7 +158,7 @@ class Session(Message, frozen=True, kw_only=True):
 
 
 class _Frame(Message, frozen=True, kw_only=True):
-    """What all frames share: seq from 0, t_capture [ns, source's clock], time in the trial [s]."""
+    """Fields that all frames share: seq from 0, t_capture [ns, source's clock], time in the trial [s]."""
 
     seq: Count
     t_capture: Count

@@ -16,9 +16,9 @@ from streams.messages import AnyMessage, End, Forces, Markers, Result, Session, 
 from streams.sockets import BoundSocket
 
 ANNOUNCE_NS = 1_000_000_000
-"""How often the descriptor is repeated [ns]."""
+"""Interval at which the descriptor is repeated [ns]."""
 UPSTREAM = SendingLimit(part=1024, burst=8192, rate=256, buffer=1)
-"""What a subscriber may send: a handshake, a few subscriptions, and a heartbeat now and then."""
+"""Limit of what a subscriber may send: a handshake, a few subscriptions, and a heartbeat now and then."""
 MOST_TOPICS = 32
 LONGEST_TOPIC = 64
 """Subscriptions of one connection at the same time, and the bytes of each."""

@@ -29,7 +29,7 @@ DEVICE_ADDRESS = "tcp://127.0.0.1:5563"
 HIGH_WATER = 1000
 """Messages queued for each peer by the sender; what does not fit is dropped and shows as a gap in seq."""
 LINGER_MS = 1000
-"""How long closing waits for the last messages to leave [ms]."""
+"""Longest wait of closing for the last messages to leave [ms]."""
 HEARTBEAT_MS = 1000
 HEARTBEAT_TIMEOUT_MS = 3000
 """A client that answers no heartbeat for this long counts as gone [ms]."""
@@ -42,9 +42,9 @@ HARD_LIMIT = 2 << 20
 HANDSHAKE_MS = 1000
 """A connection that is not ready for messages by then, or was not let in, is closed [ms]."""
 URGENCY = 50
-"""That of the loop itself: neither interrupts the other."""
+"""Priority of libzmq's threads, the same as that of the loop: neither interrupts the other."""
 BUFFER = 1 << 20
-"""What the system holds for a client until libzmq reads it [bytes]."""
+"""Bytes that the system keeps for a client until libzmq reads them."""
 
 ZmqContext = zmq.Context[zmq.Socket[bytes]]
 ZmqSocket = zmq.Socket[bytes]

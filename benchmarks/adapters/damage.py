@@ -6,7 +6,8 @@ import numpy as np
 
 COUNTS = (0, 1, 0xFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF)
 LOST_ONE_IN = 1000
-"""Of so many messages one is damaged where it says how long it is, after which no next one can be found."""
+"""One message in so many is damaged where it states a length, after which the next message cannot be
+found."""
 
 
 def damaged(message: bytes, random: np.random.Generator, n_head: int) -> bytes:

@@ -54,7 +54,7 @@ class CaptureDouble(Protocol):
 
     @property
     def n_client(self) -> int:
-        """How many clients get frames."""
+        """Number of clients that get frames."""
 
     def start(self) -> None:
         """Listen: at any free port the first time, then at the same one."""
@@ -80,7 +80,7 @@ class ByteDouble(CaptureDouble, Protocol):
 
     @property
     def head_bytes(self) -> int:
-        """How many bytes at the front of a message tell where the next one begins."""
+        """Number of bytes at the front of a message that tell where the next one begins."""
 
     def message(self, frame: DoubledFrame) -> bytes:
         """The message by which a frame is sent."""

@@ -40,7 +40,7 @@ HOUR_NS = 3_600_000_000_000
 DRIFT_PPM = 50
 REPEATED = 100
 UNDER_WAY_S = 0.3
-"""What was sent last shall arrive before the server ends [s]."""
+"""Time that the last messages have to arrive before the server ends [s]."""
 PER_METRE = 8
 WALK_S = 10.0
 Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])

@@ -10,7 +10,7 @@ HOUR_NS = 3_600_000_000_000
 
 
 class ServerClock:
-    """What a server's clock shows at a time of ours.
+    """A server's clock as a function of ours.
 
     given : our clock [ns] -> the server's [ns]; None = as far from ours as the newest stamp was when it was
         sent, and an hour before the first one

@@ -18,7 +18,8 @@ from rtsim.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 ANGLE_RAD, RESIDUAL_M = 1e-9, 1e-9
-"""What results may part by: far below every stated deviation, far above rounding."""
+"""Largest difference between results that counts as agreement: far below every stated deviation, far above
+rounding."""
 
 
 class SolvingVariant(NamedTuple):
@@ -67,7 +68,7 @@ def run(n_frame: int, only: str = "") -> list[BenchFigure]:
 
 
 def solved(way: SolvingVariant, n_frame: int) -> dict[str, np.ndarray]:
-    """What a process of that way wrote."""
+    """Results that a process of that way wrote."""
     with tempfile.TemporaryDirectory(prefix="rtsim-agreement-") as folder:
         path = Path(folder) / "numbers.npz"
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **way.environment}

@@ -26,7 +26,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 
 SIDES = ("right", "left", "both")
 LONGEST_S = 3.0
-"""Of a recording that is longer, a part is taken: there are N_PART places for it."""
+"""Longest recording that is taken whole [s]; of a longer one a part is taken, at one of N_PART places."""
 N_PART = 3
 CHECK = "check "
 """With this begin notes on what is unusual (docs/clinic.md)."""

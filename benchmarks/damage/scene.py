@@ -1,4 +1,4 @@
-"""What is damaged, what comes of it, and how places in it are drawn."""
+"""Scenes to be damaged, the outcome of damage, and how places in a scene are drawn."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DamagedMarkers(NamedTuple):
 
     @property
     def n_frame(self) -> int:
-        """How many frames it has."""
+        """Number of frames."""
         return len(self.times)
 
     @property

@@ -1,4 +1,4 @@
-"""What a fault is, and what came of one that was tried."""
+"""A fault, and the outcome of one that was tried."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CannotTryError(Exception):
 
 
 class FaultOutcome(NamedTuple):
-    """What came of a fault.
+    """Outcome of a fault.
 
     n_sent : frames sent; n_answered : of them with a result that is not stale; n_after : those of frames sent
         after the fault
@@ -72,7 +72,7 @@ class Fault(NamedTuple):
 
 
 def faults_found(fault: Fault, outcome: FaultOutcome) -> list[str]:
-    """What is wrong with an outcome, in words; empty where all holds."""
+    """Faults of an outcome, in words; empty where it is as it should be."""
     found = []
     if outcome.n_silent:
         found.append(f"{outcome.n_silent} of {outcome.n_sent} frames have neither a result nor a count")

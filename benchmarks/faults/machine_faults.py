@@ -22,7 +22,7 @@ HOUR_S = 3600.0
 N = 60
 LEAPING = Path(__file__).parent / "leaping_clock"
 SHORT_MB = 4
-"""What may still be added to a running process [MB]."""
+"""Memory that may still be added to a running process [MB]."""
 
 
 def leap(clock: str, by_s: float) -> FaultOutcome:

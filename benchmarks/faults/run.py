@@ -15,7 +15,7 @@ from rtsim.live.processes.children import ChildFailedError
 
 
 class FaultRuns(NamedTuple):
-    """What came of the faults.
+    """Outcomes of all faults.
 
     outcomes : by name; left_out : why those were not tried; wrong : what is wrong, in words
     """

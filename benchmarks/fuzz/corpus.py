@@ -1,4 +1,4 @@
-"""What a lane keeps in a folder: inputs that went new ways, and findings with how to reproduce them."""
+"""Files that a lane keeps in a folder: inputs that went new ways, and findings with how to reproduce them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FuzzFinding(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What reproduces it."""
+        """Command that reproduces it."""
         return f"rtsim bench fuzz --only {self.target} --repeat {self.path}"
 
 

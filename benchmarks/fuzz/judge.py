@@ -23,7 +23,7 @@ TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u206
 
 
 class FuzzOutcome(NamedTuple):
-    """What came of an input.
+    """Outcome of an input.
 
     kind : "read", "refused", or that of a finding: "exception", "sentence", "nonsense", "slow", "memory",
         "hang", "crash"
@@ -80,7 +80,7 @@ def _fed(target: FuzzTarget, given: bytes | Path) -> tuple[str, str, str]:
 
 
 def sentence_fault(text: str) -> str:
-    """What keeps a text from being one sentence for a user; "" where nothing does."""
+    """Reason why a text is not one sentence for a user; "" where it is one."""
     if not text.strip():
         return "an empty message"
     if len(text) > LONGEST_SENTENCE:

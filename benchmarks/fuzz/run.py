@@ -36,7 +36,7 @@ COVERAGE = re.compile(rb"\bcov: (\d+)")
 
 
 class FuzzedTarget(NamedTuple):
-    """What came of a target: figures of all its processes, and findings."""
+    """Outcome of a target: figures of all its processes, and findings."""
 
     name: str
     executions: int
@@ -185,7 +185,7 @@ def ending(code: int) -> str:
 
 
 def repeated(name: str, path: Path) -> FuzzOutcome:
-    """What comes of one input, in this process."""
+    """Outcome of one input, in this process."""
     (target,) = chosen_targets([name])
     with scratch_folder() as scratch:
         for other, data in target.beside.items():

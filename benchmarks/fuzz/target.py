@@ -1,4 +1,5 @@
-"""What is fuzzed: a reader or decoder, valid input to begin with, and what may come of any input."""
+"""A fuzzed target: a reader or decoder, valid input to begin with, and the permitted outcomes of any
+input."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from streams.errors import StreamError
 
 Form = Literal["bytes", "text", "markup", "toml", "msgpack", "packets"]
 REFUSALS: tuple[type[Exception], ...] = (RtsimError, StreamError)
-"""What a reader may raise: errors whose text is one sentence for a user."""
+"""Errors that a reader may raise: their text is one sentence for a user."""
 
 
 class NonsenseError(Exception):

@@ -27,7 +27,7 @@ class Sample(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What was seen and heard in a case. All times are of this computer's clock [ns].
+    """Observations of a case. All times are of this computer's clock [ns].
 
     Attributes
     ----------

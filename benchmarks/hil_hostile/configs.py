@@ -16,7 +16,7 @@ ANY_PORT = "tcp://127.0.0.1:0"
 FOLLOWS = 10
 """Ticks beyond those that may be missed, after which a device has to be as it is told (docs/hil.md)."""
 BUSY_MS = 20.0
-"""What a computer that does other work stalls for now and then (docs/hil.md)."""
+"""Time for which a computer that does other work stalls now and then [ms] (docs/hil.md)."""
 RAMP_S = 0.2
 WINDOW_MS = 1000.0
 """Over which angles and paces are compared; a clock with that of the window before (hil.md, worn.md)."""
@@ -39,7 +39,7 @@ RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     }),
     "spline": ("worn_ankle", {"exchange": {"connect_s": 3600.0}}),
 }  # fmt: skip
-"""By name: the shipped config, and what is otherwise."""
+"""Runs by name: the shipped config, and the keys that differ from it."""
 QUIET = {"sensors": {"angle_noise_deg": 0.0, "speed_noise_deg_s": 0.0, "torque_noise_Nm": 0.0}}
 
 
@@ -78,8 +78,8 @@ def device_config(folder: Path) -> Path:
 
 
 class Declared(NamedTuple):
-    """How long torque may last after the fault that ends it [ms], by a run's config, apart from delays of
-    a busy machine.
+    """Longest times that torque may last after a fault that ends it [ms], by a run's config, without
+    delays of a busy machine.
     """
 
     spec: HilSpec
@@ -149,11 +149,11 @@ class Declared(NamedTuple):
 
 
 def declared_by(path: Path) -> Declared:
-    """What a run's config declares."""
+    """Times that a run's config declares."""
     return Declared(load_toml(path, HilSpec))
 
 
 def safe_state_ms(path: Path) -> float:
-    """How long the safe state of a device lasts, and two ticks of its own [ms]."""
+    """Duration of a device's safe state and two ticks of its own [ms]."""
     spec = load_toml(path, DeviceSpec)
     return spec.safe_state.lasts_ms + spec.safe_state.ramp_ms + 2e3 / spec.tick_hz

@@ -50,7 +50,7 @@ class Moment(NamedTuple):
 
 Told = Keys | Parts
 Lie = Callable[[Keys, Moment], Sequence[Told]]
-"""What is said in the place of an honest message: maps, or whole messages; nothing = silence."""
+"""A lie in the place of an honest message: maps, or whole messages; nothing = silence."""
 
 
 class FalseDevice:

@@ -15,7 +15,7 @@ STOP_HEARD_MS = 1000.0
 
 
 class Verdict(NamedTuple):
-    """What a case came to.
+    """Verdict on a case.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
     @property
     def excess_ms(self) -> float:
-        """How much longer than declared the torque lasted; NaN without a fault."""
+        """Time by which torque lasted longer than declared [ms]; NaN without a fault."""
         return self.after_ms - self.declared_ms
 
     @property

@@ -1,4 +1,4 @@
-"""What a model publishes, as anybody hears it on the results endpoint: outputs, sentences, parameters."""
+"""A listener to what a model publishes on the results endpoint: outputs, sentences, parameters."""
 
 from __future__ import annotations
 

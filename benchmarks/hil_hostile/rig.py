@@ -22,7 +22,8 @@ READY_S, ARM_S, LOOK_S = 120.0, 12.0, 0.005
 TRIES = 4
 """Times that a person arms, where a busy machine costs the torque at once."""
 HELD_S = 0.3
-"""Of silence, after which another device may take the place of the one before: more than 0.25 s."""
+"""Silence after which another device may take the place of the one before, which takes more than 0.25 s
+[s]."""
 
 
 class NotArmedError(RtsimError):

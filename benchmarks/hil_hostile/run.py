@@ -19,9 +19,10 @@ from rtsim.errors import ConfigError
 from rtsim.live.processes.signals import noting_requests
 
 SWITCH_S = 0.0005
-"""How long one thread of this process may keep the others waiting [s]: each plays a peer with a clock."""
+"""Longest time that one thread of this process keeps the others waiting [s]: each plays a peer with a
+clock."""
 STALLED = ("too old", "older than", "has not answered", "no markers")
-"""Of an honest device, of honest markers: what a stall of this machine comes to."""
+"""Words of sentences on an honest device or honest markers that a stall of this machine causes."""
 TRIES = 2
 """Times that a case is begun, where a busy machine costs an honest device its torque at once."""
 

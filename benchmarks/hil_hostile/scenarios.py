@@ -1,4 +1,5 @@
-"""How cases go: a device that lies under torque, a stream that lies, a model that sends something else."""
+"""Courses of cases: a device that lies under torque, a stream that lies, a model that sends something
+else."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from streams.clock import now_ns
 
 MOST_STRIDE_S = 3.0
 LIE_S = 4.0
-"""How long a lie goes on at the most before it is missed: three strides."""
+"""Longest time that a lie may go on before it counts as missed [s]: three strides."""
 Time = Callable[[Declared], float]
 
 

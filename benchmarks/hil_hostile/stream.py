@@ -43,7 +43,7 @@ class OutgoingFrame(NamedTuple):
 
 
 Lie = Callable[[OutgoingFrame], Sequence[Keys | Parts]]
-"""What is sent in the place of a frame: messages of markers, or whole messages; nothing = silence."""
+"""A lie in the place of a frame: messages of markers, or whole messages; nothing = silence."""
 
 
 def as_markers(keys: Keys, positions: Positions, **changed: Any) -> Keys:
@@ -133,7 +133,8 @@ class FalseStream:
 
     def joint(self, angle: float, speed: float) -> tuple[float, float]:
         """Angle and speed of the joint as a model has told them [rad, rad/s]; while the stream lies, those of
-        the same frame of the stride before."""
+        the same frame of the stride before.
+        """
         at = self.at % N_STRIDE
         if self.lie is None:
             self._joint[at] = angle, speed

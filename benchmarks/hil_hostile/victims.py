@@ -34,15 +34,15 @@ from streams.clock import now_ns
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CLIENT_RAMP_MS, CLIENT_TICK_MS = 50.0, 2.0
-"""Of the example clients, as they say of themselves."""
+"""Ramp and tick of the example clients, as they state them [ms]."""
 TURN_S = 0.01
 """Between two outputs [s]."""
 ARM_S, COMES_BACK_S = 6.0, 5.0
 VALID_MS = 60.0
-"""Of the outputs [ms]."""
+"""Validity of the outputs [ms]."""
 NOTHING_NM = 0.05
 N_COLUMN = 10
-"""Of a device's log."""
+"""Number of columns of a device's log."""
 OFF = ("disarmed", "stopped")
 
 

@@ -45,7 +45,7 @@ def first_output(session: str, seq: int = 0, /, **changed: Any) -> Keys:
 
 
 def first_device() -> Keys:
-    """What a device says before it has heard of any output."""
+    """First message of a device, before it has received any output."""
     return {
         "session": "", "seq": 0, "t": now_ns(), "command": NONE_YET, "angle": [0.0], "speed": [0.0],
         "torque": [0.0], "actuator": [0.0], "state": "disarmed", "fault": "",

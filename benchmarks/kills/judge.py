@@ -1,4 +1,4 @@
-"""What a recording holds of what a witness has heard, by three readers."""
+"""Comparison of a recording, by three readers, with what a witness has heard."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from benchmarks.kills.witness import Digest, digest
 from streams.recording.background_writer import SYNC_S
 
 FLUSH_MS = 1e3 * SYNC_S
-"""What may be lost at a kill at the most [ms]."""
+"""Longest time of messages that may be lost at a kill [ms]."""
 
 
 class KillVerdict(NamedTuple):
-    """What a kill has cost a recording.
+    """Losses of a recording by a kill.
 
     n_expected : messages heard since the recording's first one; n_lost : of these, not in it, however young
     lost_ms : age of the oldest of them at the kill, 0 without one

@@ -16,7 +16,7 @@ from streams.clock import now_ns
 
 ROLES = ("recorder", "player", "estimator", "monitor", "hil", "device")
 STREAMS = {"markers": "player", "results": "estimator", "hil": "hil"}
-"""What is recorded -> who publishes it."""
+"""Recorded streams -> the process that publishes each."""
 SOME_BYTES = 4000
 """A recorder whose file has grown by so many bytes hears its stream."""
 HEARD_S = 120.0

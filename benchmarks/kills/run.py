@@ -37,7 +37,7 @@ class KillsFound(NamedTuple):
     troubles: list[str]
 
     def faults(self) -> list[str]:
-        """What is not as it must be, each with the kill that it belongs to."""
+        """Faults of all recordings, each with the kill that it belongs to."""
         return [
             f"kill {kill.number} of the {kill.role}, seed {self.seed}, {name}: {fault}"
             for kill in self.kills for name, one in kill.verdicts.items() for fault in one.faults

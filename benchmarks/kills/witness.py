@@ -60,5 +60,5 @@ class Witness:
 
 
 def digest(payload: bytes) -> Digest:
-    """What stands for a message."""
+    """Digest that stands for a message."""
     return hashlib.blake2b(payload, digest_size=12).digest()

@@ -133,7 +133,7 @@ class MutantFinder(ast.NodeVisitor):
         """Sentences of errors are left alone; whether they are raised is up to the condition before."""
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """What type checkers are told, no behaviour."""
+        """Assertions tell type checkers something and are no behaviour."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Sentences."""

@@ -1,4 +1,5 @@
-"""What is mutated, and which tests belong to it: those of its room, and those that import the module."""
+"""Modules that are mutated, and the tests that belong to them: those of its room, and those that import
+the module."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ ROOMS: dict[str, MutatedRoom] = {
          "tests/rtsim/live/test_lying_*.py", "tests/rtsim/live/test_worn_*.py"), True,
     ),
 }  # fmt: skip
-"""By the name that `rtsim bench mutation --room` takes."""
+"""Rooms by the name that `rtsim bench mutation --room` takes."""
 
 
 def modules_of(root: Path, room: MutatedRoom) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a run of the bench came to: counts, the score with its interval, survivors in words."""
+"""Summary of a run of the bench: counts, the score with its interval, survivors in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWO_SIDED_95 = 1.959964
 
 
 class MutantVerdict(enum.Enum):
-    """What the tests said of a mutant."""
+    """Verdict of the tests on a mutant."""
 
     KILLED = "killed"
     TIMED_OUT = "timed out"
@@ -43,7 +43,7 @@ class MutationOutcome:
         self.judged.append(JudgedMutant(room, mutant, verdict, reason))
 
     def survivors(self) -> list[str]:
-        """Those that no test noticed, in words, with the reasons that are known."""
+        """Mutants that no test noticed, in words, with the reasons that are known."""
         found = [row for row in self.judged if row.verdict is MutantVerdict.SURVIVED]
         return [f"survived: {row.mutant}" + (f" ({row.reason})" if row.reason else "") for row in found]
 

@@ -31,7 +31,7 @@ PASSED = 0
 
 
 class RunOfTests(NamedTuple):
-    """What became of a run: cpu_s : what it took of the processor [s]; timed_out : whether time was up."""
+    """Outcome of a run: cpu_s : processor time [s]; timed_out : whether time was up."""
 
     passed: bool
     cpu_s: float

@@ -48,7 +48,8 @@ LEGS = "../../osim_models"
 START, STOP = 0.4, 1.6  # s
 N_LAP, N_POSE = 3, 12
 SPEED = 0.1
-"""Of every coordinate in inverse dynamics [rad/s, m/s], and the same in its acceleration."""
+"""Speed of every coordinate in inverse dynamics [rad/s, m/s], and its acceleration in the same numbers
+[rad/s^2, m/s^2]."""
 LIMITS = {"ik": 20.0, "id": 10.0, "moment_arms": 100.0}
 RESIDUAL_MM = 10.7117
 LARGEST = 1e-6

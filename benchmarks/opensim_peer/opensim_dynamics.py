@@ -78,7 +78,7 @@ def moved(
 
 
 def our_loads(spec: ModelSpec, motion: Moved) -> PeerLoads:
-    """By the inverse dynamics of a run."""
+    """Loads by the inverse dynamics of a run."""
     model = build(spec)
     dynamics = dynamics_of_model(model)
     tau, reactions = [], []
@@ -97,7 +97,7 @@ def our_loads(spec: ModelSpec, motion: Moved) -> PeerLoads:
 
 
 def their_loads(opensim: Any, path: Path, motion: Moved) -> PeerLoads:
-    """By OpenSim, with the forces of the model's own file switched off."""
+    """Loads by OpenSim, with the forces of the model's own file switched off."""
     model = opensim.Model(str(path))
     model.buildSystem()
     forces, found = model.getForceSet(), model.getCoordinateSet()

@@ -33,7 +33,7 @@ POWERS = {2: 1e-6, 3: 1e-9}
 FROM, TO = 0.6, 1.0
 """Part of the walk [s]."""
 RESERVE, RESIDUAL = 100.0, 1000.0
-"""Of coordinates with muscles, and of the others [N m, N]."""
+"""Strength of the actuators of coordinates with muscles, and of the others [N m, N]."""
 AT_LEAST, ALIKE = 100.0, 1e-3
 
 
@@ -93,7 +93,7 @@ def splined(opensim: Any, coordinates: Path, motion: Moved) -> Moved:
 
 
 def our_share(spec: ModelSpec, motion: Moved, power: int) -> tuple[Shared, tuple[str, ...], tuple[str, ...]]:
-    """By the method of a run; with the names of muscles and of the coordinates that have some."""
+    """Activations by the method of a run; with the names of muscles and of the coordinates that have some."""
     model = build(spec)
     tau = our_loads(spec, motion).tau
     plain = RecruitmentSpec(power=power, strength="isometric")
@@ -128,7 +128,7 @@ def their_share(
     muscles: tuple[str, ...],
     rows: tuple[str, ...],
 ) -> Shared:
-    """By OpenSim's tool; the duration is that of all frames less that of one, by their number."""
+    """Activations by OpenSim's tool; the duration is that of all frames less that of one, by their number."""
     folder, o = coordinates.parent, opensim
     model = o.Model(str(path))
     o.ModelFactory.replaceMusclesWithPathActuators(model)

@@ -48,7 +48,9 @@ class PlacedMarkers(NamedTuple):
 
 
 class Theirs(NamedTuple):
-    """By OpenSim: scale factors (3,) and masses [kg] of bodies; the tool as it is, and in smaller units."""
+    """OpenSim's results: scale factors (3,) and masses [kg] of bodies; the tool as it is, and in smaller
+    units.
+    """
 
     factors: Mapping[str, Array]
     masses: Mapping[str, float]
@@ -155,7 +157,7 @@ def enlarged_trial(text: str, c: float) -> str:
 
 
 def placed(opensim: Any, tool: Any, work: Path, c: float) -> PlacedMarkers:
-    """What a run of the tool gives, with lengths divided by c."""
+    """Markers as a run of the tool places them, with lengths divided by c."""
     out = work / f"placed_{c:g}.osim"
     tool.setPathToSubject(f"{work}/")
     tool.getMarkerPlacer().setOutputModelFileName(out.name)
@@ -219,7 +221,7 @@ class OwnScaling:
         return q
 
     def objective(self, q: Array) -> float:
-        """What both minimise [m^2, rad^2], at a pose (n_q,)."""
+        """Cost that both minimise [m^2, rad^2], at a pose (n_q,)."""
         bodies, coordinates = self.arms.body_places(q), self.arms.model.coordinates
         square, total = 0.0, 0.0
         for marker in self.scaled.spec.markers:

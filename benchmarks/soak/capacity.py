@@ -154,7 +154,7 @@ def told(one: CapacityTry) -> CapacityTry:
 
 
 def figures(name: str, unit: str, held: float, failed: CapacityTry | None) -> list[BenchFigure]:
-    """What is held, what is not, and what limits it."""
+    """Figures of the highest value that is kept up, the first that is not, and what limits it."""
     found = [BenchFigure(f"{name}.held", held, unit)]
     if failed is not None:
         value = failed.rate if name == "rate" else float(failed.n_marker)

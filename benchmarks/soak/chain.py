@@ -94,7 +94,7 @@ class SoakChain:
         return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="rtsim-soak-")))
 
     def failures(self) -> list[str]:
-        """How processes have failed that should still run."""
+        """Failures of processes that should still run, in words."""
         return [f"{name}: {child.failure() or 'it has ended'}"
                 for name, child in self._children.items() if not child.running]  # fmt: skip
 

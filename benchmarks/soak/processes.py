@@ -82,16 +82,18 @@ class ProcessAccount:
         return times[kept], memory[kept]
 
     def processor_percent(self, name: str) -> float:
-        """Of a core, over all samples."""
+        """Use of a core, over all samples [%]."""
         return 100.0 * (self._last[name] - self._first[name]) / self._span()
 
     def others_percent(self) -> float:
-        """What processes that are none of these took meanwhile [% of a core]: how far it was disturbed."""
+        """Processor use of all other processes meanwhile [% of a core]: how far the run was disturbed."""
         whole, ours, _ = self._spent()
         return 100.0 * (whole - ours) / self._span()
 
     def waiting_percent(self) -> float:
-        """Of the time, in which somebody waited for a processor, ours or not: how crowded it was."""
+        """Share of the time in which some process, ours or not, waited for a processor [%]: how crowded
+        the machine was.
+        """
         return 100.0 * self._spent()[2] / self._span()
 
     def _spent(self) -> tuple[float, float, float]:

@@ -41,7 +41,7 @@ FULL_S = REACH_S + 30.0
 
 
 class SoakResult(NamedTuple):
-    """What a soak has found.
+    """Results of a soak.
 
     rows : of each result (SoakChain.rows); account : of the processes; sent : what the source says
     counters : the estimator's last; recorder : its last sentences; left_out : what could not run
@@ -143,7 +143,7 @@ def figures(found: SoakResult) -> list[BenchFigure]:
 
 
 def percent(flags: NDArray[np.bool_]) -> float:
-    """How many of the flags (n,) are set [%]; NaN without any flags."""
+    """Share of the flags (n,) that are set [%]; NaN without any flags."""
     return 100.0 * float(flags.mean()) if len(flags) else float("nan")
 
 
@@ -197,5 +197,5 @@ def memory(account: ProcessAccount) -> list[BenchFigure]:
 
 
 def settle_s(span_s: float) -> float:
-    """How much of the beginning does not count [s]."""
+    """Length of the beginning that does not count [s]."""
     return min(SETTLE_S, SETTLE_SHARE * span_s)

@@ -17,7 +17,7 @@ from scipy.stats import t as student
 FEWEST = 10
 """Samples, below which there is no slope."""
 FEWEST_INDEPENDENT = 3.0
-"""Of any series: so the interval is wide, and has an end."""
+"""Least number of independent samples that is assumed of any series: so the interval is wide, and finite."""
 CONFIDENCE = 0.95
 
 

@@ -1,4 +1,4 @@
-"""Those who watch a run in a soak: a viewer of the page, and a subscriber that never reads what it gets."""
+"""Watchers of a run in a soak: a viewer of the page, and a subscriber that never reads what it gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the pressure of ellipsoids on the plane Z = 0 is from a measured one, and its exact derivatives.
+"""Misfit between the pressure of ellipsoids on the plane Z = 0 and a measured one, with exact derivatives.
 
 A cell at (x, y) bears p = sum over the ellipsoids of k_V depth (1 + a_V v_n), clamped at 0, with the depth of
 the ellipsoid's column below the plane and the normal velocity v_n of its body at the cell (Gonthier 2007;

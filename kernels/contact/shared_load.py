@@ -1,4 +1,4 @@
-"""How two feet share a ground reaction force that is measured of both together.
+"""Division of a ground reaction force, measured of both feet together, between the two feet.
 
 A foot may bear load where one of its contacts is low and slow against the ground. Where both feet may, two
 conditions determine the share s of the second foot: the measured centre of pressure z of both together is

@@ -30,7 +30,7 @@ from kernels.contact.pressure_field import FieldWork, add_pressures, new_field_w
 FOOT, TOES = 0, 1
 MOST_STEPS = 40
 LEAST_STEP = 0.001
-"""How far below touch-down a foot that bears nothing is lowered [m]."""
+"""Least depth below touch-down to which a foot that bears nothing is lowered [m]."""
 LONGEST_STEP = 0.008
 CLOSE = 1e-3
 """Relative difference from the target at which the normal force is accepted [1]."""
@@ -39,7 +39,7 @@ MOST_EXTENSION = 1.2
 
 
 class Toes(NamedTuple):
-    """How the toes are joined to a foot; where they are not turned, their axes are those of the foot."""
+    """Joint between the toes and a foot; where they are not turned, their axes are those of the foot."""
 
     origin: np.ndarray  # (3,) - on the foot [m]
     axis: np.ndarray  # (3,) - unit, extension turns them about it

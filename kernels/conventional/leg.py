@@ -22,8 +22,8 @@ ROLES = (
 """Markers of a leg; a sacrum marker may stand for both PSIS,
 and the heel is needed for standing feet only."""
 WALKING, AS_MARKED, FLAT = 0, 1, 2
-"""How the axes of the foot are found: WALKING, by the offsets of a static trial; AS_MARKED, from heel to toe;
-FLAT, from heel to toe with a level sole."""
+"""Ways to find the axes of the foot: WALKING, by the offsets of a static trial; AS_MARKED, from heel to
+toe; FLAT, from heel to toe with a level sole."""
 ANGLES = (
     "pelvis_tilt", "pelvis_obliquity", "pelvis_rotation", "hip_flexion", "hip_adduction",
     "hip_internal_rotation", "knee_flexion", "knee_adduction", "knee_internal_rotation", "ankle_dorsiflexion",

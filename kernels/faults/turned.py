@@ -33,15 +33,16 @@ AT_KNEE, ON_THIGH, AT_ANKLE, ON_SHANK, SHARED = 0, 1, 2, 3, 4
 HIP_IN_PELVIS, HIP, KNEE, SHANK_BEGINS = 0, 1, 2, 3
 """Points in their segments: joint centres, and where the shank has the shared marker, or its knee."""
 SINCE_STANDING, BESIDE_AXIS = 1, 2
-"""What is wrong with a leg, bits of `off`."""
+"""Faults of a leg, as bits of `off`: its markers turned since standing, the wand beside the knee's axis."""
 STRAIGHT = math.cos(math.radians(25.0))
-"""Of the angle between thigh and shank, up to which the turn of one against the other is that of standing."""
+"""Cosine of the largest knee flexion at which the turn of shank against thigh is still taken for that of
+standing."""
 LIMIT_AXIS = math.radians(35.0)
 """Turn of a knee's axis from which the wand is beside it [rad]."""
 KEPT = 0.75
 """Part of the limit down to which it stays so."""
 MEMORY_STANDING, MEMORY_AXIS = 0.5, 2.0
-"""Of the means over straight knees, and over all frames [s]."""
+"""Time constants of the means over frames with straight knees, and over all frames [s]."""
 KNOWN = 0.1
 """Time with a straight knee from which their mean tells [s]."""
 SWUNG, NARROW = 0.15, 4.0

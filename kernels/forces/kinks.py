@@ -1,4 +1,4 @@
-"""How long a time step may be before sliding reverses: the parts of a split step.
+"""Longest time step before sliding reverses: the parts of a split step.
 
 Within the transition velocity v_t friction changes over its whole range, in a time far shorter than a step. A
 part of a step may change a sliding speed v by D = max(fraction v, floor v_t) only. With the sliding

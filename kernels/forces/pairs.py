@@ -27,7 +27,7 @@ the rate of that where a step asks for it."""
 BY_PLACE, BY_SPEED = 0, 1
 """Indices of PairWork.slopes: the derivative by the place of A, and that by its velocity."""
 STAYS, TURNS, SHIFTS = 0, 1, 2
-"""What a dof e does to the twist of another dof d: nothing, S_e x S_d, or twist_rates.twist_shift."""
+"""Effect of a dof e on the twist of another dof d: nothing, S_e x S_d, or twist_rates.twist_shift."""
 N_TWIST = 6
 
 

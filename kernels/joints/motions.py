@@ -1,4 +1,4 @@
-"""What kinds of joints have in common: single and simultaneous motions, coordinates that are numbers."""
+"""Functions that all kinds of joints share: single and simultaneous motions, coordinates that are numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kernels.algebra.spatial import add_cross, add_scaled_cross, cross
 from kernels.compiler.jit import inlined, njit
 
 TRANSLATES, ROTATES, DRIVEN = 0, 1, 2
-"""What a dof does: a translation along its axis, a rotation about it, or (DRIVEN) anything else, as by
+"""Motion along a dof: a translation along its axis, a rotation about it, or (DRIVEN) anything else, as by
 functions."""
 
 

@@ -58,7 +58,7 @@ another one: less than half of the rotation is its own."""
 
 
 class JointLeverage(NamedTuple):
-    """What these moment arms depend on, apart from the pose."""
+    """Arrays that these moment arms depend on, apart from the pose."""
 
     tree: Tree
     constraints: Constraints  # with the roles of the method that solves the frames

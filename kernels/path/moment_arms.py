@@ -46,7 +46,7 @@ FORCE, PARTIAL_VELOCITY, VELOCITY = 0, 1, 2
 
 
 class Leverage(NamedTuple):
-    """What moment arms depend on: the joint tree, its constraints, the paths and the angles."""
+    """Arrays that moment arms depend on: the joint tree, its constraints, the paths and the angles."""
 
     tree: Tree
     constraints: Constraints

@@ -32,7 +32,7 @@ class Plates(NamedTuple):
 
 
 class Tare(NamedTuple):
-    """What n_plate plates measure while they are empty; made by new_tare."""
+    """Wrenches that n_plate plates measure while they are empty; made by new_tare."""
 
     # sum of force and moment since the last settling [N, N m]
     total: Annotated[np.ndarray, Floats("n_plate", 6)]

@@ -1,4 +1,4 @@
-"""What the reactions of elements do to a body: a unit force that pushes the ends of each apart."""
+"""Loads on a body from the reactions of elements: a unit force that pushes the ends of each apart."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ motion is not judged relative to its speed alone."""
 
 
 class StepOptions(NamedTuple):
-    """How a simulation takes its steps."""
+    """Options of a simulation's time steps."""
 
     step: float  # [s]
     secant: int  # 1 = secant slope where friction would turn round within the step, 0 = exact slope

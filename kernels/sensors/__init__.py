@@ -1,1 +1,1 @@
-"""What a device measures, held against what a model told it."""
+"""Comparison of a device's measurements with what a model told it."""

@@ -33,7 +33,7 @@ class SolverOptions(NamedTuple):
 
 
 class SolverEnd(NamedTuple):
-    """How one solve ended."""
+    """Outcome of one solve."""
 
     status: int  # CONVERGED, NOT_CONVERGED or NON_FINITE
     iterations: int

@@ -42,7 +42,7 @@ class ErrorBounds(NamedTuple):
 
 
 class MarkerErrors(NamedTuple):
-    """What the last frames show of each marker."""
+    """Statistics of each marker over the last frames."""
 
     last: Annotated[np.ndarray, Floats("n_marker", 3)]  # residual of the last frame, in the body frame [m]
     before: Annotated[np.ndarray, Floats("n_marker", 3)]  # of the frame before it

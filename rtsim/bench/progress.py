@@ -1,4 +1,4 @@
-"""How far a bench is, and how long it will take: a bar in a terminal, a line for each tenth elsewhere."""
+"""Progress of a bench and its remaining time: a bar in a terminal, a line for each tenth elsewhere."""
 
 from __future__ import annotations
 

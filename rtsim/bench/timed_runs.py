@@ -1,4 +1,4 @@
-"""How long a simulation takes by itself: the same run over and over, each in one call of a kernel."""
+"""Duration of a simulation by itself: the same run over and over, each in one call of a kernel."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class FoxgloveFrames:
         return messages
 
     def _begin(self, session: Session, t_ns: int) -> list[FoxgloveMessage]:
-        """What there is to send of a session, and its notes."""
+        """Choose the fields of a session that are sent, and return its notes."""
         self._session, self._layout = session, layout_of(session)
         fields = self._wanted or tuple(spec.name for spec in session.fields if is_sent(spec))
         self._numbers = PlotNumbers(fields, self._say)

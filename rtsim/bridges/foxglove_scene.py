@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 WORLD, GROUND = "world", "ground"
 HALF = math.sqrt(0.5)
 UP: Mapping[str, tuple[float, float, float, float]] = {"Y": (HALF, 0.0, 0.0, HALF), "Z": (0.0, 0.0, 0.0, 1.0)}
-"""How axes with that one up are turned below `world` (x, y, z, w)."""
+"""Rotations of axes with that one up to `world`, whose Z is up, as quaternions (x, y, z, w)."""
 ORIGIN = {"position": vector((0.0, 0.0, 0.0)), "orientation": vector((0.0, 0.0, 0.0, 1.0))}
 ROTATION_ERROR = 0.01
 """A matrix that is no rotation by more than this is left out."""

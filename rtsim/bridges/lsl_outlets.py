@@ -24,10 +24,10 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 FIELDS = ("joint_angles", "coordinates", "joint_moments", "coordinate_moments")
-"""What is sent where the results have it and nothing else is asked for."""
+"""Fields that are sent where the results have them and nothing else is asked for."""
 MOST_CHANNELS = 1024
 BUFFER_S = 60
-"""What liblsl keeps for a reader that stalls; older samples are dropped, and nobody waits [s]."""
+"""Samples that liblsl keeps for a reader that stalls [s]; older ones are dropped, and nobody waits."""
 LOOK_S = 0.1
 BACKLOG = 512
 

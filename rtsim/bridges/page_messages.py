@@ -35,17 +35,18 @@ from rtsim.monitor.theme import COLOURS, DARK, DASHES, LIGHT
 Array = NDArray[np.float64]
 
 SHOWN_S = 20.0
-"""How far back the curves of the page reach [s]."""
+"""Time that the curves of the page reach back [s]."""
 POINTS_PER_S = 100.0
 """Points of a curve; more than about two per pixel cost a tablet time and show nothing."""
 DECIMALS_M, DECIMALS_SHOWN = 4, 3
-"""Of positions in the figure [m], and of values in units of the screen."""
+"""Decimals of positions in the figure [m], and of values in units of the screen."""
 FIGURE = (*POINTS, *LINES)
 
 
 def stride_of(rate: float) -> int:
     """Number of samples from one drawn point of a curve to the next at this rate [Hz]; 1 = every sample is
-    drawn."""
+    drawn.
+    """
     if rate <= 1.2 * POINTS_PER_S:
         return 1
     return int(2 ** math.ceil(math.log2(2.0 * rate / POINTS_PER_S)))

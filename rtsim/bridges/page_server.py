@@ -33,18 +33,19 @@ FILES = {
     "/page.js": ("page.js", "text/javascript"),
 }
 TURN_S = 0.05
-"""How often viewers are told what is new [s]."""
+"""Interval at which viewers are sent what is new [s]."""
 STATE_TURNS = 5
 """Every so many turns without news the state is told anyway, as that nothing comes any more."""
 STALL_S = 10.0
-"""How long a viewer may leave what it is sent, and a visitor may take to ask [s]."""
+"""Time that a viewer may leave unread what it is sent, and that a visitor may take to ask [s]."""
 MOMENT_S = 0.3
 """Where all places are taken, whoever has not asked for longer than this makes room [s]."""
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
 """Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
 STRANGE_SITES = ("cross-site", "same-site")
-"""What browsers say of requests that other pages make, which could take all places of viewers."""
+"""Values of the header Sec-Fetch-Site of requests by other sites' pages, which could take all places of
+viewers."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; form-action 'none'",
@@ -83,7 +84,7 @@ class Showing:
 
 
 class Viewer:
-    """What was already sent to one viewer of the page."""
+    """Record of what was already sent to one viewer of the page."""
 
     def __init__(self, showing: Showing, panels: list[int]) -> None:
         self._showing, self._panels = showing, panels

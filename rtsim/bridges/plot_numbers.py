@@ -65,7 +65,7 @@ class PlotNumbers:
         return told
 
     def _begin(self, session: Session) -> None:
-        """What there is to send of a session."""
+        """Choose the fields of a session that are sent."""
         self._session, self._specs, n = session, [], 0
         shapes = {spec.name: spec.shape for spec in session.fields}
         self._masks = {}

@@ -28,7 +28,7 @@ MOMENT_S = 0.3
 REQUEST_MOST = 16_384
 """Longest request of a viewer [bytes]."""
 REQUEST_S = 5.0
-"""How long a viewer may take for it [s]."""
+"""Time that a viewer may take for its request [s]."""
 LOOK_S = 0.2
 PIECE = 1 << 16
 TOLD_MOST = 8

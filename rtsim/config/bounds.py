@@ -39,7 +39,7 @@ UNITS = {
     "J": (1e-9, 1e6),
 }
 ANY = (1e-15, 1e15)
-"""Of numbers without a unit."""
+"""Range of numbers without a unit."""
 # keys whose numbers may say "without end"
 RANGES = {"range_deg": 1e9, "range_mm": 1e9}
 

@@ -26,7 +26,7 @@ NOBODY_WALKS = Gait()
 
 
 class Seen(NamedTuple):
-    """What a controller sees in a tick: time, angle, speed and phase of the gait.
+    """Input of a controller in a tick: time, angle, speed and phase of the gait.
 
     tick : number of the tick in the run; -1 = called before the start
     time : time of the model [s]

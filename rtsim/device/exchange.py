@@ -32,7 +32,7 @@ NEWEST = 100
 MOST_PERIODS = 2.0
 """So many periods a tick counts for at the most: what came late is not caught up with."""
 LOOK_MS = 5
-"""How often a wait for an answer looks whether torque is to end [ms]."""
+"""Interval at which a wait for an answer looks whether torque is to end [ms]."""
 
 
 class Port(Protocol):

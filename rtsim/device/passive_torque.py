@@ -51,7 +51,7 @@ class PassiveTorque:
         )
 
     def _beyond(self, newest: Device, passive: float) -> float:
-        """By how much the torque that no actuator makes is more than the mechanics allow [N m]."""
+        """Excess of the torque that no actuator makes over what the mechanics allow [N m]."""
         m, most = self._mechanics, self.limits.passive_max_Nm
         if most is not None:
             return abs(passive) - most

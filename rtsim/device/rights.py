@@ -24,7 +24,7 @@ NEEDS = {
 }  # fmt: skip
 """Role -> commands; all others need the last role."""
 OF_REPLAY = ("status", "list", "stop")
-"""What a recording that is run again takes: all else it has from the recording."""
+"""Commands that the replay of a recording takes; all else it has from the recording."""
 
 
 class RunRights:

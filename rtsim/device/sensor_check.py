@@ -160,7 +160,7 @@ class SensorCheck:
             self._follows = ""
 
     def _as_told(self, fit: LagFit) -> str:
-        """What is wrong with gain and delay, in words."""
+        """Faults of gain and delay, in words."""
         gain, delay_ms = fit.gain, 1e3 * fit.delay_s
         if gain < FROZEN:
             return "the device's angle does not move while the joint moves"
@@ -179,7 +179,7 @@ class SensorCheck:
         return ""
 
     def _of_speed(self, found: int) -> str:
-        """What is wrong with the speed, in words."""
+        """Faults of the speed, in words."""
         turned, extra, hh, eh = (float(self._state[k]) for k in (TURNED, EXTRA, HH, EH))
         if found & GAIN_OFF:
             gain = 1.0 + eh / hh

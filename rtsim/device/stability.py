@@ -1,4 +1,4 @@
-"""How stiff a control loop through a device may be: delay turns stiffness into negative damping.
+"""Largest stiffness of a control loop through a device: delay turns stiffness into negative damping.
 
 A spring that acts from a sample of the angle n ticks ago, held over a tick of length T, is passive on a limb
 with damping b where b >= k T (n + 1/2) + k D + c, D seconds of further delay or lag, c a damper of device or

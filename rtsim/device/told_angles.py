@@ -52,7 +52,7 @@ class ToldAngles:
         return b[TIME] - a[TIME]
 
     def beyond(self, measured: float, first: int, last: int) -> float:
-        """How far an angle is outside the range of those sent from one output to another [rad], with its
+        """Distance of an angle from the range of those sent from one output to another [rad], with its
         sign; 0 inside.
         """
         return float(beyond(self.rows, measured, first, last))

@@ -14,7 +14,7 @@ from streams.messages import DeviceState, Output
 WINDOW_NS = 10_000_000_000
 """The least delay of a command is that of the last one or two windows, as two clocks drift apart [ns]."""
 HALF = 0.5
-"""Of a tick, by which sums of ticks may be off."""
+"""Part of a tick by which sums of ticks may be off."""
 NOTHING = 1e-9
 """A torque that is none [N m]."""
 
@@ -104,7 +104,8 @@ class Watchdog:
 
     def age_ms(self, t_ns: int) -> float:
         """Age of the newest command [ms]; infinite before the first, negative where the clock was
-        set back."""
+        set back.
+        """
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:

@@ -112,7 +112,8 @@ FORCES = (
     FileFormat(".mcap", _recorded_forces, is_own=True),
     FileFormat(".xml", _external_forces, takes=("markers",)),
 )
-"""Those that take markers do not say where plates lie: the markers of the recording may."""
+"""Formats of forces; those that take markers do not say where plates lie, which the recording's markers
+may."""
 PRESSURE = (
     FileFormat(".asf", _tekscan),
     FileFormat(".lst", _emed),

@@ -14,7 +14,7 @@ from rtsim.errors import ConfigError
 from streams.whole_file import part_of, whole_file
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What begins so in a cell is calculated by spreadsheets, and may start other programs."""
+"""First characters of a cell that spreadsheets take for a formula, which may start other programs."""
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:

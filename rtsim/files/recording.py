@@ -66,7 +66,7 @@ class _Course(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What a recording holds, in the order of the descriptors' first appearance."""
+    """Content of a recording, in the order of the descriptors' first appearance."""
 
     courses: list[_Course]
     notes: list[str]

@@ -18,13 +18,13 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SLACK = 0.08
-"""Of a spine between pelvis and shoulders [m]."""
+"""Stretch of a spine between pelvis and shoulders [m]."""
 FEWEST = 3
 """Points that fix a rigid segment."""
 LEARNED = 0.6
 """Part of how far markers may be off that remains once it was learned where skin has them."""
 GOES, GOES_FAST, TURNS, TURNS_FAST = 0.10, 2.5, 0.7, 3.0
-"""How far a segment goes [m, m/s] and turns [rad, rad/s] while it is not seen."""
+"""Largest motion of a segment while it is not seen: displacement [m, m/s] and rotation [rad, rad/s]."""
 REDUNDANT = 5
 """More markers make a segment no surer."""
 LINE = 0.015
@@ -32,17 +32,17 @@ LINE = 0.015
 
 
 OFF, PART = 0.010, 0.06
-"""How far a distance may be off for soft tissue [m], and by a part of the distance: little on a foot."""
+"""Change of a distance by soft tissue [m], and in parts of the distance: little on a foot."""
 OFF_MOST = 0.03
 """A marker that the fit of its segment leaves farther off than a distance across it may be is not taken, and
 none beyond this [m]."""
 OFF_JOINT = 0.030
-"""How far a joint centre by one segment may be off that by its neighbour [m]."""
+"""Distance between a joint centre by one segment and the same by its neighbour, at most [m]."""
 VAGUE = 0.060
-"""By how much more where two markers say where the neighbour is, which turn about their joints on a wrong
-plane [m]."""
+"""Addition to that distance where two markers say where the neighbour is, as they turn about their joints
+on a wrong plane [m]."""
 LOOSE = 0.015
-"""By how much more markers may be off on segments that arms and head move [m]."""
+"""Additional error of markers on segments that arms and head move [m]."""
 LOOSE_TWO = 0.015
 """The same where there are only two, as no third one makes up for skin."""
 BESIDE = 1.3
@@ -238,7 +238,9 @@ class MarkedBody:
         return n > FEWEST or (n == FEWEST and bool(beside)) or (n == 2 and max(beside, default=0) >= FEWEST)
 
     def _ordered(self) -> list[int]:
-        """Those that are seen best where markers are hidden first, then outwards along the joints."""
+        """Order of the segments: first those that are seen best where markers are hidden, then outwards
+        along the joints.
+        """
         left = set(range(len(self.shapes)))
         order: list[int] = []
         while left:

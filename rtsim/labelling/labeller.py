@@ -22,12 +22,12 @@ from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
 SEEK_S = 0.05
 """Nobody is sought more often [s], and in vain ever more seldom, as it takes longer than a frame has."""
 SOON_S, CONFIRM_S, SLOWER, LONGEST_S = 0.01, 0.1, 1.5, 5.0
-"""How long after a search it is made again [s], sooner where names could as well be others; while some are in
-doubt again and again, each time so many times later."""
+"""Time from a search to the next one [s]: the first where names could as well be others, else the second;
+while doubts return, it grows by the factor SLOWER up to LONGEST_S."""
 SEGMENT_S = 0.05
 """A segment that was lost is sought no more often [s], if nothing comes up."""
 MORE_ROUNDS = 2
-"""How often in a frame markers are looked for beside those that have just come back."""
+"""Number of times in a frame that markers are looked for beside those that have just come back."""
 LEARN_EVERY = 4
 """Frames after which it is learned where skin has the markers."""
 LOST = 0.4
@@ -39,10 +39,10 @@ REMEMBERED_S = 1.5
 USUAL_S = 0.01
 """Between frames whose times say nothing [s]."""
 DEARER = 0.25
-"""By how much names must fit worse than others to be given up for those."""
+"""Difference in cost at which names are given up for others that fit better."""
 STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.001, 0.5, 0.25, 10
-"""What a step of a search takes [s]; parts of the time between frames that a search may take while nobody is
-known, as no result waits for it then, and beside names; and so many steps at most."""
+"""Duration of a step of a search [s]; parts of the time between frames that a search may take while nobody
+is known, as no result waits for it then, and beside names; and so many steps at most."""
 
 PersonSearch = RunningSearch[FoundPerson | None]
 
@@ -186,7 +186,8 @@ class Labeller:
 
     def _regain(self, markers: Array, cloud: Array, dt: float) -> PredictedMarkers:
         """Markers that came back, then those beside them; what was foretold of those that are hidden
-        still."""
+        still.
+        """
         tracks = self._tracks
         strangers = self._hidden.strangers(markers)
         foretold = self._hidden.foretell(markers)
@@ -208,7 +209,9 @@ class Labeller:
             self._again_s = min(self._again_s, CONFIRM_S)
 
     def _put_right(self, markers: Array, cloud: Array) -> None:
-        """By the others of its segment: who stays in place, is let go, or has a better point."""
+        """Check each marker by the others of its segment: it stays in place, is let go, or gets a better
+        point.
+        """
         tracks = self._tracks
         places, known = self._fits.by_the_others(markers)
         off = np.linalg.norm(places - markers, axis=1)
@@ -255,7 +258,9 @@ class Labeller:
             self._compare(markers, cloud, now, found, search)
 
     def _steps(self, dt: float, part: float) -> int:
-        """How many steps of a search fit into a part of the time between frames [s]; 0 = all of them."""
+        """Number of steps of a search that fit into a part of the time between frames [s]; 0 = all of
+        them.
+        """
         return min(MOST_STEPS, max(1, int(part * dt / STEP_S))) if self.paced else 0
 
     def _begin_search(self, markers: Array, cloud: Array) -> bool:

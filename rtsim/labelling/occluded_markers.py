@@ -23,10 +23,10 @@ remembered."""
 LONGEST_S = 5.0
 """After a longer time nothing is foretold of a marker [s]."""
 RIGID, BENDS, AGES, SWINGS, OLD_S = 0.025, 0.045, 0.08, 0.15, 0.6
-"""How far off a marker may be that three of its segment carry [m], and that fewer do: more by so much
-without and with another of its segment, which says how far from that it is [m/s], for so long [s]."""
+"""Error of the expected place of a marker: with three or more of its segment [m], with fewer [m], and its
+growth without and with one other of its segment [m/s], for at most OLD_S [s]."""
 STRETCH, STRETCH_PART = 0.015, 0.05
-"""How far the distance of two markers of a segment may change [m], and by a part of it."""
+"""Change of the distance of two markers of a segment [m], and in parts of it."""
 
 
 class PredictedMarkers(NamedTuple):

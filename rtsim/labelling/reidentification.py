@@ -19,11 +19,11 @@ from rtsim.labelling.segment_search import Hypotheses, search_segment
 from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned, distances, second
 
 CLOSE, LONG_S = 0.015, 0.5
-"""How close [m], and for how long [s], a point must stay that came from elsewhere."""
+"""Distance [m] within which, and time [s] for which, a point that came from elsewhere must stay."""
 STRANGER_M = 0.015
-"""How far off a point that is nobody's may be from where it must be [m]."""
+"""Largest distance of a point that is nobody's from where it must be [m]."""
 CLEARLY = 1.0
-"""By how much any other way to see a segment must be dearer, as of `Hypotheses`."""
+"""Difference in cost by which every other hypothesis on a segment must be worse, as in `Hypotheses`."""
 SegmentPoints = list[tuple[int, int]]
 """Markers, and the points that they are."""
 CLEARER = 1.5

@@ -28,11 +28,10 @@ NEAREST_MOST = 1.5
 Found = TypeVar("Found")
 NEAR_FIRST = 1e-12
 SIDE_OF_TWO = -0.5
-"""How far to the other side a segment of two markers may seem to face (cosine), as they say little of
-that."""
+"""Cosine of the largest turn to the other side of a segment of two markers, as they say little of that."""
 SPINE, LEG = 1.0, 0.3
-"""What a turn to the opposite costs half of: of a trunk on the pelvis, and of segments of a leg, which bend
-far."""
+"""Half of the cost of facing the opposite way: of a trunk on the pelvis, and of segments of a leg, which
+bend far."""
 
 
 class Hypotheses(NamedTuple):
@@ -152,7 +151,7 @@ class _SegmentSearch:
         return self._best(found)
 
     def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
-        """Those beside which not all markers were seen, and that could still be among the best."""
+        """Rows beside which not all markers were seen, and that could still be among the best."""
         best = np.inf
         for some in found:
             whole = (some.points >= 0).all(axis=1)
@@ -204,7 +203,8 @@ class _SegmentSearch:
 
     def _nearest(self, hypothesis: Indices, rotations: Array, origins: Array) -> tuple[Indices, Array]:
         """(c, k) - the point nearest to where each marker is, and how far off it is, squared, over what it
-        may be."""
+        may be.
+        """
         placed = self.shape.local @ rotations.swapaxes(1, 2) + origins[:, None]
         square = np.einsum("cki,cki->ck", placed, placed)
         off = square[:, :, None] + self.square - 2.0 * (placed @ self.cloud.T)
@@ -231,7 +231,8 @@ class _SegmentSearch:
 
     def _fit(self, hypothesis: Indices, points: Indices) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Least squares over markers and joint centres, and where those fix the segment, by so many markers
-        that they are hardly some others by chance."""
+        that they are hardly some others by chance.
+        """
         local = np.vstack([self.shape.local, self.here])
         well = (OFF_JOINT / self.off_joint) ** 2
         weights = np.concatenate([points >= 0, well * self.anchored[hypothesis]], axis=1)
@@ -257,7 +258,9 @@ class _SegmentSearch:
         return costs + self._turned(hypothesis, rotations) if self.faces else costs
 
     def _best(self, found: list[SegmentHypotheses]) -> SegmentHypotheses:
-        """Those of all bases, each once, the cheapest with what they are beside first."""
+        """Hypotheses of all bases, each once; those that are cheapest together with their neighbours come
+        first.
+        """
         k = len(self.shape.markers)
         if not found:
             return SegmentHypotheses(np.zeros(0, np.int64), np.zeros((0, k), np.int64), np.zeros((0, 3, 3)),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rtsim.labelling.body import Array, Indices
 
 NOISE = 0.006
-"""How far a place may be off what its speed foretells, whatever the time [m] ..."""
+"""Error of a place that is predicted by its speed, whatever the time [m] ..."""
 ACCELERATION = 150.0
 """... and by an acceleration [m/s^2] ..."""
 SPEED = 4.0
@@ -28,7 +28,7 @@ AS_WELL, AS_WELL_M = 3.0, 0.003
 UNKNOWN = -2
 """Nobody has asked yet what a point is near to."""
 FORBIDDEN = 1e6
-"""What a pair beyond reach costs."""
+"""Cost of a pair that is out of reach."""
 
 
 class PairedPoints(NamedTuple):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 FOOT = re.compile(r"foot|feet|calc|heel|tal(us|ar)|toe|hallux|meta|sole|shoe", re.IGNORECASE)
 """In the name of a body that plates may press."""
 BODY_MASS = "Bodymass"
-"""Of the person [kg], among what a C3D file tells of the subject."""
+"""Mass of the person [kg], among what a C3D file tells of the subject."""
 SWAYS = 0.05
 """Standing still, the weight on the plates varies by no more than this part of it."""
 MASSES_KG = (2.0, 400.0)
-"""Of a person whose file stores it."""
+"""Range of the mass of a person whose file stores it."""
 STORED_MASS = (
     "The mass of the person is {:.1f} kg, as stored with the trial; it was not measured (--mass gives "
     "another)."
@@ -42,7 +42,8 @@ WEIGHTLESS = "The model has no mass: forces in its joints are left out. Give its
 
 def check_forces(run: RunConfig, streamed: bool = True) -> None:
     """Raise ConfigError for forces that the run cannot have; streamed : whether the forces of a stream
-    are allowed"""
+    are allowed
+    """
     from rtsim.files.formats import FORCES, has_format, listed
 
     allowed = listed(FORCES) + (f", {WALKER}" if run.source == WALKER else "")

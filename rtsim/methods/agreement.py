@@ -1,4 +1,4 @@
-"""How far two curves agree: RMSD, squared correlation, and Sprague and Geer's magnitude and phase.
+"""Agreement of two curves: RMSD, squared correlation, and Sprague and Geer's magnitude and phase.
 
 With the mean products I_mm, I_cc, I_mc of a measured and a calculated curve over a trial,
 
@@ -79,7 +79,8 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
 
 def humps(cycle: Array) -> int:
     """Number of maxima of a periodic cycle (n,), each at least HUMP times the range above the minima
-    beside it."""
+    beside it.
+    """
     n = len(cycle)
     at, _ = find_peaks(np.tile(cycle, 3), prominence=HUMP * float(np.ptp(cycle)))
     return int(np.sum((at >= n) & (at < 2 * n)))

@@ -24,7 +24,8 @@ LEAST_COME = 0.5
 
 def seconds_of(frame: ReceivedFrame) -> float:
     """Time at which a frame came [s]: by this computer's clock for a live frame, by its own time in a
-    recording."""
+    recording.
+    """
     return 1e-9 * frame.t_arrived if frame.t_arrived else frame.time
 
 
@@ -115,7 +116,7 @@ class _Least:
             self.at, self.delay = came, came - stated
 
     def drift(self, last: _Least) -> float:
-        """By how much it grew in a second since the last window."""
+        """Growth of the delay per second since the last window."""
         return (self.delay - last.delay) / max(self.at - last.at, 0.5 * WINDOW_S)
 
 

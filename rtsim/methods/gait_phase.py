@@ -266,7 +266,7 @@ class FootStride:
             self._total += off if key == (self.foot, HEEL_STRIKE) else AIDE * off
 
     def _guess(self, key: tuple[int, int], at: float, time: float) -> None:
-        """What an event at a time, and its like of the other foot, tell of a stride that goes on [s]."""
+        """Estimate the stride that goes on from an event at a time, and its like of the other foot [s]."""
         _, last = self._events.get((1 - key[0], key[1]), (math.nan, math.nan))
         if not STRIDE_S[0] <= 2.0 * (at - last) <= STRIDE_S[1]:
             return

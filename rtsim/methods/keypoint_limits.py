@@ -9,8 +9,8 @@ import msgspec
 from rtsim.config.runs.run_schema import MarkerCheck, RunConfig, Uncertainty
 
 OFF_MM = 20.0
-"""Of a joint centre by several cameras without markers, standard deviation along each axis: of the size that
-comparisons with markers found, 10 to 30 mm, from memory."""
+"""Standard deviation along each axis of a joint centre by several cameras without markers [mm]: of the
+size that comparisons with markers found, 10 to 30 mm, from memory."""
 UNCERTAINTY = Uncertainty(
     most_noise_mm=OFF_MM, pelvis_mm=OFF_MM, thigh_mm=OFF_MM, shank_mm=OFF_MM, foot_mm=OFF_MM, other_mm=OFF_MM
 )

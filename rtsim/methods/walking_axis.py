@@ -24,14 +24,16 @@ ROUND = math.cos(math.radians(135.0))
 ROUND_S = 0.5
 """For so long, so that a stagger is none [s]."""
 SHORTEST_M = 0.8
-"""Of a way that has a direction, from the first to the last frame of a recording, as in Plug-in Gait [m]."""
+"""Shortest way that has a direction, from the first to the last frame of a recording, as in Plug-in Gait
+[m]."""
 STRIDE_M = 1.5
 """The same of a stream: about a stride, over which the pelvis sways to both sides [m]."""
 OBLIQUE = math.radians(15.0)
 """To the nearest axis of the laboratory: who walks along it stays within less, who does not deviates by more
 [rad]. A choice: a walkway of 1 m by 6 m leaves room for 10 degrees."""
 BESIDE = (0.1, 0.05)
-"""How far a straight way leaves the line of its ends: in all [m], or in parts of its length, the larger."""
+"""Largest distance of a straight way from the line of its ends: in all [m], or in parts of its length, the
+larger."""
 APART_M = 0.05
 """Places of a stream that are kept are so far from each other [m]."""
 MOST_PLACES = 100

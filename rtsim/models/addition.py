@@ -14,12 +14,12 @@ from rtsim.config.models.model_schema import ModelSpec
 from rtsim.errors import ConfigError
 
 LAWFUL: dict[str, type[msgspec.Struct]] = {"contacts": Contact, "ligaments": Ligament}
-"""What of a model can have a force law."""
+"""Elements of a model that can have a force law, with their types."""
 BEHIND = ("bodies", "springs", "elements", "couplers", "loads")
-"""What stands behind the model's own; names of its own are told as given twice."""
+"""Tables whose entries are appended to the model's own; a name that both have is refused."""
 
 INSTEAD = ("torque_generators", "simulation")
-"""What stands in the place of the model's own."""
+"""Tables that replace the model's own."""
 
 
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:

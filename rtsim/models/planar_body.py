@@ -38,7 +38,7 @@ ANKLE, SHOULDER, L5_S1, T12_L1 = 0.039, 0.818, (-0.0168, 0.0563), (-0.0110, 0.08
 CERVICALE_MM = {"male": 242.9, "female": 243.7}
 """Distance of the cervicale below the vertex of the mean person."""
 HEEL = 0.266
-"""Of the foot's length, from the heel to below the ankle: of the authors' model."""
+"""Distance from the heel to below the ankle, in parts of the foot's length: of the authors' model."""
 SOLE = {
     "heel": (47.9 / 1850.0, (54.0 / 1850.0, 22.6 / 1850.0, 35.4 / 1850.0)),
     "ball": (167.0 / 1850.0, (33.8 / 1850.0, 24.0 / 1850.0, 63.2 / 1850.0)),
@@ -52,7 +52,7 @@ GIVES_MM = 5.0
 GENERATORS = "planar"
 SHOWN = ["knee_flexion_r", "hip_flexion_r", "lumbar_flexion"]
 FREE = "pelvis_y"
-"""What finds its place while a standing body settles; turned about its soles it would fall."""
+"""Coordinate that is free while a standing body settles; turned about its soles it would fall."""
 PLANAR = "planar"
 COORDINATES: dict[str, tuple[str, float]] = {
     "pelvis": ("pelvis_tilt", 1.0),

@@ -32,12 +32,14 @@ Array = NDArray[np.float64]
 replace = msgspec.structs.replace
 
 STEP_DEG = 1.0
-"""Of flexion from one solution to the next, so that it stays in the assembly of the straight joint."""
+"""Step of flexion from one solution to the next [deg], so that it stays in the assembly of the straight
+joint."""
 N_NEWTON, SETTLED, REACHED_M = 30, 1e-10, 1e-9
 DIFFERENCE = 1e-6
 """Step of the slopes [rad, m]."""
 N_FREE = 5
-"""What is left of a joint's pose at a flexion: two angles, three places."""
+"""Number of coordinates of a joint's pose that are left at a given flexion: two angles, three
+translations."""
 
 
 class JointRegistration(NamedTuple):
@@ -160,7 +162,7 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:
-        """Of a record with a place, and what of it has a direction."""
+        """Move the place of a record, and turn those of its entries that have a direction."""
         if place.segment != body.name:
             return place
         x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))

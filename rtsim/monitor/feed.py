@@ -44,7 +44,7 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """What a new descriptor changes in the window."""
+    """Change of the window by a new descriptor."""
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap

@@ -12,9 +12,9 @@ from pathlib import Path
 from rtsim.errors import ConfigError
 
 WINDOW, PAGES = ("PySide6.QtWidgets", "pyqtgraph"), ("PySide6.QtWidgets", "PySide6.QtSvg")
-"""What windows and figures need, and what pages in SVG are drawn with."""
+"""Modules that windows and figures need, and modules that pages in SVG are drawn with."""
 INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: pip install -e '.[monitor]'"
-"""What works without a package index that knows rtsim."""
+"""Command that installs them, also without a package index that has rtsim."""
 
 
 def require_qt(names: Sequence[str] = WINDOW) -> None:

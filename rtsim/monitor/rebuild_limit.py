@@ -1,4 +1,4 @@
-"""How often the window may be rebuilt, for a sender that changes its session all the time."""
+"""Limit on rebuilding the window, for a sender that changes its session all the time."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class FittedStep(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """What was fitted, and whether the fit was interrupted."""
+        """Title of the fit: what was fitted, and whether it was interrupted."""
         kind = "fitted" if self.fitted else "motion alone fitted"
         return kind if self.complete else f"{kind}, interrupted"
 
@@ -157,7 +157,8 @@ def _weak(fit: FootFit) -> list[str]:
 
 def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
     """The report as a dictionary with numbers in SI units; `complete` is given for the whole and for
-    each step."""
+    each step.
+    """
     table: dict[str, Any] = {
         "complete": not left and all(step.complete for step in steps),
         "left_out": list(left),

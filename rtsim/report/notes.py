@@ -12,21 +12,21 @@ ROUTINE = re.compile(
     r"lengths were converted to |up axis: .*, as (the file says|asked)|positions were rotated from |"
     r"unlabelled trajectories left out |model outputs left out |positions computed by a model, left out "
 )
-"""How a file was read where it says all that is needed."""
+"""Pattern of notes on how a complete file was read."""
 MISSING = re.compile(
     r"no (right|left) leg: |no angles of the conventional gait model of the |"
     r"no angles of the (right|left) ankle and foot |"
     r"(conventional gait model: )?no (right|left) leg length is known"
 )
-"""What the results lack, and what would bring it."""
+"""Pattern of notes on what the results lack, and what would bring it."""
 VARYING = re.compile(r"\d+(?:\.\d+)?|\bright\b|\bleft\b|\b[RL](?=[A-Z.])[\w.]+")
-"""Of a sentence on one leg: numbers, sides and labels."""
+"""Pattern of what varies in a sentence on one leg: numbers, sides and labels."""
 SIDES = ("right", "left")
 FEW = re.compile(
     r"((?:right and left|right|left) leg: )?the (\w+) has two markers \((.*)\): "
     r"its rotation follows from the joints alone"
 )
-"""Of a segment that the joints turn, after both legs were put together."""
+"""Pattern of notes on a segment that the joints turn, after both legs were put together."""
 
 
 def calm(notes: Iterable[str]) -> list[str]:

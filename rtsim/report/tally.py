@@ -39,7 +39,7 @@ def in_full(method: str | None, chosen: Sequence[str]) -> str:
 
 
 def pace(factor: float) -> str:
-    """How fast something was computed relative to real time, in words; the argument is the ratio."""
+    """Speed of a computation relative to real time, in words; the argument is the ratio."""
     return f"{factor:.3g} times as fast as real time"
 
 

@@ -20,7 +20,7 @@ from rtsim.models.packing.torque_generators import UNFITTED
 HEAD = f"{'generator':34s} {'tau_o*':>7s} {'s_A':>6s} {'s_V':>6s} {'D_P deg':>8s} {'l_P':>6s} {'s_tau':>6s}"
 
 DIGITS, UNCHANGED = 9, 1e-5
-"""Of numbers in a config: how many are written, and what is no change."""
+"""Digits of numbers that are written in a config, and relative change that counts as none."""
 MOST_SCALE = 5.0
 """Growth of s_tau that nobody's strength explains."""
 
@@ -74,7 +74,9 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """What a generator could not produce before its fit, at which joint angles, and by how much."""
+    """Sentences on what a generator could not produce before its fit, at which joint angles, and by how
+    much.
+    """
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
         return []

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 N_ITERATION = 500
 N_REFUSED = 100
-"""How often in all a step may be taken back before a search ends."""
+"""Number of steps in all that may be taken back before a search ends."""
 FIRST_STEP = 1e-2
 """The first step is as long as the model would fall within twice this time [s]."""
 LARGEST_TURN, LARGEST_SHIFT = 0.3, 1.0
@@ -39,7 +39,7 @@ LEAST_WORK = 0.05
 MASSLESS = 1e-14
 """Inertia of the largest one that every dof has at least."""
 PUSH, N_PUSH = 1e-4, 5
-"""How far a search is pushed off an unstable pose [rad, m], ten times as far each time, and how often."""
+"""Displacement of a search off an unstable pose [rad, m], ten times as far each time, and number of times."""
 
 
 class Equilibrium(NamedTuple):
@@ -177,7 +177,8 @@ class EquilibriumSearch:
 
     def error(self, last: Statics) -> ModelError:
         """An error that no equilibrium was found: which coordinate is out of balance, and by how much,
-        where the search ended."""
+        where the search ended.
+        """
         model = self.simulator.model
         where = f"{model.name}: simulation.equilibrium"
         if not last.finite:

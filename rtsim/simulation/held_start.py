@@ -23,8 +23,8 @@ GAP, RATE = 0, 1
 
 
 class Met(NamedTuple):
-    """How far the start of a simulation was from its constraints, and how much coordinates and speeds were
-    changed to meet them: the largest of each.
+    """Largest violations of the constraints at the start of a simulation, and largest changes of
+    coordinates and speeds that met them.
     """
 
     gap: float  # [m], of the neutral pose
@@ -39,7 +39,7 @@ class Met(NamedTuple):
 
 
 class StartShift(NamedTuple):
-    """How far coordinates were moved at the start of a simulation."""
+    """Displacement of coordinates at the start of a simulation."""
 
     gap: Array  # (n_row,) - before [m]
     turned: float  # [rad]
@@ -129,7 +129,8 @@ def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
 
 def put(simulator: ModelState, kept: list[int]) -> tuple[Array, Array, bool]:
     """Project the state onto the constraints while the `kept` dofs stay fixed; return gaps and their
-    rates before and after, and whether all gaps are closed."""
+    rates before and after, and whether all gaps are closed.
+    """
     own, work = simulator.work.holds, simulator.work
     assert own is not None
     before, after = np.zeros((2, len(own.multiplier), 2))

@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 OPTION = "--motion"
 FEWEST_ROWS = 4
 ROUNDING = 1e-12
-"""By so much of its time the last sample is put later: the clock's rounding shall not lead past it, where
-nothing is curved."""
+"""Part of its time by which the last sample is put later, so that the clock's rounding does not lead past
+it, where nothing is curved."""
 HOLE = 10.0
 """A step between rows that is so many times the usual one is told."""
 

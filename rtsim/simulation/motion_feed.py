@@ -36,7 +36,7 @@ STOP_S = 0.1
 """And so fast [s]."""
 USUAL_PERIOD_S = 0.01
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.001, 0.1
-"""Of a stream whose rate is none, and bounds of any other's: a piece of no length is no motion."""
+"""Period of a stream that states no rate, and bounds of any other's [s]: a piece of no length is no motion."""
 FARTHEST, FASTEST, STRONGEST = 1e6, 1e3, 1e6
 """No coordinate is, moves or speeds up more than this [rad, m], [rad/s, m/s], [rad/s^2, m/s^2]."""
 JUMP = 0.5
@@ -134,7 +134,8 @@ class MotionFeed:
 
     def again(self, told: Mapping[str, Any]) -> None:
         """Take the frames that a former run received; ConfigError where they cannot belong to these
-        coordinates."""
+        coordinates.
+        """
         try:
             numbers = np.array(told.get("motion", [told.get("period_s")]), dtype=np.float64)
         except (TypeError, ValueError):
@@ -168,7 +169,8 @@ class MotionFeed:
 
     def restart(self) -> None:
         """Return to the start of the simulation: the coordinates rest until the next frame, on the new
-        clock."""
+        clock.
+        """
         self._look(self._now)
         self._following, self._now = False, self.simulator.time
         self._rest(self._now)
@@ -294,7 +296,8 @@ def states(pieces: Sequence[Array], time: float) -> Array:
 
 def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end: Array) -> None:
     """Write n pieces, each (3, N_KNOT), that go from begin : (3, n) at a time to end : (3, n) `length` later,
-    and on."""
+    and on.
+    """
     scale = np.array([1.0, length, length**2])[:, None]
     begin, end = scale * begin, scale * end
     inner = PIECE @ np.concatenate((begin, end))

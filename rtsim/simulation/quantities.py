@@ -225,7 +225,9 @@ class SimulatedQuantities:
                    meaning="along their coordinates")  # fmt: skip
 
     def _add_prescribed(self) -> None:
-        """What holds prescribed coordinates to their motion; of angles apart from lengths."""
+        """Add the generalised forces that hold prescribed coordinates to their motion, of angles apart
+        from lengths.
+        """
         m, couplers = self.simulator.model.coordinates, self.simulator.simulation.couplers
         if couplers is None:
             own, at = np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -252,7 +254,7 @@ class SimulatedQuantities:
                            "plane")  # fmt: skip
 
     def _add_bodies(self) -> None:
-        """What a stick figure needs."""
+        """Add what a stick figure needs."""
         bodies, pose = self.simulator.model.names.bodies, self._pose
         for name, array, meaning in (
             ("joint_centres", pose.position, "body origins, for a stick figure"),

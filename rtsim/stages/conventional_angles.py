@@ -29,7 +29,7 @@ from streams.messages import Curves, Session
 from streams.receiving.ring import ReceivedFrame
 
 FEET = {"": WALKING, "as marked": AS_MARKED, "flat": FLAT}
-"""How the foot stands, by the words of a record."""
+"""Ways in which the foot stands, by the words of a record."""
 JOINTS = ("pelvis", "hip", "knee", "ankle", "foot")
 """Three of ANGLES each."""
 MEANING = {
@@ -56,7 +56,8 @@ class ConventionalAngles(Stage):
         walk: np.ndarray | None = None,
     ) -> None:
         """records : of each leg; itself : whether a standing foot is taken as it stands, as in the very trial
-        that the records are of; walk : (3,) - the way of a recording that is oblique to the laboratory"""
+        that the records are of; walk : (3,) - the way of a recording that is oblique to the laboratory
+        """
         super().__init__()
         self.kinematics = kinematics
         self.sides = tuple(records)

@@ -155,7 +155,9 @@ class GaitPhases(Stage):
         self._bears = [True] * len(self._bodies)  # a load that is there from the beginning is no strike
 
     def _places(self, time: float) -> list[float]:
-        """How far each foot is before the root [m], NaN without a pose; and whether they walk forwards."""
+        """Distance of each foot ahead of the root [m], NaN without a pose; also settles whether the person
+        walks forwards.
+        """
         if not self.kinematics.solved:
             return [math.nan] * len(self._bodies)
         if self.kinematics.unknown[self._at_root].any():
@@ -248,7 +250,7 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
-    """Those feet that are not the first body of the model."""
+    """Feet that are not the first body of the model."""
     return [(body, side) for body, side in feet if model.tree.parent[body] >= 0]
 
 

@@ -20,7 +20,7 @@ from rtsim.errors import ConfigError
 Array = NDArray[np.float64]
 MOST_CASES = 1_000_000
 EDGE = 2.0**-53
-"""How near to 0 and 1 a point may be whose quantile of a normal distribution is finite."""
+"""Least distance of a point from 0 and 1 at which its quantile of a normal distribution is finite."""
 
 
 def n_case(spec: StudySpec) -> int:

@@ -25,7 +25,7 @@ CHUNK_S, MOST_CHUNK = 0.25, 64
 AHEAD = 2
 """Number of chunks of cases that each worker has at a time."""
 TOGETHER, ALONE = 3, 3
-"""How often a case may be out when a worker ends, with others and by itself."""
+"""Number of times that a case may be with a worker that ends, with others and by itself."""
 MOST_BREAKS = 8
 """Workers that end before any case is done."""
 UNNOTICED_S = 5.0
@@ -81,7 +81,8 @@ class StudyDrive:
 
     def run(self) -> bool:
         """Solve all cases; returns whether they all are done. What is done is on the disk, however
-        this ends."""
+        this ends.
+        """
         executor = self._workers.start()
         lost: tuple[type[BaseException], ...] = (*self._workers.lost, WorkerUnnoticedError)
         try:
@@ -130,7 +131,7 @@ class StudyDrive:
         self._out[future] = chunk
 
     def _chunk(self) -> int:
-        """How many cases go out together: fewer at the end, so that workers end at the same time."""
+        """Number of cases that go out together: fewer at the end, so that workers end at the same time."""
         if not self._seconds:
             return 1
         together = int(CHUNK_S / max(self._seconds, 1e-9))

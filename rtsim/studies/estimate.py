@@ -1,4 +1,4 @@
-"""What a study will take: the time of a case, from those that are done or from one that is solved now."""
+"""Estimated duration of a study: from the cases that are done, or from one that is solved now."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from rtsim.studies.threads import one_thread
 
 CONNECT_S = 10.0
 JOIN_S = 10.0
-"""How long a process that was killed may take to be gone [s]."""
+"""Time that a process that was killed may take to be gone [s]."""
 
 
 class HereExecutor(Executor):
@@ -35,7 +35,7 @@ class HereExecutor(Executor):
 
 
 class StudyWorkers(NamedTuple):
-    """How cases are executed: by this process, by processes of this machine or by a scheduler.
+    """Executor of cases: this process, processes of this machine or a scheduler.
 
     n : cases that are solved at a time; here : in this process
     start : a new one; stop : ends one at once, with what it is at
@@ -73,7 +73,7 @@ def in_processes(n: int) -> StudyWorkers:
 
 
 def n_ended_of(executor: Executor) -> int:
-    """How many processes of a pool have ended.
+    """Number of processes of a pool that have ended.
 
     A pool waits for ever for one that ended in the middle of a result, or before it was waited for (Python
     3.11: `_ExecutorManagerThread.wait_result_broken_or_wakeup`).

@@ -30,8 +30,8 @@ class SobolIndices(NamedTuple):
 
 
 class MorrisEffects(NamedTuple):
-    """Of d parameters, (d,), each over its whole range: mean, mean of magnitudes (mu*) and standard deviation
-    of the elementary effects, with intervals (2, d) of the latter two.
+    """Morris effects of d parameters, (d,), each over its whole range: mean, mean of magnitudes (mu*) and
+    standard deviation of the elementary effects, with intervals (2, d) of the latter two.
 
     n : trajectories that were used; n_left_out : those of which a case has no result
     """

@@ -33,7 +33,7 @@ def place_of(tables: Any, key: str, where: str) -> tuple[Step, ...]:
 
 
 def step_of(at: Any, word: str) -> Step | None:
-    """What leads from a table or a list to the entry of a name or number; None where it has none."""
+    """Step from a table or a list to the entry of a name or number; None where it has none."""
     if isinstance(at, dict):
         return word if word in at else None
     if not isinstance(at, (list, tuple)):

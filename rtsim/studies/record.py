@@ -1,4 +1,4 @@
-"""What the folder of a study says of it."""
+"""Record of a study in its folder."""
 
 from __future__ import annotations
 

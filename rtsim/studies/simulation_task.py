@@ -84,7 +84,7 @@ class SimulationTask:
 
 
 def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
-    """What goes into a simulation beside its model: parts of loads, excitations, the motion."""
+    """Input of a simulation beside its model: parts of loads, excitations, the motion."""
     excited = {muscle.name: muscle.excitation for muscle in spec.muscles if muscle.hill is not None}
     driven = spec.torque_generators
     for name in generator_names(spec):

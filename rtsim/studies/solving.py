@@ -38,7 +38,7 @@ OK, REFUSED, FAILED, LOST = "ok", "refused", "failed", "lost"
 PACKAGES = ("rtsim", "numpy", "scipy", "numba")
 LONGEST_REASON = 500
 PR_SET_PDEATHSIG = 1
-"""Of prctl(2)."""
+"""Option of prctl(2): the signal that a process gets when its parent ends."""
 
 
 class StudyChangedError(ConfigError):
@@ -65,7 +65,7 @@ class SolvedCase(NamedTuple):
 
 
 class StudyOrder(NamedTuple):
-    """What a worker needs to know of a study."""
+    """Message to a worker: all that it needs to know of a study."""
 
     text: str
     folder: str
@@ -73,7 +73,7 @@ class StudyOrder(NamedTuple):
 
 
 _plans: dict[str, StudyPlan] = {}
-"""Of this process, by their hash; one at a time."""
+"""Plans of this process, by their hash; one at a time."""
 _to_the_end = contextlib.ExitStack()
 _alone: list[bool] = []
 """Whether this process does nothing but to solve cases, so that garbage of its own waits to its end."""

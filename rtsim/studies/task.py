@@ -1,4 +1,4 @@
-"""What a study solves over and over: the face of all kinds, and which one a study asks for."""
+"""Task that a study solves over and over: the face of all kinds, and which one a study asks for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rtsim.studies.outcome import CaseOutcome
 
 
 class StudyTask(Protocol):
-    """What a study solves in each case: a run, a simulation or a fit.
+    """Task that a study solves in each case: a run, a simulation or a fit.
 
     Attributes
     ----------

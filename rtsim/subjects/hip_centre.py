@@ -127,8 +127,8 @@ def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
 MOST_OFF_TROCHANTER = 40.0
 """From what goes with the length of the leg, beyond which a distance hardly was measured [mm]. A choice."""
 USUAL_INTER_ASIS = (0.7, 1.1)
-"""Of the stored distance of both ASIS to that of their markers, which on a soft belly are farther apart: of
-three persons in two labs 0.86 to 1.00 [1]."""
+"""Usual ratio of the stored distance of both ASIS to that of their markers, which on a soft belly are
+farther apart: of three persons in two labs 0.86 to 1.00 [1]."""
 HARRINGTON, SANGEUX = (
     "Harrington et al. (2007) J Biomech 40, 595-602",
     "Sangeux (2015) Gait Posture 42, 402-405",
@@ -157,7 +157,8 @@ def find_regression(name: str) -> HipRegression:
 
 def pelvis_axes(asis_right: Array, asis_left: Array, psis_middle: Array) -> tuple[Array, Array, Array, Array]:
     """Origin between the ASIS (n, 3) [m] and axes (n, 3): X forwards in the plane of the ASIS and
-    psis_middle, Y upwards, Z from the left to the right ASIS."""
+    psis_middle, Y upwards, Z from the left to the right ASIS.
+    """
     origin = 0.5 * (asis_right + asis_left)
     z = unit(asis_right - asis_left)
     y = unit(np.cross(z, origin - psis_middle))
@@ -256,7 +257,7 @@ def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> 
 def _predictors(
     width: Array, depth: Array, measures: ConventionalMeasures, side: str, name: str
 ) -> Predictors:
-    """Those of one leg; the other's length stands in for one that is unknown."""
+    """Predictors of one leg; the other's length stands in for one that is unknown."""
     own, mean = measures.of(side), measures.mean_leg_length
     if mean is None and REGRESSIONS[name].needs_leg:
         raise ConfigError(

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from rtsim.errors import ConfigError
 
 LARGEST_DIAMETER = 0.05
-"""Of a marker's sphere [m]."""
+"""Largest diameter of a marker's sphere [m]."""
 WIDTHS = {
     "knee": ((0.03, 0.25), ("epicondyle", "epicondyles")),
     "ankle": ((0.02, 0.2), ("malleolus", "malleoli")),
 }
-"""Of a joint [m], from small children to very large adults, and the landmarks it is measured between."""
+"""Range of a joint's width [m], from small children to very large adults, and the landmarks it is measured
+between."""
 
 
 def width_name(label_side: str, joint: str) -> str:

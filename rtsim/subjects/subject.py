@@ -28,12 +28,13 @@ ANGLES = (5.0, 175.0)
 PERSON = {"mass_kg": (2.0, 400.0), "stature_mm": (400.0, 2500.0)}
 """From infants to the largest adults."""
 FARTHEST_M = 1.0
-"""Of a marker or a landmark from the origin of its segment [m]."""
+"""Largest distance of a marker or a landmark from the origin of its segment [m]."""
 
 
 class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """One segment: eq. 12 of Sancisi et al. 2017, markers and landmarks in its frame (X along u, origin
-    at its proximal end)."""
+    at its proximal end).
+    """
 
     length_mm: Positive
     alpha_deg: Positive

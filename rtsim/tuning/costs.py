@@ -19,7 +19,7 @@ Buffers = Mapping[str, bytes | NDArray[np.float64]]
 MISSING = 2.5
 """Frames further apart than so many usual distances: some are missing, and the cycle does not count."""
 LEAST_FRAMES = 4
-"""Of a cycle."""
+"""Least number of frames of a cycle."""
 
 
 class FieldEntry(NamedTuple):

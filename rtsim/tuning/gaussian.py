@@ -21,9 +21,11 @@ Array = NDArray[np.float64]
 
 ROOT5 = math.sqrt(5.0)
 LENGTH_MEAN, LENGTH_SPREAD = math.sqrt(2.0), math.sqrt(3.0)
-"""Of the logarithm of a length, log(n) / 2 to be added to the mean (Hvarfner et al. 2024)."""
+"""Mean and standard deviation of the logarithm of a length; log(n) / 2 is added to the mean (Hvarfner et
+al. 2024)."""
 NOISE_MEAN, NOISE_SPREAD = math.log(0.01), 2.0
-"""Of the logarithm of the noise's variance: our choice, wide, from none to as much as the costs differ."""
+"""Mean and standard deviation of the logarithm of the noise's variance: our choice, wide, from none to as
+much as the costs differ."""
 LENGTHS, NOISES = (1e-2, 1e2), (1e-6, 4.0)
 """Bounds of lengths, and of the noise's variance."""
 DRIFT = 1.0

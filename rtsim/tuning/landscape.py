@@ -13,7 +13,7 @@ from rtsim.tuning.search import TuningSearch
 
 Array = NDArray[np.float64]
 CELLS = 61
-"""Of a map, along either parameter."""
+"""Number of cells of a map, along either parameter."""
 
 
 class Landscape(NamedTuple):

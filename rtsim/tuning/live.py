@@ -36,7 +36,7 @@ BACKLOG = 4096
 SILENT_S, WAIT_S = 10.0, 0.05
 """Without a frame for so long the run is gone; longest wait without a look at anything else."""
 ANSWER_S = 2.0
-"""How long a command may take, ramps aside, in the model's time [s]."""
+"""Time that a command may take, ramps aside, in the model's time [s]."""
 BROKEN_MOST = 5
 """Cycles of one setting that may lack frames."""
 SAME = 1e-9

@@ -199,7 +199,7 @@ class Pool:
 
 _own: list[OfflineRuns] = []
 _kept = contextlib.ExitStack()
-"""Of a process that works for another, to its end."""
+"""Runs that a process which works for another keeps open to its end."""
 
 
 def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:

@@ -28,21 +28,23 @@ from rtsim.tuning.trials import highest
 Array = NDArray[np.float64]
 
 LENGTH_MEAN, LENGTH_SPREAD = math.log(0.5), 0.5
-"""Of the logarithm of a length: half the range. Our choice, narrower than that of costs, as answers tell
-less; looked at on test functions (tests/rtsim/tuning), not on a device."""
+"""Mean and standard deviation of the logarithm of a length: half the range. Our choice, narrower than that
+of costs, as answers tell less; looked at on test functions (tests/rtsim/tuning), not on a device."""
 JUDGED_MEAN, JUDGED_SPREAD = math.log(0.3), 1.0
-"""Of the logarithm of a judgement's noise, of u's standard deviation: our choice, from sure to guessing."""
+"""Mean and standard deviation of the logarithm of a judgement's noise, in standard deviations of u: our
+choice, from sure to guessing."""
 JUDGED = (1e-3, 3.0)
 """Bounds of it."""
 LEAST = 1e-12
-"""Of variances that rounding may make nothing."""
+"""Least value of variances that rounding may bring to zero."""
 SWEEPS, NEAR, DAMPING = 100, 1e-6, 0.8
-"""Of the sites: how many at the most, the change at which they end, the part of each that is taken."""
+"""Settings of the sites' iteration: sweeps at most, change at which it ends, part of each change that is
+applied."""
 FITTED_EVERY = 4
 """Lengths and noise are looked for anew with every fourth comparison; with each of the first."""
 ALWAYS_FITTED = 8
 STEP = 1e-3
-"""Of the logarithms, for slopes by differences."""
+"""Step of the logarithms, for slopes by differences."""
 ROOT2 = math.sqrt(2.0)
 
 
@@ -156,7 +158,7 @@ class Preference:
         return highest(promise, worth.points, self._rng)
 
     def _known(self) -> Worth:
-        """Of all comparisons."""
+        """Posterior of all comparisons."""
         if self._worth is None:
             points, n_pair = np.array(self._points), len(self._pairs)
             if n_pair <= ALWAYS_FITTED or n_pair >= self._n_fitted + FITTED_EVERY:

@@ -23,7 +23,7 @@ LEVEL = 0.95
 
 
 class Effect(NamedTuple):
-    """How much more the first of two conditions costs than the second.
+    """Difference between the costs of two conditions, the first less the second.
 
     share : of the second's mean cost [%]; low, high : ends of the interval of `difference`
     """

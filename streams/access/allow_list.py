@@ -23,7 +23,7 @@ FOLDERS: tuple[Role, ...] = tuple(role for role in get_args(Role) if role)
 PEOPLE = ("watch", "set", "arm")
 """Roles of people, each with all that those before it may."""
 LOOK_NS = 500_000_000
-"""How often the folder is looked at [ns]."""
+"""Interval at which the folder is read again [ns]."""
 NOTHING: Mapping[str, Asker] = {}
 
 
@@ -149,7 +149,8 @@ class ListedKeys(Mapping[str, Asker]):
 
     def callback(self, domain: str, key: bytes) -> bool:
         """Whether a public key may connect: a callback of libzmq's authenticator; domain : the ZAP domain,
-        part of its signature"""
+        part of its signature
+        """
         self.listed.refresh()
         return key.decode() in self
 
@@ -161,7 +162,9 @@ def _files(folder: Path) -> list[tuple[Role, Path]]:
 
 
 def _state_of(folder: Path) -> tuple[object, ...]:
-    """What changes when a file of the list does: place, time, size and rights of each, and of the folders."""
+    """State that changes when a file of the list does: place, time, size and rights of each, and of the
+    folders.
+    """
     paths = [folder, *(folder / name for name in FOLDERS), *(path for _, path in _files(folder))]
     state: list[tuple[object, ...]] = []
     for path in paths:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 MOST_NS = 50_000_000.0
-"""What may be spent at once [ns]: a start, or a change of session, is not put off, on slow machines too."""
+"""Greatest time that may be spent at once [ns]: a start, or a change of session, is not put off, on slow
+machines too."""
 
 
 class Allowance:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Role = Literal["", "watch", "set", "arm", "device"]
 KNOWN_AFTER_MS = 20
-"""By then the guard knows of a connection that is there [ms]."""
+"""Time after which the guard knows of a connection that has been made [ms]."""
 
 
 class Asker(NamedTuple):

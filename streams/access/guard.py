@@ -22,7 +22,7 @@ from streams.access.wire import EVENT_FORMAT, inode_of, open_wire, port_of, shut
 from streams.clock import is_over, now_ns
 
 LOOK_MS, BUSY_LOOK_MS = 25, 2
-"""How often connections are looked at, while there are any, and while they send something [ms]."""
+"""Intervals at which connections are looked at, while there are any, and while they send something [ms]."""
 REST, LONGEST_REST_MS = 20, 50
 """After a look nothing is looked at for so many times as long as it took, at most so long [ms]: a crowd costs
 the others little."""

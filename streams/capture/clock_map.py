@@ -14,9 +14,9 @@ from collections import deque
 import numpy as np
 
 BLOCK_NS = 500_000_000
-"""Of each such stretch the earliest arrival counts [ns]."""
+"""Length of the blocks of time, in each of which only the earliest arrival counts [ns]."""
 MOST_BLOCKS = 64
-"""What the line goes through: the last half minute."""
+"""Number of blocks that the line is fitted to: the last half minute."""
 LEAST_SPAN_NS = 4_000_000_000
 """Below, the drift is taken for zero: it makes no millisecond yet, and cannot be told apart [ns]."""
 GREATEST_DRIFT = 500e-6
@@ -78,7 +78,8 @@ class ClockMap:
 
     def gauges(self) -> dict[str, float]:
         """Gauges of the clock: its offset now, its drift, and the median distance of the earliest arrivals
-        from the fitted line."""
+        from the fitted line.
+        """
         if not self.known:
             return {}
         last = self._earliest or self._blocks[-1]

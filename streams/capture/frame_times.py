@@ -13,7 +13,7 @@ from streams.capture.clock_map import ClockMap
 from streams.capture.records import CaptureFrame
 
 NEAR_NS = 1_000_000_000
-"""What comes again over a new connection is of the last second [ns]."""
+"""Age up to which frames can come again over a new connection [ns]."""
 KEPT_NS = 250_000_000
 """After a connection is made anew its stamps are of the same clock if they fit it as well as that [ns]."""
 REMEMBERED = 1024

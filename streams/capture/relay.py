@@ -36,18 +36,18 @@ from streams.messages import Telemetry
 from streams.publisher import Publisher
 
 LOOK_S = 0.02
-"""How long a read may wait before subscribers and requests to end are looked at [s]."""
+"""Longest wait of a read before subscribers and requests to end are looked at [s]."""
 RETRY_S = (0.1, 0.2, 0.5, 1.0)
 """Rests between tries to connect; the last one again and again [s]."""
 TELL_NS = 1_000_000_000
 MOST_SAID = 8
 """Sentences of a second that are said; telemetry keeps more."""
 MOST_WAITING = 16 << 20
-"""Of frames that wait for a unit and an axis [bytes]."""
+"""Bytes of frames that may wait for a unit and an axis."""
 
 Judge = Callable[[CaptureDescription, list[CaptureFrame], str], Labelled | None]
-"""What unit and axis are, of a description without, frames of it and the system's usual axis; None = not
-enough frames yet."""
+"""Function that finds unit and axis from a description without them, its frames and the system's usual
+axis; None = not enough frames yet."""
 
 
 class Relay:
@@ -133,7 +133,7 @@ class Relay:
             self._disconnect()
 
     def telemetry(self) -> Telemetry:
-        """What was counted so far, current values, and sentences since the last call."""
+        """Counts so far, current values, and sentences since the last call."""
         connection = self._connection
         counters = self._former + self.counters + self._times.counters
         gauges = {

@@ -28,7 +28,7 @@ METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 MOST_SAMPLES = 256
 """Room for samples of a plate in a message; more go into another one."""
 MOST_NUMBERS = 100_000
-"""Of the forces of a message, so that it may be sent."""
+"""Numbers that the forces of a message may have, so that it can be sent."""
 
 
 class Labelled(NamedTuple):
@@ -158,7 +158,7 @@ class RelayedSession:
         return seq
 
     def _corners(self) -> list[list[list[float]]]:
-        """Of each plate, in the axes that are published [m]."""
+        """Corners of each plate, in the axes that are published [m]."""
         turned = []
         for plate in self._plates:
             corners = np.array(plate.corners, dtype=np.float64).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""What is told of a system that is there and sends no frames, or frames in which no marker is seen."""
+"""Sentences on a system that is there and sends no frames, or frames in which no marker is seen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUIET_NS = 3_000_000_000
 
 
 class Silence:
-    """How long nothing of use has come; each kind of silence is told once until it is over.
+    """Watch for silence of a capture system; each kind of silence is reported once until it is over.
 
     Parameters
     ----------

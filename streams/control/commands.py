@@ -32,9 +32,9 @@ from streams.sockets import BoundSocket, ZmqSocket, client_socket, receive_rest
 COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
 COMMANDS = SendingLimit(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
-"""What a client may send: some hundred usual commands at once, and some eighty a second."""
+"""Limit of what a client may send: some hundred usual commands at once, and some eighty a second."""
 IDLE_MS = 20
-"""How often to look up while nothing arrives: whether to stop, and what the other side does [ms]."""
+"""Longest wait for a message before looking whether to stop, and what the other side does [ms]."""
 MAX_PARTS = 8
 PORTS_TRIED = 20
 """Free ports that are looked at for one that is free for datagrams, too."""

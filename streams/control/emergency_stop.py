@@ -25,17 +25,17 @@ from streams.reservation import is_claimed, release
 
 WORD, ANSWER = b"rtsim:stop", b"rtsim:stopped"
 MARK = WORD[:8]
-"""What begins so is a stop, whatever follows."""
+"""First bytes of a stop; a datagram that begins with them is one, whatever follows."""
 LONGEST = 64
-"""Of a datagram no more is looked at [bytes]."""
+"""Bytes of a datagram that are looked at."""
 TOKEN = 16
 """Bytes behind the word that the answer repeats, at most."""
 AT_ONCE, REST_S = 8, 0.005
 """Datagrams read at once, and the pause after them: in a flood of stops it is stopped already [s]."""
 LOOK_S = 0.05
-"""How often to look whether to end [s]."""
+"""Interval between two looks whether to end [s]."""
 REPEAT_S = 0.005
-"""How often a stop is sent until it is answered [s]."""
+"""Interval at which a stop is repeated until it is answered [s]."""
 BUFFER = 4096
 _UDP_HEADER = 8
 _SO_ATTACH_FILTER = 26  # of asm-generic/socket.h; the socket module has no name for it

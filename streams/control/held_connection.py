@@ -27,7 +27,7 @@ from streams.messages import Command, Telemetry
 from streams.sockets import ZmqContext, ZmqSocket, client_socket
 
 LOOK_MS = 20
-"""How often to look up while nothing arrives [ms]."""
+"""Longest wait for a message before looking at anything else [ms]."""
 UNSENT_LOOK_MS = 2
 """The same while something waits for the connection [ms]."""
 NO_ANSWER = "Nobody answered at {} within {:g} s; is the run over?"

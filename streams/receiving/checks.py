@@ -12,7 +12,7 @@ from streams.account import plain
 from streams.codec import WIRE_FLOAT, FloatArray
 
 RECENT = 64
-"""How many frames back a copy is still told from a latecomer."""
+"""Number of last frames among which a copy is still told from a latecomer."""
 IMPLAUSIBLE_GAP = 10_000
 """A jump in seq beyond this, to either side, is believed only when the next frame confirms it."""
 CLOCK_JUMP_NS = 1_000_000_000
@@ -86,7 +86,7 @@ class OrderCheck:
         return False
 
     def missing_at_end(self, n_sent: int) -> int:
-        """How many frames are missing after the last one, when the sender says it sent `n_sent`."""
+        """Number of frames that are missing after the last one, when the sender says it sent `n_sent`."""
         if self._last < 0:
             return 0
         gap = max(0, n_sent - self._last - 1)

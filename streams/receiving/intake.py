@@ -1,4 +1,4 @@
-"""How each arriving message is treated: adopted, passed on, or counted and reported."""
+"""Treatment of each arriving message: adopted, passed on, or counted and reported."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _COUNTER_OF_REASON = {
     "bad_type": "malformed",
 }
 LONGEST_REASON = 200
-"""Of why a stream ended so much is told [characters]."""
+"""Length of the stated reason for a stream's end that is reported [characters]."""
 JOINING_NS = 1_500_000_000
 """Who joins a stream that goes on has its descriptor, which is repeated every second, by then [ns]."""
 N_OTHER = 64
-"""How many sessions of other streams on the same address are known by their ids."""
+"""Number of sessions of other streams on the same address that are known by their ids."""
 
 
 SHARE = 0.05
-"""Of the time so much may be spent on what is not a frame of the session that leads, as processor time of the
-receiving thread: its waiting for the others is none of the strangers' doing."""
+"""Share of the processor time of the receiving thread that may go to anything but frames of the session
+that leads; its waiting for the others is none of the strangers' doing."""
 DEARER = 8.0
 """Large descriptors take so much more for a byte than a small one, which the processor's caches hold."""
 REMEMBERED = 16 * MAX_PAYLOAD
-"""What a byte of a descriptor takes is learnt from so many, those before count less and less."""
+"""Bytes of descriptors over which the time per byte is learnt; earlier ones count less and less."""
 
 
 class Intake:

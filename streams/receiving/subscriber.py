@@ -21,7 +21,7 @@ from streams.receiving.ring import ReceivedFrame, Ring
 from streams.sockets import HIGH_WATER, ZmqContext, client_socket, receive_rest
 
 IDLE_MS = 20
-"""How often the thread looks up while nothing arrives [ms]."""
+"""Longest wait of the thread for a message before it looks at anything else [ms]."""
 
 
 class Subscriber(Closing):
@@ -70,7 +70,7 @@ class Subscriber(Closing):
 
     @property
     def counters(self) -> dict[str, int]:
-        """How many frames were received, and how many were lost or refused and why; kept over sessions."""
+        """Numbers of frames received, lost and refused, by reason; kept over sessions."""
         return self._intake.counters
 
     @property

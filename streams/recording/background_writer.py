@@ -17,15 +17,15 @@ from streams.clock import now_ns
 from streams.recording.chunked_file import ChunkedFile, description
 
 MOST_BYTES = 64 << 20
-"""Of messages that wait for the disk; at 200 Hz and 10 kB a frame that is half a minute [bytes]."""
+"""Bytes of messages that may wait for the disk: half a minute at 200 Hz and 10 kB a frame."""
 SYNC_S = 1.0
 """The flush interval: how often the file is brought from memory to the disk [s]."""
 RETRY_S = 0.5
-"""How often a disk that refuses is tried again [s]."""
+"""Interval at which a disk that refuses is tried again [s]."""
 SLOW_NS = 1_000_000_000
 """Messages that wait for so long are told of [ns]."""
 LAST_S = 10.0
-"""What waits when all is over has so long to get to a disk that is slow [s]."""
+"""Time that the remaining messages have at the end to get to a slow disk [s]."""
 N_DESCRIPTOR = 8
 """Newest descriptors that are repeated at the beginning of another file."""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)

@@ -12,7 +12,8 @@ from pathlib import Path
 from streams.errors import StreamError
 
 MODE = 0o660
-"""Of new files, less what the umask takes: a person's data is not for other users of the machine."""
+"""Permissions of new files, less what the umask takes: a person's data is not for other users of the
+machine."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),

@@ -18,7 +18,7 @@ from streams.publisher import Publisher
 SLICE_NS = 50_000_000
 """Longest wait without a look at new subscribers and at `stop` [ns]."""
 OTHERS_NS = 500_000_000
-"""How long who subscribes to one of several streams has for the others [ns]."""
+"""Time that a subscriber to one of several streams has to subscribe to the others [ns]."""
 REST_S = 0.1
 """Between two laps, which do not fit together: more than filters bridge, so that no leap is a motion [s]."""
 KINDS: Mapping[str, type[Markers] | type[Forces]] = {"markers": Markers, "forces": Forces}

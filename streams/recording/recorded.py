@@ -28,7 +28,7 @@ from streams.recording.scanning import (
 )
 
 COMPRESSIONS = ("lz4", "zstd")
-"""Of chunks as other programs write them: a few bytes may stand for more than memory holds."""
+"""Compressions of chunks that other programs write: a few bytes may stand for more than memory holds."""
 MESSAGE_STAMPS = struct.Struct("<HIQQ")
 MOST_NAMED = 5
 """Damaged places that are named one by one."""
@@ -145,7 +145,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         return message
 
     def _of_record(self, scanned: ScannedRecord) -> Iterator[Message]:
-        """What a record outside of chunks brings."""
+        """Messages of a record outside of chunks; channels, metadata and counts in other records are kept."""
         record = scanned.record
         if self._ended:
             self._check_summary(scanned)

@@ -27,7 +27,7 @@ from streams.recording.chunked_file import ChunkedFile, description
 from streams.sockets import ZmqSocket, client_socket, receive_rest
 
 IDLE_MS = 20
-"""How often recording looks whether it shall stop, while nothing arrives [ms]."""
+"""Interval at which recording looks whether it shall stop, while nothing arrives [ms]."""
 
 
 class Recorder(Closing):

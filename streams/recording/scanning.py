@@ -39,7 +39,7 @@ VAIN, LEAST_VAIN = 64, 256 << 20
 """Bytes that may be read for what then is no record, for each byte of the file so far, and in all at the
 least: a file whose every place seems to begin something large would take hours, and is given up."""
 CHUNK_HEAD = 40
-"""Of a chunk without compression, before its records [bytes]."""
+"""Bytes of a chunk without compression, before its records."""
 MESSAGE_HEAD = 22
 KINDS: dict[int, Callable[[ReadDataStream], Any]] = {
     Opcode.HEADER: Header.read,
@@ -56,7 +56,7 @@ KINDS: dict[int, Callable[[ReadDataStream], Any]] = {
     Opcode.SUMMARY_OFFSET: SummaryOffset.read,
     Opcode.DATA_END: DataEnd.read,
 }
-"""What reads the content of a record, of chunks and messages aside."""
+"""Readers of a record's content, by its opcode; chunks and messages are read elsewhere."""
 _SOUND = re.compile(rb"[\x05\x06][\s\S]{3}[\x00-\x03]\x00{4}|\x0f\x04\x00{7}")
 """Where a message, a chunk, or the end of the data may begin: opcode and a length within the limit."""
 

@@ -19,7 +19,7 @@ ENCODING = "jsonschema"
 
 
 PLAIN = {"type": "object", "description": "text, numbers, true and false, lists and maps of these"}
-"""Of tables that a sender fills as it likes; eight levels of them in full would take 30 kB."""
+"""Schema of tables that a sender fills as it likes; eight levels of them in full would take 30 kB."""
 
 
 @functools.cache

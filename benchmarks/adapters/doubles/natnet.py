@@ -150,7 +150,7 @@ class NatNetDouble:
         )
 
     def definitions(self) -> bytes:
-        """What is tracked, at this moment."""
+        """Definitions of what is tracked at this moment."""
         plates = [Plate(k + 1, plate.name, plate.corners, OFFSET) for k, plate in enumerate(self.plates)]
         return definitions(self.version, [Body(self.person, ASSET, self.names)], plates)
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: each module has a tuple TARGETS, found by folder."""
+"""Fuzzed targets: each module has a tuple TARGETS, found by folder."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def topic_of(payload: bytes) -> bytes:
 
 
 def feed_codec(payload: bytes) -> None:
-    """What is decoded is encoded to bytes that are decoded to the same; numbers are possible ones."""
+    """Decoded messages are encoded to bytes that decode to the same message; numbers are possible ones."""
     message = decode([topic_of(payload), payload])
     parts = encode(message)
     require(encode(decode(parts)) == parts, "a message that is decoded and encoded becomes another one")
@@ -110,7 +110,7 @@ def feed_answer(payload: bytes) -> None:
 
 
 def feed_exchange(payload: bytes) -> None:
-    """What a device or a model sends is used or counted and told, never raised."""
+    """Messages of a device or a model are used, or counted and reported, and never raise an error."""
     for intake in (OutputIntake(), ExchangeIntake(Device)):
         check_intake(intake, [topic_of(payload), payload])
 

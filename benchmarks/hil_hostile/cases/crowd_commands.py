@@ -19,7 +19,7 @@ from streams.clock import now_ns
 
 STIFFNESS, DAMPING = "stiffness_N_m_rad", "damping_N_m_s_rad"
 ARM_AT_S = 1.5
-"""Of the model's time, where it arms by itself."""
+"""Model time at which it arms by itself [s]."""
 
 
 def arms_as_another(lab: RunningModels) -> Evidence:

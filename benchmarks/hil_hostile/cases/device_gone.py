@@ -100,7 +100,7 @@ def second_device(address: str, over: threading.Event) -> None:
 
 
 def still_armed(rig: Rig) -> str:
-    """What a stranger has done to the torque."""
+    """Complaint that strangers have ended the torque; empty where they have not."""
     return "" if rig.listener.on else "strangers at the device's endpoint ended the torque"
 
 

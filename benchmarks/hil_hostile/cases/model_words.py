@@ -17,7 +17,7 @@ from streams.clock import now_ns
 
 OLD = ("old", "session", "older", "stopped")
 OWN_LIMIT_NM = 30.0
-"""Of the simulated device and of the example clients."""
+"""Torque limit of the simulated device and of the example clients [N m]."""
 HOUR_NS = 3600 * 10**9
 
 
@@ -114,7 +114,7 @@ def within(limit_Nm: float, **keys: Any) -> Act:
 
 
 def limited(victim: Victim, limit_Nm: float) -> str:
-    """What a device applies beyond a limit."""
+    """Complaint that a device applies more than a limit; empty where it does not."""
     most = max((abs(sample.torque) for sample in victim.torque), default=0.0)
     return (
         f"{victim.name} applies {most:.4g} N m where {limit_Nm:g} are allowed"

@@ -1,4 +1,4 @@
-"""How long the foot's contact with the ground takes: one contact, a recorded step, its pressure, a drop."""
+"""Times of the foot's contact with the ground: one contact, a recorded step, its pressure, a drop."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def contact_figures(step: RecordedStep) -> list[BenchFigure]:
 
 
 RECORDED = ("time", "position", "rotation", "velocity", "turning")
-"""What of a FootMotion is there frame by frame."""
+"""Fields of a FootMotion that exist frame by frame."""
 
 
 def step_seconds(step: RecordedStep, work: CorrectedWork) -> Array:

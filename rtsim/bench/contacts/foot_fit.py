@@ -1,4 +1,4 @@
-"""How well and how fast the contact of a foot is found again: synthetic steps, and real ones where they are.
+"""Accuracy and speed of fitting the contact of a foot: on synthetic steps, and real ones where there are any.
 
 Synthetic steps have the thesis' size (Brown 2017, section 5.3: 100 unknowns, pressure in 15 frames of 39 x 16
 cells) and known parameters; every search starts within 10 % of the initial guess, a tenth to a fifth off the
@@ -46,7 +46,7 @@ VALIDATE_S = 5.0
 """Seconds of a validation (thesis: 82)."""
 PRESSURE_RMS, OTHER_STEP, DETERMINED = 0.2, 0.03, 0.01
 CALIBRATION, OTHERS = (0.034, 0.032), (0.049, 0.066)
-"""Of normal force and centre of pressure on real steps: the thesis' on its own (table 5.7)."""
+"""Errors of normal force and centre of pressure on real steps: the thesis' on its own (table 5.7)."""
 N_START = 3
 NOISE = 0.01
 LOOSE = 0.01

@@ -30,7 +30,7 @@ Array = NDArray[np.float64]
 
 MODEL, RATE = "mandible", 100.0
 SIDES, AXES = ("left", "right"), ("ap", "si", "ml")
-"""Of the skull: forwards, up, to the right."""
+"""Axes of the skull: forwards, up, to the right."""
 FLATTER_DEG = (-20.0, -10.0, 10.0, 20.0)
 """Slopes of the fossae that are tried beside that of the planes [deg]."""
 STIFFNESSES_N_M, USUAL_N_M, STRAINS = (136.2, 272.4, 544.8), 272.4, (-0.04, -0.02, 0.0, 0.02, 0.04)

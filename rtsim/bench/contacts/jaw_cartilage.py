@@ -41,9 +41,10 @@ MUSCLES = {
     "anterior_mylohyoid": "am",
     "posterior_mylohyoid": "pm",
 }
-"""Of files of landmarks, behind l or r: one deep masseter, and a middle temporalis that is not taken."""
+"""Names of muscles in files of landmarks, behind l or r: one deep masseter; a middle temporalis is not
+taken."""
 GROWN_MM = 1.0
-"""Of the condyles, which are 1.0 and 1.2 mm from the fossae otherwise: a choice."""
+"""Growth of the condyles, which are otherwise 1.0 and 1.2 mm from the fossae [mm]: a choice."""
 ABOUT = {
     "right_porion": ("right_condyle", (-8.0, 10.0)),
     "left_porion": ("left_condyle", (8.0, 10.0)),

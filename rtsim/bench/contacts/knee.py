@@ -28,7 +28,8 @@ Array = NDArray[np.float64]
 Solution = Callable[[Array], Array]
 
 FACTOR, FLEXION_ERROR, PEAK_ERROR = 100.0, 0.1, 0.01
-"""Of the default run: times real time; flexion [deg] and peak medial force [1] against the reference."""
+"""Required of the default run: times real time; errors of flexion [deg] and of the peak medial force [1]
+against the reference."""
 FINE, FINER = 0.02, 0.01
 """Steps of our own reference [ms]."""
 TOLERANCE = 1e-10
@@ -160,7 +161,7 @@ def largest(trace: Trace, contact: int) -> float:
 
 
 def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[BenchFigure]:
-    """What the default steps find for a pulse, and how far that is from the independent figures."""
+    """Figures of a pulse by the default steps, and their distance from the independent figures."""
     found = pulse_run(spec, pulse)
     figures = []
     for figure, unit, value, expected in (

@@ -45,7 +45,7 @@ SOLES_MM = {
 }  # fmt: skip
 """Heel and tip of the toes in the feet, of the authors' model: x and y."""
 BOX_INERTIA = 0.234375
-"""Of the authors' model [kg m^2]."""
+"""Moment of inertia of the authors' box [kg m^2]."""
 BOX = ("box_x", "box_y")
 LENGTHS = ("pelvis_x", "pelvis_y", *BOX)
 PASSIVE = ("pelvis_x", "pelvis_y", "pelvis_tilt", *BOX)
@@ -55,7 +55,7 @@ LIFTING = slice(112, 170)
 MARGIN = 8
 """Frames before and after, which are followed for the filter."""
 CUT_OFF_HZ = 6.0
-"""Of the filter, forwards and backwards, of second order."""
+"""Cut-off frequency of the filter, a second-order Butterworth forwards and backwards [Hz]."""
 N_BEYOND = 3
 """Frames after the end that splines go through."""
 EVERY = 80

@@ -35,7 +35,8 @@ MOST_L5S1 = 5.5
 STARTS = {50: False, 55: False, 125: True, 130: True, 140: True}
 """Frames from which 0.2 s are simulated, and whether the hands hold the box."""
 N_FRAME, MOST_DEG, MOST_ENERGY = 10, 1.0, 1e-3
-"""Of a simulation; off the motion at most, and energy less work in parts of the energy's range."""
+"""Frames of a simulation; its largest deviation from the motion [deg]; energy less work in parts of the
+energy's range."""
 WRISTS = "wrist"
 
 
@@ -57,7 +58,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
-    """What `analyse` finds, and the set of generators that `fit` writes; place : for the files."""
+    """Results of `analyse`, and the set of generators that `fit` writes; place : for the files."""
     body, out, fitted = place / "body.toml", place / "out.mcap", place / "fitted.toml"
     write_text(body, model_text(stoop_model(folder)))
     write_text(place / "run.toml", BORNE_BY)

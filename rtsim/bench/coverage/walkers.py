@@ -18,11 +18,11 @@ Generator = np.random.Generator
 
 RATE = 100.0
 CYCLES = 1.5
-"""Of walking, from a phase that is drawn."""
+"""Cycles of walking, from a phase that is drawn."""
 STATURE = (0.65, 1.12)
 """Against the 1.75 m of the built-in walker: a child of 1.14 m, an adult of 1.96 m."""
 PROPORTION = (0.93, 1.07)
-"""Of each segment, beside the stature."""
+"""Range of each segment's proportion, beside that of the stature."""
 AXES_DEG = 2.0
 """Deviation of the angles between a segment's axes."""
 BESIDE_MM = 15.0

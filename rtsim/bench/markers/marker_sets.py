@@ -51,7 +51,8 @@ STAGES = ("kinematics", "progression", "conventional_angles")
 OWN = ("joint_angles", "pelvis_angles", "foot_progression")
 """Angles that are not those of the conventional gait model."""
 MOST_MM, MOST_DEG, MOST_OFFSET, MOST_DEVICE, MOST_FLEXION = 0.01, 0.01, 0.001, 1e-6, 2.0
-"""What is asked for: centres, angles, offsets, rotation by a device, knee flexion by fewer markers [deg]."""
+"""Largest errors allowed: centres [mm], angles, offsets, rotation by a device, knee flexion by fewer
+markers [deg]."""
 
 
 class SolvedSet(NamedTuple):

@@ -1,4 +1,4 @@
-"""How fast frames are solved, one after the other on one thread, the crossing from Python included.
+"""Rate at which frames are solved, one after the other on one thread, the call from Python included.
 
 Twice for each method. The kernel alone: the paper's problem, in which every marker weighs 1 whatever its
 residual, from arrays of the model's markers to the arrays of the solution, muscles included; beside it what

@@ -121,7 +121,7 @@ def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
 
 
 def called(*arguments: str) -> str:
-    """What a command of rtsim prints, "" and its last words told where it fails."""
+    """Output of a command of rtsim; where it fails, "", and its last words are printed."""
     command = [sys.executable, "-m", "rtsim.cli.main", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -40,9 +40,9 @@ SEGMENT_S, ALL_S = 0.3, 0.3
 LONG_S, ALL_LONG_S = (0.1, 2.0), (0.1, 0.5)
 N_PHANTOM, PHANTOM_S, PHANTOM_WAIT_S = 4, (0.02, 1.0), (0.05, 1.0)
 PHANTOM_NEAR, JITTER = 0.05, 0.001
-"""How far from a marker half of the phantoms are, and how much they tremble: standard deviations [m]."""
+"""Distance of half of the phantoms from a marker, and their noise: standard deviations [m]."""
 SEED = 20
-"""Of long gaps and phantoms; the others were used while the method was made."""
+"""Seed of long gaps and phantoms; others were used while the method was made."""
 VARIANTS = ("whole", "gaps", "long_gaps", "live_whole", "live")
 WHOLE, GAPS, _, LIVE_WHOLE, LIVE = VARIANTS
 

@@ -1,4 +1,4 @@
-"""How long dynamics of a whole body take, beside Pinocchio where that is installed.
+"""Times of whole-body dynamics, beside Pinocchio where that is installed.
 
 Our kernels are timed inside a kernel's loop, as a frame calls them. Pinocchio is called from Python: what one
 such call costs is measured with a single hinge and given besides, and ratios are given with and without it.

@@ -208,7 +208,7 @@ def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
 
 
 def contact_time(spec: ModelSpec) -> float:
-    """How long the ball touches the floor [s], between rows by the depth."""
+    """Duration of the ball's contact with the floor [s], between rows by the depth."""
     settings = msgspec.structs.replace(spec.simulation, method="ros34pw2", step_ms=0.02, kinks="secant")
     simulator = Simulator(build(spec), settings)
     n_step = whole_steps("impact", simulator)

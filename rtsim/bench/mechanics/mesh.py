@@ -41,17 +41,18 @@ FOLDER = Path("../shared/data/knee_meshes")
 TIBIA, FEMUR = "lenhart2015-R-tibia-cartilage.stl", "lenhart2015-R-femur-subchondral-bone.stl"
 RADIUS, DEPTH, MODULUS = 0.03, 0.003, 1e8
 LINES = (24, 48, 72)
-"""Of the spheres: 1 104, 4 512 and 10 224 triangles."""
+"""Lines of the spheres' grids: 1 104, 4 512 and 10 224 triangles."""
 FINER = (24, 48, 96)
 """The same, of errors."""
 COLD, WARM = 5.0, 10.0
 """Least ratios beside OpenSim."""
 CARTILAGE_US, ERROR = 500.0, 0.02
 TURN, SHIFT = np.radians(0.6), 1e-4
-"""Of a frame [rad, m]."""
+"""Rotation and displacement from one frame to the next [rad, m]."""
 N_CALL, N_POSE = 300, 24
 OFFSET, DEPTH_MAX, LONGEST = 2e-3, 6e-3, 1.1e-3
-"""Of the cartilage: missing on the femur, beyond the other side, edges of the femur's refined surface [m]."""
+"""Dimensions of the cartilage: missing on the femur, greatest depth beyond the other side, longest edge of
+the femur's refined surface [m]."""
 N_PRESSED = 900
 SHALLOW = 1.5e-3
 

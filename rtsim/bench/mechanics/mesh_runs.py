@@ -24,7 +24,7 @@ PEAK_ERROR, FACTOR, FACTOR_CARTILAGE = 0.02, 5.0, 0.5
 ACROSS = (90.0, 90.0, 0.0)
 """Turns X forwards, Y up, Z to the right, of the surfaces of a knee, into the axes of the model."""
 HEIGHT = 1
-"""Of the coordinates of mesh_ball: its centre's way up."""
+"""Index of the vertical coordinate of mesh_ball's centre."""
 TIBIA_MM = 228.0
 """Height of the tibia's surface over its centre of mass, at which some 900 vertices are pressed."""
 
@@ -83,8 +83,8 @@ def ball_figures() -> list[BenchFigure]:
 
 
 def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
-    """How many times faster than real time mesh_knee is simulated, and a knee with real surfaces where they
-    are there.
+    """Speed of simulating mesh_knee as a multiple of real time, and of a knee with real surfaces where
+    they are there.
     """
     say("mesh: mesh_knee")
     spec = load_model("mesh_knee")

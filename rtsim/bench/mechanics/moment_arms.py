@@ -1,4 +1,4 @@
-"""How long all lengths and all moment arms of a model take, inside a kernel."""
+"""Time for all lengths and all moment arms of a model, inside a kernel."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ N_INSTANCE, N_CALL = 20, 50
 POWERS, N_FRAME = range(2, 11), 2000
 OVERLOAD, SWAY = 3.0, 0.01
 N_PROGRAM, LEAST_SLOPE, STEP = 30, 1e-3, 1e-7
-"""Of daqp's sequence: programs at most, least activation that bends the cube, last step."""
+"""Settings of daqp's sequence: programs at most, least activation that bends the cube, last step."""
 
 
 class RecruitmentFigures(NamedTuple):

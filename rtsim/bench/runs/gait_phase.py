@@ -40,7 +40,7 @@ BEGIN = 0.3
 SETTLED = 2.0
 """Strides before errors count, from the first heel strike of a foot on."""
 STOP_S = 2.0
-"""How long the walker stands at the end of a walk that stops [s]."""
+"""Time that the walker stands at the end of a walk that stops [s]."""
 LIMIT, LIMIT_RECORDED = 3.0, 5.0
 """Largest errors that are asked for, of made-up walks and of recordings [% of the stride]."""
 TWO = 2
@@ -141,7 +141,8 @@ WALKS: dict[str, tuple[Callable[[], Walk], float]] = {
     "short": (lambda: belt((0.68, 0.68), 0.35, 0.3), 0.5),
     "limp": (lambda: belt((0.58, 0.68), 0.5, 0.4, 0.55), 0.55),
 }
-"""By name: what makes it, and how far the left foot's phase is before the right one's."""
+"""Walks by name: the function that makes each, and how far the left foot's phase is before the right
+one's."""
 
 
 class PhaseCourse(NamedTuple):
@@ -188,7 +189,8 @@ def walked(
 
 def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
     """Errors of all feet after their second stride [% of the stride]; a phase that is not there is half of
-    one off."""
+    one off.
+    """
     found = []
     for foot, ahead in enumerate((0.0, shift)[: course.phases.shape[1]]):
         own = strides + ahead
@@ -199,7 +201,7 @@ def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
 
 
 def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tuple[float, float]:
-    """How long after a walk has stopped, in the pose of that stride, its confidence is below a half, and
+    """Time after a walk has stopped, in the pose of that stride, its confidence is below a half, and
     nothing, of both feet [s].
     """
     times = np.arange(0.0, 2.0 * N_STRIDE, 1.0 / RATE)
@@ -280,7 +282,8 @@ def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]
 
 def solved(folder: Path, recording: Recording) -> tuple[PhaseCourse, list[Array]]:
     """The estimate from the markers of a recording, and heel strikes on its plates of the right and the left
-    side of the body (n_strike,) [s]."""
+    side of the body (n_strike,) [s].
+    """
     from rtsim.files.forces.force_trial import THRESHOLD
     from rtsim.live.forces import forces_of
     from rtsim.live.inputs.recorded import KeptResults, RecordingInput

@@ -1,4 +1,4 @@
-"""How long `rtsim report` takes on results that are solved: the whole command, its start among it.
+"""Duration of `rtsim report` on solved results: the whole command, its start included.
 
 Beside the time that passes stands that of a processor, which other programs on the machine do not lengthen by
 waiting (0 where the system does not count it).

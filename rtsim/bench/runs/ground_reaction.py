@@ -11,7 +11,7 @@ from rtsim.bench.markers.recordings import RECORDINGS, arguments_of, called
 from rtsim.errors import ConfigError
 
 TOTAL = 0.08
-"""Of the weight, root mean square of the whole body's vertical force."""
+"""Largest error of the whole body's vertical force, root mean square, in parts of the weight."""
 ASKED = ("mcgill.HC002D_straight", "mcgill.HC030A_straight", "mcgill.HC030A_turn", "opencap.static1",
          "opencap.walking1", "opencap.squats1")  # fmt: skip
 SHOWN = ("opencap.STS1",)

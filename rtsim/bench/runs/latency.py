@@ -29,7 +29,7 @@ PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 
 
 class LatencyChain(NamedTuple):
-    """What is measured: command lines of player and estimator, the latter by the markers' address.
+    """A chain that is measured: command lines of player and estimator, the latter by the markers' address.
 
     forces : whether plates are played beside; limits : of a percentile [us], by its label
     cpu_percent : of a core, at most; None = no limit
@@ -145,7 +145,8 @@ def of_walker(rate: float, seconds: float, method: str, forces: bool) -> Latency
 
 def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyChain:
     """The recording of a run, over and over, at a rate that may differ from the recorded one; config : the
-    run's own, for the estimator's process."""
+    run's own, for the estimator's process.
+    """
     if is_stream(run.source) or run.source == WALKER:
         raise ConfigError(
             f"the source of its markers is {run.source}", where=config, allowed="a recording, as a .trc file"

@@ -24,11 +24,11 @@ from rtsim.live.processes.memory_growth import ResidentMemory
 from streams.publisher import Publisher
 
 SETTLED_S = 900.0
-"""Of the walk: by then the ten minutes that one can look back are full [s]."""
+"""Time of the walk by which the ten minutes that one can look back are full [s]."""
 FLAT_MB = 8.0
 """An hour of the walk may add so much; a walk of 60 curves that was kept would be 350 MB."""
 FROZEN_MB = 64.0
-"""What may wait for a window that is stopped, on either side."""
+"""Memory that may wait for a window that is stopped, on either side [MB]."""
 LOOK_S = 0.5
 START_S, BUILT_S = 60.0, 20.0
 """For a window to ask for results; and then, for its plots to be built and drawn [s]."""

@@ -31,7 +31,7 @@ PARTS = {
 """Figure -> part of a turn of the loop."""
 ANY_PORT = "tcp://127.0.0.1:0"
 RECORDER_S = 30.0
-"""How long the recorder may take to start [s]."""
+"""Time that the recorder may take to start [s]."""
 
 
 def run(

@@ -52,7 +52,7 @@ def first_result_s(cache: str) -> float:
 
 
 def output_of(command: str, cache: str, *arguments: str) -> str:
-    """What an rtsim command prints with --json, with kernels cached in `cache`."""
+    """Output of an rtsim command with --json, with kernels cached in `cache`."""
     done = subprocess.run(
         [sys.executable, "-m", "rtsim.cli.main", command, "--json", *arguments],
         capture_output=True, text=True, env={**os.environ, "NUMBA_CACHE_DIR": cache}, check=False,

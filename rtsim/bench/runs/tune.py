@@ -45,16 +45,16 @@ Array = NDArray[np.float64]
 
 CONFIG = "ankle"
 NODES, SPLINE_NODES = 31, 6
-"""Of the grids, along each parameter."""
+"""Nodes of the grids along each parameter, and of a spline's grids."""
 BUDGET, SPLINE_BUDGET = 96, 120
 """Evaluations of a search: a tenth of the grid's, at the most."""
 SEEDS, SPLINE_SEEDS = 20, 3
 QUICK = {"n_seed": 2, "n_spline_seed": 0, "n_node": 11, "budget": 24}
-"""Of a quick bench, whose searches have too few settings for the limits."""
+"""Settings of a quick bench, whose searches try too few settings for the limits."""
 NOISE, DRIFT = 0.15, 0.2
 CLEAN_PERCENT, NOISY_PERCENT, SHARE_PERCENT = 2.0, 10.0, 10.0
 STRIDE_HZ = 0.8
-"""Of the knee's motion, whose phase the spline has."""
+"""Stride frequency of the knee's motion, whose phase the spline has [Hz]."""
 SPLINE = Parameters(
     ("peak_Nm", "peak_time", "rise_time", "fall_time"),
     np.array([0.0, 0.1, 0.1, 0.1]),

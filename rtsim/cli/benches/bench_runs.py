@@ -297,7 +297,7 @@ def gait_events(as_json: bool, folder: Path) -> None:
 @AS_JSON
 @click.argument("recording", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def report(as_json: bool, recording: Path) -> None:
-    """How long `rtsim report` takes on RECORDING (.mcap with results): HTML, PDF, spreadsheet."""
+    """Measure how long `rtsim report` takes on RECORDING (.mcap with results): HTML, PDF, spreadsheet."""
     from rtsim.bench import figures
     from rtsim.bench.runs import gait_report
 
@@ -340,8 +340,8 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
     help="Use motions of this model with its own markers, too, as many as walkers.",
 )  # fmt: skip
 def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
-    """How often the truth is within 1.96 stated standard deviations, on synthetic walkers with known
-    truth.
+    """Measure how often the truth is within 1.96 stated standard deviations, on synthetic walkers with
+    known truth.
     """
     from rtsim.bench import figures
     from rtsim.bench.coverage import own_markers, run

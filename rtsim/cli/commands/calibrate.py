@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 
 SECONDS, WITHIN_S = 3.0, 60.0
-"""Of a static trial out of a stream, and after which one is refused that never stood still [s]."""
+"""Length of a static trial that is cut from a stream, and time after which a subject who never stood still
+is refused [s]."""
 
 
 @click.command("calibrate")

@@ -244,7 +244,7 @@ def check_processor(cpu: int | None) -> None:
 
 
 class HilOptions(NamedTuple):
-    """How a run goes: with a simulated device or a real one, when it is armed automatically [s], and other
+    """Options of a run: with a simulated device or a real one, when it is armed automatically [s], and other
     options.
 
     signal : signal of its emergency stop

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".osim", ".toml")
 STATURES_MM, PER_SQUARE = (500.0, 2500.0), (8.0, 120.0)
-"""Of people: statures, and kilograms per square metre of them."""
+"""Ranges of people: statures [mm], and kilograms per square metre of stature."""
 
 
 @click.command("scale")

@@ -1,1 +1,1 @@
-"""What `rtsim fit` fits: modules of this folder, found by folder; each has its command as `command`."""
+"""Commands of `rtsim fit`: the modules of this folder, each with its command as `command`."""

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 LONGEST_DELAY = 3600.0
-"""Of the pressure's clock behind that of the trial [s]."""
+"""Longest delay of the pressure's clock behind that of the trial [s]."""
 OF_PRESSURE = {
     "pressure_delay": "--pressure-delay",
     "pressure_as_scaled": "--pressure-as-scaled",

@@ -237,7 +237,7 @@ class FitOutcome(NamedTuple):
 
     @property
     def done(self) -> int:
-        """How many generators were fitted."""
+        """Number of generators that were fitted."""
         return sum(not fit.fault for fit in self.fits)
 
 

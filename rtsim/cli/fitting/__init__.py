@@ -1,1 +1,1 @@
-"""What the commands of `rtsim fit` share: options, files, figures."""
+"""Code that the commands of `rtsim fit` share: options, files, figures."""

@@ -12,7 +12,7 @@ from streams.account import plain
 
 MOST_FLAGS = 3
 LONGEST_QUOTE = 160
-"""Of a sentence of the run, which lists joints and markers [characters]."""
+"""Length of a quoted sentence of the run, which may list joints and markers [characters]."""
 
 
 def check_recorded(record: Path | None) -> None:

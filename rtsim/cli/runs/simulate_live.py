@@ -24,7 +24,7 @@ Command = TypeVar("Command", bound=Callable)
 LIVE = ("rate_hz", "frame_rate_hz", "results", "control", "port_offset", "urgent", "monitor")
 """Options of live runs alone."""
 MONITOR_S = 20.0
-"""How long a monitor may take to open before the simulation starts without it [s]."""
+"""Time that a monitor may take to open before the simulation starts without it [s]."""
 FASTEST = 10_000.0
 """Highest rate of ticks [Hz]."""
 
@@ -88,7 +88,8 @@ def live_options(command: Command) -> Command:
 
 def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
     """Raise ConfigError for outputs of a live run, which is published and not kept, and for options that need
-    --live."""
+    --live.
+    """
     for option, value in kept.items():
         if live and value:
             raise ConfigError(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 READY_S = 60.0
 LOOK_S, TELL_S = 0.1, 1.0
 LEAST_S = 1.0
-"""Of good frames that are kept where a request to end comes before all are there [s]."""
+"""Shortest stretch of good frames that is kept where a request to end comes before all are there [s]."""
 BACKLOG = 4096
 
 

@@ -1,1 +1,1 @@
-"""What commands share: options, types of values, terminal, ports, keys."""
+"""Code that commands share: options, types of values, terminal, ports, keys."""

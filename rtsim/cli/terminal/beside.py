@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 RECORDER = "recorder"
 RECORDER_S = 20.0
-"""How long a recorder may take to start, and to finish [s]."""
+"""Time that a recorder may take to start, and to finish [s]."""
 LOOK_S = 0.1
 
 

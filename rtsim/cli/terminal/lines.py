@@ -16,7 +16,7 @@ from streams.account import plain
 from streams.errors import StreamError
 
 LONGEST = 4000
-"""Of a longer line the rest is left out [characters]."""
+"""Length of a line, of which the rest is left out [characters]."""
 UNUSABLE = 2
 """Exit code of a comparison, as that of diff, where there is nothing to compare."""
 
@@ -33,7 +33,8 @@ def tell(text: str, err: bool = True) -> None:
 
 def json_text(told: Any, indent: int | None = None) -> str:
     """The JSON of what a command found, with null for what is no number: NaN and infinity are none in JSON,
-    and strict readers refuse all of it."""
+    and strict readers refuse all of it.
+    """
     return json.dumps(_finite(told), indent=indent, allow_nan=False)
 
 

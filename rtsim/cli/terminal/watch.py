@@ -28,11 +28,11 @@ SILENT_S = 0.7
 BEGIN_S = 3.0
 """A source that others start, and that has sent nothing by then, is told [s]."""
 ENDING_S = 3.0
-"""How long an estimator that was told to stop may take to say its last [s]."""
+"""Time that an estimator may take for its last results after it was told to stop [s]."""
 EXIT_S = 30.0
-"""How long an estimator whose results are over may take to end, by which its exit code is known [s]."""
+"""Time that an estimator may take to end, and so to give its exit code, once its results are over [s]."""
 RECORDING_S = 5.0
-"""How long a recorder may take to close its file once the results are over [s]."""
+"""Time that a recorder may take to close its file once the results are over [s]."""
 MOST_TOLD = 20
 """Sentences that are told before a first frame, whoever sends them."""
 MOST_NOTES = 200
@@ -212,7 +212,7 @@ class Watch:
             self._tell_failure(child)
 
     def _hand_on(self) -> None:
-        """What recorder and connector say, as of what did not come, is for the user as well."""
+        """Pass on to the user what recorder and connector report, such as frames that did not come."""
         for child in self.children:
             if child.name in ("recorder", "connector"):
                 for words in child.take_words():

@@ -10,7 +10,7 @@ from rtsim.config.controller import ControllerSpec
 
 Part = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 SHORTEST = 0.01
-"""Of a rise or a fall; in less no drive makes a torque [stride]."""
+"""Shortest rise or fall; no drive can make a torque in less [stride]."""
 
 
 class Controller(ControllerSpec, frozen=True, tag="torque_spline"):

@@ -14,7 +14,7 @@ from rtsim.config.models.model_tables import Coupler, Element, MethodSpec
 from rtsim.config.models.place_schema import Name
 
 KEY = "adds_to"
-"""What such a file has and no other model."""
+"""Key that such a file has and no other model."""
 
 
 class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

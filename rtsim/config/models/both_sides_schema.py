@@ -9,9 +9,9 @@ import msgspec
 from rtsim.config.models.place_schema import Name
 
 KEY = "both_sides_of"
-"""What such a file has and no other model."""
+"""Key that such a file has and no other model."""
 SUFFIXES = {"right": "_r", "left": "_l"}
-"""Of the names of each side, in models, persons and results."""
+"""Suffixes of the names on each side, in models, persons and results."""
 
 
 class BothSides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

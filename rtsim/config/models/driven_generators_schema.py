@@ -9,7 +9,8 @@ import msgspec
 from rtsim.config.models.function_schema import FunctionSpec, require_function
 
 MOST = 10.0
-"""Of activations over time, which inverse dynamics may have found: below 0 and above 1, but no percents."""
+"""Largest activation over time: inverse dynamics may find some below 0 and above 1, but none are
+percentages."""
 
 
 class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -11,9 +11,9 @@ import msgspec
 
 KINDS = ("constant", "linear", "polynomial", "spline", "lines", "sine")
 TIME = "time"
-"""What a coupler names in place of a coordinate to prescribe a motion."""
+"""Name that a coupler gives in place of a coordinate to prescribe a motion."""
 MOTION = "motion"
-"""What it names where a file or a stream brings the motion."""
+"""Name that a coupler gives where a file or a stream brings the motion."""
 
 
 class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

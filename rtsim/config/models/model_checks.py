@@ -16,9 +16,9 @@ Note = Callable[[str], None]
 PARALLEL = 1e-6
 """Sine of the angle between two axes below which they count as one."""
 OWN_KEYS = sorted({name for kind in KINDS.values() for name in kind.needs} - {"axis"})
-"""What only some kinds of joints have; an axis may stay where another kind takes a joint's place."""
+"""Keys that only some kinds of joints have; an axis may stay where another kind takes a joint's place."""
 ROUNDING = 1e-9
-"""How far an inertia may violate its inequalities, of its size: printed numbers are rounded."""
+"""Largest violation of an inertia's inequalities, in parts of its size: printed numbers are rounded."""
 
 
 def check_mechanics(spec: ModelTables) -> None:

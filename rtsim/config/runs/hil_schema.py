@@ -21,7 +21,7 @@ from streams.sockets import CONTROL_ADDRESS, DEVICE_ADDRESS, RESULTS_ADDRESS
 LONGEST_MS = 1000.0
 WHOLE_TURN_DEG = 360.0
 OF_RESULTS = ("mode", "rate_hz", "frame_hz", "missed_most")
-"""Of the exchange, what results in lockstep follow from."""
+"""Keys of the exchange that results in lockstep follow from."""
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -52,7 +52,7 @@ class GaitSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 UpTo1000 = Annotated[float, msgspec.Meta(gt=0.0, le=1000.0)]
-"""Of a limit: one beyond what a joint of a person takes is none."""
+"""Number of a limit; no joint of a person reaches one above 1000."""
 
 
 class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -11,7 +11,7 @@ from rtsim.config.models.place_schema import Name, Positive
 
 Percent = Annotated[float, msgspec.Meta(gt=0.0, le=100.0)]
 WHOLE = 0.1
-"""How far masses may be from 100 % together, as printed numbers are rounded [%]."""
+"""Largest distance of the sum of masses from 100 %, as printed numbers are rounded [%]."""
 
 
 class SegmentShare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

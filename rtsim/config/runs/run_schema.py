@@ -98,7 +98,7 @@ class Ports(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 LEAST_PART = 1e-6
-"""Of a plate, that is nothing."""
+"""Part of a plate that counts as nothing."""
 
 
 class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -67,7 +67,7 @@ class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """How the cases of a study are chosen.
+    """Choice of the cases of a study.
 
     grid: every combination of the values; list: the first values of all parameters, the second ones, ...;
     sobol, latin_hypercube: n points of a quasi-random sample; saltelli: n (d + 2) cases for Sobol indices;

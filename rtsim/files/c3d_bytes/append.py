@@ -22,7 +22,7 @@ from rtsim.files.markers.c3d_check import BLOCK
 
 FloatArray = NDArray[np.float64]
 MOST_POINTS = 65_535
-"""What 16 bits count."""
+"""Number of points that 16 bits can count."""
 HALF_RANGE = 32_768
 AT_RANGES, KEY = 294, 12_345
 """Bytes of the header that say whether there is a section of labels and ranges, and where."""

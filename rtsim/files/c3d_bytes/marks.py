@@ -15,7 +15,7 @@ LABELS = {STRIKE: "Foot Strike", OFF: "Foot Off"}
 ICONS = {STRIKE: 1, OFF: 2, "": 0}
 CONTEXT_TEXTS = {"General": "For other events", "Left": "Left side", "Right": "Right side"}
 COLOURS = ((255, 255, 0), (164, 0, 255), (0, 0, 0))
-"""Of the three contexts, one row for red, green and blue each, as these programs write them."""
+"""Colours of the three contexts, one row of red, green and blue each, as these programs write them."""
 LONGEST_TEXT = 64
 SECONDS_A_MINUTE = 60.0
 

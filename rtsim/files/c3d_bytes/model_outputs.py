@@ -35,7 +35,7 @@ AXES = (
     ("adduction", "inversion", "obliquity", "bending", "abduction"),
     ("internal_rotation", "rotation", "progression"),
 )
-"""What the first, second and third number of a point of angles or moments is about."""
+"""Movements that the first, second and third number of a point of angles or moments stand for."""
 CENTRES = {"hip": "HJC", "knee": "KJC", "ankle": "AJC"}
 CONVENTIONAL_ANGLES = re.compile(r"cgm_(\w+)_angles")
 CONVENTIONAL_CENTRES = "cgm_joint_centres"

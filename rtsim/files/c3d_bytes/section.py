@@ -20,13 +20,14 @@ HEAD = 4
 """Bytes before the first record: two of old use, the number of blocks, the processor."""
 TEXT, BYTE, INTEGER, REAL = -1, 1, 2, 4
 MOST_ENTRIES = 255
-"""Of a dimension, which one byte counts; longer lists go on under NAME2, NAME3, ..."""
+"""Number of entries that a dimension can have, as one byte counts them; longer lists go on under NAME2,
+NAME3, ..."""
 MOST_BLOCKS = 255
 LONGEST_RECORD = 32_000
 """Bytes of a body: some readers take the offset as a signed number of 16 bits."""
 MOST_GROUPS = 127
 FILLING = b" \0"
-"""What fills texts up to the width that all entries of a parameter have."""
+"""Characters that fill texts up to the width that all entries of a parameter have."""
 
 
 class C3dParameter(NamedTuple):

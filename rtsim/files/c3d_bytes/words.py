@@ -16,7 +16,7 @@ DEC_FACTOR = 4.0
 """A DEC number is a quarter of the IEEE number of the same bits: its exponent counts from 128, and its
 fraction begins behind the binary point."""
 LEAST_DEC, LARGEST_DEC = 2.0**-127, 8.5e37
-"""What is smaller is written as 0; what is larger has no DEC number."""
+"""Range of DEC numbers: a smaller number is written as 0; a larger one cannot be written."""
 
 
 class Words:

@@ -12,7 +12,7 @@ from streams.messages import FieldSpec
 
 FloatArray = NDArray[np.float64]
 AXES = ("x", "y", "z")
-"""Of vectors whose entries have no names of their own."""
+"""Names of the entries of vectors that have none of their own."""
 
 
 class DifferencePlace(NamedTuple):

@@ -23,7 +23,7 @@ SUFFIXES = (".mcap", *STORAGE_SUFFIXES, ".csv")
 PART_OF_STEP = 0.1
 """Frames belong together whose times differ by at most this part of the time between two."""
 SHOWN = 60
-"""Of a value of a descriptor so much is told [characters]."""
+"""Length of a descriptor's value that is shown [characters]."""
 
 
 class RunDifferences:
@@ -195,7 +195,7 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
 
 
 def entries_of(spec: FieldSpec) -> tuple:
-    """What has to be alike for two quantities to be compared."""
+    """Properties that have to be alike for two quantities to be compared."""
     return tuple(spec.shape), spec.unit, tuple(spec.labels), tuple(spec.parts)
 
 

@@ -191,7 +191,7 @@ def _plate(
 def _factors(
     content: Content, columns: NDArray[np.int64], kind: PlateType, name: str, asked: str
 ) -> tuple[FloatArray, list[str]]:
-    """What turns each channel into N, N m or m, and sentences on units that are none."""
+    """Factors that turn each channel into N, N m or m, and sentences on units that are not known."""
     length = _length_unit(content)
     said = [str(text).strip() for text in content.parameters["ANALOG"].get("UNITS", [])]
     factors, odd = [], []

@@ -16,7 +16,7 @@ from rtsim.files.markers.trial import count_of
 FloatArray = NDArray[np.float64]
 
 MOST_DRIFT = 50.0
-"""What an empty plate may say [N]; beyond, somebody stands on it."""
+"""Largest force that an empty plate shows [N]; above it, somebody stands on the plate."""
 DROPPED_FROM, LONGEST_DROP = 200.0, 0.03
 """A force that falls from so much [N] to 0 and is back in no more [s] was not measured: leaps are longer."""
 SMALLEST_EDGE = 0.05
@@ -165,7 +165,8 @@ def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
 
 def levels(point: FloatArray, force: FloatArray) -> FloatArray:
     """Height of each plate's surface (n_plate,) [m]: the median height of the points where its forces
-    act; 0 without any."""
+    act; 0 without any.
+    """
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
     heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]
     return np.array([float(np.median(height)) if height.size else 0.0 for height in heights])

@@ -18,7 +18,7 @@ Wrench = tuple[FloatArray, FloatArray]
 
 
 class PlateType(NamedTuple):
-    """How the channels of a type are read.
+    """Type of a force plate, with how its channels are read.
 
     n_channel : how many there are
     kinds : of each channel "force", "moment", "length", or "raw" before a calibration matrix
@@ -32,7 +32,8 @@ class PlateType(NamedTuple):
 
 def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
     """Read type 1: Fx Fy Fz, the centre of pressure x y on the surface from its middle, and the free
-    moment."""
+    moment.
+    """
     force = channels[:, :3]
     point = np.column_stack([channels[:, 3:5], np.zeros(len(channels))])
     moment = np.cross(point, force)
@@ -42,7 +43,8 @@ def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
 
 def with_moments(channels: FloatArray, origin: FloatArray) -> Wrench:
     """Read type 2, and type 4 after its calibration matrix: Fx Fy Fz Mx My Mz at the origin of the
-    plate's sensors."""
+    plate's sensors.
+    """
     force = channels[:, :3]
     return force, channels[:, 3:6] + np.cross(force, origin)
 

@@ -27,7 +27,7 @@ ALIKE = 1e-4  # in units of the file: what was read must be found again as nearl
 
 
 class Scaling(NamedTuple):
-    """How integers become values: value = factor * (count - offset).
+    """Scaling of integers to values: value = factor * (count - offset).
 
     factor, offset : (n_channel,)
     is_unsigned : whether counts of 16 bits are from 0 to 65 535
@@ -103,7 +103,7 @@ def _number(content: Content, group: str, name: str) -> float:
 
 
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:
-    """How many of the rows, of `size` bytes, are frames, and sentences for the user: as the file tells
+    """Number of rows, of `size` bytes, that are frames, and sentences for the user: as the file tells
     anywhere, as a count that begins at 0 again comes out, or where a full count says no more, up to where
     zeros begin.
     """
@@ -157,7 +157,7 @@ def _samples(rows: NDArray[np.generic], n_channel: int, scaling: Scaling, is_int
 
 
 def _scaling(content: Content, n_channel: int) -> Scaling:
-    """Of the analog channels, by ANALOG:GEN_SCALE, SCALE, OFFSET and FORMAT."""
+    """Scaling of the analog channels, by ANALOG:GEN_SCALE, SCALE, OFFSET and FORMAT."""
     group = content.parameters["ANALOG"]
     general = _number(content, "ANALOG", "GEN_SCALE") if group.get("GEN_SCALE") else 1.0
     factor, offset = (

@@ -12,7 +12,7 @@ from rtsim.files.markers.trial import RawTrial, name_some
 
 COLON = ":"
 SEPARATORS = "_.- "
-"""What else may stand between a person and a marker, where no label has a colon."""
+"""Other characters that may stand between a person and a marker, where no label has a colon."""
 UNNAMED = "unnamed"
 """Whose markers have no name before them, beside others' that have one."""
 

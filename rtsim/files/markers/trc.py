@@ -216,7 +216,7 @@ def _find(lines: Sequence[str], word: str, start: int) -> int | None:
 
 
 def _column(column: int, names: Sequence[str]) -> str:
-    """What a data column is called in an error."""
+    """Name of a data column in an error."""
     return (
         ("Frame#", "Time")[column] if column < 2 else f"{names[(column - 2) // 3]} {'XYZ'[(column - 2) % 3]}"
     )

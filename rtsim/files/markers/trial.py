@@ -61,7 +61,7 @@ class RawTrial(NamedTuple):
 
 
 def subject_meta(trial: MarkerTrial) -> dict[str, str]:
-    """What the descriptor of a marker session says of the person: the name in the file, where it has one."""
+    """Table on the person for the descriptor of a marker session: the name in the file, where it has one."""
     return {"subject_name": trial.subject_name} if trial.subject_name else {}
 
 

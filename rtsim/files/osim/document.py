@@ -36,7 +36,7 @@ class Aloud(str):
 
 @dataclass
 class Document:
-    """What all elements of an OpenSim document share: path, version and notes."""
+    """Context that all elements of an OpenSim document share: path, version and notes."""
 
     where: str
     version: int = 0

@@ -24,7 +24,7 @@ class Measurement(NamedTuple):
 
 
 class Scaler(NamedTuple):
-    """How the scale factors of bodies are determined, in which order, and how their masses are scaled."""
+    """Way to determine the scale factors of bodies, in which order, and to scale their masses."""
 
     order: tuple[str, ...]  # of "measurements" and "manualScale"; what comes later goes before
     measurements: tuple[Measurement, ...]

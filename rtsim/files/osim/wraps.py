@@ -22,7 +22,7 @@ Table = dict[str, Any]
 Array = NDArray[np.float64]
 KINDS = {"WrapSphere": "sphere", "WrapCylinder": "cylinder", "WrapEllipsoid": "ellipsoid"}
 DEFAULT_LENGTH = 1.0
-"""Of a cylinder whose file does not say it [m], as OpenSim takes it."""
+"""Length of a cylinder whose file does not state it [m], as OpenSim takes it."""
 CLEAR = 1e-3
 """Height [m] above a surface at which a line between points of its body can be left out."""
 N_SAMPLE = 201

@@ -13,7 +13,7 @@ from rtsim.files.subject_files.measures import Measures, measures_from
 
 SUFFIXES = (".vsk", ".mp")
 MOST_BYTES = 16_000_000
-"""Of BodyLanguage, in which .mp files are written."""
+"""Size of the longest file in BodyLanguage (.mp) that is read [bytes]."""
 ASSIGNED = re.compile(r"^[ \t]*(\$?[^\s=${}]+)[ \t]*=([^\n]*)$", re.MULTILINE)
 ROOT = "KinematicModel"
 STATIC = "StaticParameter"

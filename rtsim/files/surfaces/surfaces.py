@@ -19,7 +19,7 @@ METRES = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
 SMALLEST, LARGEST = 1e-3, 2.0
 """Sizes of what a body can carry [m]."""
 SAME = 1e-7
-"""Of the size of a surface: vertices that are nearer are one."""
+"""Distance below which vertices are one, in parts of the size of a surface."""
 FLAT = 1e-10
 """Area of a triangle, of its longest edge squared, below which it has no normal."""
 N_MOST = 500_000_000

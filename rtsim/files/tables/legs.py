@@ -56,7 +56,7 @@ def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:
 
 
 def _read(label: str) -> tuple[str, str, str]:
-    """How a label names a side, what it names, and the side; "" for none."""
+    """Style in which a label names a side, what it names, and the side; "" for none."""
     for k, pattern in enumerate(_SIDED):
         match = pattern.fullmatch(label)
         if match:

@@ -19,15 +19,16 @@ from streams.messages import FieldSpec
 Array = NDArray[np.float64]
 
 MANY_CELLS, MOST_CELLS = 24, 12
-"""Of a field with more cells than the first, where none is chosen: so many, those that become largest."""
+"""Number of cells above which a field is cut where none is chosen, and number of those that remain: the
+largest."""
 CELLS = 3
 """Cells of a row."""
 DEVIATION, RANGE = "one standard deviation", "least to largest of all runs"
-"""What the band about a curve shows."""
+"""Meanings of the band about a curve."""
 LEAST = 0.5
 """Shortest ordinate of a cell, in parts of the one that a window shows: what rests looks at rest."""
 NOT_KNOWN = "not determined"
-"""Of a curve whose deviation is larger than all curves together."""
+"""Note on a curve whose deviation is larger than the range of all curves together."""
 SMALL = 1e-3
 """Curves below this part of the largest one of their field are not drawn."""
 
@@ -222,7 +223,8 @@ def rest_of(
     cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell], field: DrawnField
 ) -> list[str]:
     """Sentences on the parts of a field that are not drawn: cells and sides without a value, and smaller
-    cells."""
+    cells.
+    """
     spec = cells[0].spec
     title = (spec.curves.panel if spec.curves else "") or words_of(spec.name)
     unknown = [cell.title for cell in cells if cell not in known]

@@ -25,7 +25,8 @@ LATEST_NS = 600_000
 SLOWEST = 1.0
 """Slower streams come when they like [Hz]."""
 FASTEST, FASTEST_WITH_FORCES = 250.0, 125.0
-"""Of faster ones it would take too much of the processor [Hz]; with force plates a run has less to spare."""
+"""Fastest streams for which caches are warmed [Hz]: above, it would take too much of the processor; with
+force plates a run has less to spare."""
 
 
 class CacheWarming:

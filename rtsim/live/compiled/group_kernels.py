@@ -100,15 +100,16 @@ NO_TABLES: Kernels = (
     restore,
     write_ends,
 )
-"""What a model without splines, ellipsoids and runs of surfaces leaves out."""
+"""Kernels that a model without splines, ellipsoids and runs of surfaces leaves out."""
 NO_MESHES: Kernels = (mesh_contact, mesh_stiffness, relative_pose, write_patch, write_moved)
-"""What contacts without surfaces of triangles leave out; those with them compile it when they first run."""
+"""Kernels that contacts without surfaces of triangles leave out; those with them compile it when they
+first run."""
 NO_LENGTHS: Kernels = (bend_along,)
-"""What is left out where forces decide the length of no path."""
+"""Kernels that are left out where forces decide the length of no path."""
 NO_PATHS: Kernels = (*NO_LENGTHS, follow_path, gradient, place_surfaces)
-"""What the marker solver leaves out there."""
+"""Kernels that the marker solver leaves out for a model without paths."""
 GENERATOR_CURVES: Kernels = (write_chain, angle_knots, passive_knots, velocity_knots, find_shape)
-"""What writes the curves of torque generators when a model is built."""
+"""Kernels that write the curves of torque generators when a model is built."""
 NO_HOLDS: Kernels = (
     drift,
     constraint_rows,
@@ -126,7 +127,7 @@ NO_HOLDS: Kernels = (
     borne,
     correction,
 )
-"""What a simulation leaves out that holds no constraints."""
+"""Kernels that a simulation without constraints leaves out."""
 DEVIATIONS: Kernels = (deviate, columns_in_time, place_deviations)
 KINEMATICS: Kernels = (estimate, take_in, find_misplaced, find_turned, find_outside, find_steps, show)
 KERNELS = {
@@ -187,4 +188,4 @@ KERNELS = {
         (recorded_wrenches, recorded_derivatives, pressure_misfit), without=(*NO_MESHES,)
     ),
 }
-"""Of each group, by its name."""
+"""Kernels of each group, by its name."""

@@ -72,7 +72,7 @@ ON_DEMAND = {
     "foot": KernelGroup("contact of the feet", call_foot),
     "foot-fit": KernelGroup("identification of a foot's contact", call_foot_fit),
 }
-"""What few runs call; `rtsim warmup` leaves it to them."""
+"""Groups that few runs call; `rtsim warmup` leaves them out."""
 ALL = {**GROUPS, **ON_DEMAND}
 
 

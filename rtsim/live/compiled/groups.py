@@ -29,7 +29,7 @@ ENTRIES = (".from_held", ".from_python")
 
 
 class CompileProgress(NamedTuple):
-    """How far compiling is: kernels done and in all, and the groups at work, in words."""
+    """Progress of compiling: kernels done and in all, and the groups at work, in words."""
 
     n_done: int
     n_kernel: int
@@ -146,7 +146,7 @@ class _Work:
 
 
 def n_kernel_of(name: str) -> int:
-    """How many kernels a group has: its entries and all that they call."""
+    """Number of kernels of a group: its entries and all that they call."""
     from kernels.compiler.jit import reachable
     from rtsim.live.compiled.group_kernels import KERNELS
 

@@ -25,7 +25,7 @@ from streams.receiving.ring import ReceivedFrame
 
 TOPIC, LOST = "journal", "lost"
 FORMAT = 1
-"""Of the entries; another one is not replayed."""
+"""Version of the entries' format; another one is not replayed."""
 MOST_SESSIONS = 64
 """Sessions of which it is known that their descriptor was sent; one beyond is described again."""
 OF_FRAME = ("seq", "t_capture", "t_arrived", "t_received", "time", "leads")

@@ -18,7 +18,7 @@ from streams.codec import MAX_PAYLOAD
 
 PART_BYTES = MAX_PAYLOAD // 2
 KEPT_MOST = 32 << 20
-"""Of the content of files, all together, so much is kept; of the others their checksums [bytes]."""
+"""Bytes of files' content, all together, that are kept; of the other files checksums are."""
 MOST_FILES = 256
 """More are not noted: a run of this many files is none that somebody made."""
 WRITING = os.O_WRONLY | os.O_RDWR

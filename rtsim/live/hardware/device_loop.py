@@ -52,7 +52,7 @@ from streams.receiving.ring import ReceivedFrame
 
 NOBODY = "no device came"
 LOOK_MS = 50
-"""How often the wait for a device looks at commands [ms]."""
+"""Interval at which the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
 TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
 """From an output to its answer; reading the device's message; the forward step alone; writing and sending the
@@ -64,7 +64,8 @@ SILENT = "the stream of motion is silent"
 
 def simulator_for(spec: HilSpec) -> Simulator:
     """The limb of a config at its start; ConfigError for settings that contradict each other or exceed
-    the stability limit."""
+    the stability limit.
+    """
     model, _ = parts_of(spec)
     tick_ms = 1e3 / spec.exchange.rate_hz
     step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
@@ -230,7 +231,7 @@ class DeviceClock(ClockInput):
         return told
 
     def _patience_ns(self) -> int:
-        """How long to wait for an answer: of a device that is gone no longer than a tick."""
+        """Longest wait for an answer: for a device that is gone no longer than a tick."""
         lost = self.exchange.n_missed > self._settings.missed_most
         patience_ns = round(1e6 * self._settings.deadline_ms)
         return min(patience_ns, round(1e9 / self.rate)) if lost else patience_ns

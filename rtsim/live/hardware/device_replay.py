@@ -21,7 +21,7 @@ MOVED = "moved"
 
 
 MOST_BYTES = 1 << 30
-"""Of messages that are kept [bytes]: of a device at 1 kHz in an hour."""
+"""Bytes of messages that are kept: an hour of a device at 1 kHz."""
 MOST_ANSWERS, MOST_COMMANDS = 4096, 1024
 """Messages of the device, and commands, that one tick takes: more than any run has."""
 MOST_SESSIONS = 64
@@ -99,7 +99,8 @@ class RecordedPort:
 
     def check(self, spec: HilSpec) -> None:
         """Raise ConfigError where the recording is of another config, or of this config before it was
-        changed."""
+        changed.
+        """
         now = flat(spec.settings)
         meta = next((meta for meta in self._metas if self._is_of_run(meta)), {})
         device = meta.get("device", {})

@@ -51,7 +51,7 @@ from streams.receiving.ring import ReceivedFrame
 MOMENTS = "joint_moments"
 SILENT = "no markers for {:.0f} ms"
 WAIT_S = 0.005
-"""How often a wait for markers looks whether torque is to end [s]."""
+"""Interval at which a wait for markers looks whether torque is to end [s]."""
 HUSH_NS = 50_000_000
 """While no markers come, the device hears zero and disarmed so often [ns]."""
 

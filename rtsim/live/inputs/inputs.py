@@ -61,7 +61,7 @@ class Input(Protocol):
         """
 
     def period_ns(self, session: Session) -> int:
-        """How long the work on a frame may take [ns]; 0 = without limit."""
+        """Time that the work on a frame may take [ns]; 0 = without limit."""
 
     def counters(self) -> Mapping[str, int]:
         """Counters of received, lost and dropped frames."""
@@ -148,7 +148,7 @@ class StreamInput:
         return [*drained(self.subscriber.events), *self._said.take()]
 
     def _receiving_ns(self) -> int:
-        """What strangers have taken of the receiving [ns]."""
+        """Time of the receiving that strangers have taken [ns]."""
         return self.subscriber.strangers_ns
 
     def rest(self) -> None:

@@ -152,7 +152,7 @@ class PairedInput(StreamInput):
 
 
 def slowness(session: Session) -> float:
-    """How many times slower than recorded a stream is played, as its sender states: 1 to 1
+    """Factor by which a stream is played slower than recorded, as its sender states: 1 to 1.
 
     SLOWEST.
     """

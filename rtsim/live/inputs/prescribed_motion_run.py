@@ -27,7 +27,7 @@ UNUSED = {
     "subject": "--subject", "static": "--static", "forces": "--forces", "lab": "--lab", "side": "--side",
     "ik_setup": "--ik-setup", "units": "--units", "up": "--up", "mass_kg": "--mass",
 }  # fmt: skip
-"""What is of markers or plates, by its option."""
+"""Options for markers or plates, which a prescribed motion does not use, by key."""
 
 
 def is_driven(run: RunConfig) -> bool:

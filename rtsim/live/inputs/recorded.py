@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 FINISHED = "the recording is over"
 TIME_BASE = "recording"
-"""What the markers and the forces of one recording share."""
+"""Name of the clock that the markers and the forces of one recording share."""
 
 
 class TimesInput:
@@ -127,7 +127,8 @@ class RecordingInput(TimesInput):
 
 def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
     """Yield the messages of a channel, one after the other, in one frame object that is written anew for
-    each."""
+    each.
+    """
     frame = ReceivedFrame(channel.session, FieldLayout(channel.session))
     for k, time in enumerate(channel.times.tolist()):
         frame.seq, frame.time = k, time
@@ -181,7 +182,8 @@ class KeptResults:
 
     def results(self) -> Results | None:
         """The results of all frames as views of their memory, so that no more can be added; None without
-        frames."""
+        frames.
+        """
         if self._session is None or not self._times:
             return None
         fields = {

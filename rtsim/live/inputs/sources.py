@@ -27,7 +27,7 @@ NATURAL, LOADS = ".npz", ".xml"
 FASTEST = 10_000.0
 """Highest rate of the synthetic walker [Hz]."""
 RATE = 100.0
-"""Of the synthetic walker, unless given [Hz]."""
+"""Frame rate of the synthetic walker, unless given [Hz]."""
 MOST_FRAMES = 1_000_000
 """Frames of the walker that fit into memory with ease; for longer runs there is --loop."""
 FILES = in_words(MARKERS)
@@ -42,7 +42,8 @@ def is_c3d(source: str) -> bool:
 
 def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
     """Raise ConfigError for a source that is neither synthetic nor an existing file; or_else : other
-    kinds of sources that are allowed"""
+    kinds of sources that are allowed
+    """
     if source not in MADE_UP and not Path(source).exists():
         allowed = f"{', '.join(MADE_UP)}, {FILES}{or_else}"
         raise ConfigError(f"no such source {source!r}", where=where, allowed=allowed)
@@ -50,7 +51,8 @@ def check_there(source: str, where: str = "SOURCE", or_else: str = "") -> None:
 
 def check_source(source: str, streams: bool = True, where: str = "--source") -> None:
     """Raise ConfigError for a source that is neither synthetic, nor an existing file of markers, nor, where
-    `streams` is set, the address of a stream."""
+    `streams` is set, the address of a stream.
+    """
     from rtsim.files.markers.markers import check_kind
 
     if source in MADE_UP or (is_stream(source) and streams):
@@ -89,7 +91,8 @@ def check_playing(
 
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
     """Raise ConfigError for an invalid unit or up axis, or for one that is given although that of the
-    source is known."""
+    source is known.
+    """
     from rtsim.files.forces.force_units import check_units
     from rtsim.files.markers.axes import parse_up
 

@@ -14,7 +14,7 @@ from streams.messages import Session
 from streams.receiving.ring import ReceivedFrame
 
 SHARE = 0.25
-"""Of the time that the loop would wait, others than the session that leads get so much."""
+"""Share of the loop's waiting time that goes to sessions other than the one that leads."""
 
 
 class Turns:

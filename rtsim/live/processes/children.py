@@ -31,7 +31,7 @@ APART: dict[str, Any] = (
 LAST = "rtsim: "
 """Begins the last sentence of a command that fails; what it said before was told while it ran."""
 POLITE_S = 3.0
-"""How long a process may take to end after its standard input is closed [s]."""
+"""Time that a process may take to end after its standard input is closed [s]."""
 TERMINATE_S = 1.0
 """And then after the request to terminate [s]."""
 
@@ -72,7 +72,8 @@ class Child:
 
     def ask(self, request: bytes) -> None:
         """Write the request, a line, to the process; a process that has ended already reports the reason
-        itself."""
+        itself.
+        """
         assert self._process.stdin is not None
         self._idle = False
         with suppress(OSError):
@@ -129,8 +130,8 @@ class Child:
             raise ChildFailedError(failure)
 
     def failure(self) -> str:
-        """How the process has failed, in its own words if it left any; empty while it runs and after a
-        normal end.
+        """Failure of the process, in its own words if it left any; empty while it runs and after a normal
+        end.
         """
         code = self._process.poll()
         if not code:

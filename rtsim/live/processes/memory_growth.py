@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 STATM = "/proc/{}/statm"
 SETTLE_S = 30.0
-"""What a run takes in its first seconds is no growth [s]."""
+"""Time after the start in which more memory does not count as growth [s]."""
 GROWN_MB = 256.0
 """More than any run of ours takes after its start: windows of filters, rings of messages."""
 

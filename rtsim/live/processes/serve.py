@@ -71,7 +71,7 @@ REMEDIES = {
     True: "the static trial or subject (--static, --subject) of the person in the stream, of this session",
     False: "a model of the person in the stream (--model)",
 }
-"""Of a stream that is another person's, by whether a subject is followed."""
+"""Remedy for a stream of another person's markers, by whether a subject is followed."""
 
 
 def serve(

@@ -32,7 +32,7 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 STILL_MM = 20.0
-"""How far a marker of somebody who stands is from the middle of its places at the most [mm]. A choice: in the
+"""Largest distance of a standing person's marker from the middle of its places [mm]. A choice: in the
 static trials of three persons of two laboratories no marker left it by more than 10 in five seconds."""
 SHOWN = 0.5
 """Part of the newest frames that shows a marker which counts as present."""
@@ -164,7 +164,7 @@ class StandingTrial:
             self._fault = fault
 
     def _widths_that_lack(self, names: Sequence[str]) -> ConfigError | None:
-        """Of legs with a pelvis whose labels have no medial markers, and whose widths nobody gave."""
+        """Error for legs with a pelvis whose labels have no medial markers, and whose widths nobody gave."""
         assert self._map is not None
         for side in self._sides(names) if self._stored is not None else ():
             table = side_of(self._map, side)
@@ -208,7 +208,8 @@ class StandingTrial:
 
     def _wanted(self, trial: MarkerTrial) -> list[str]:
         """Markers of the legs that are there: of which landmarks are built, and those that are followed and
-        have a label."""
+        have a label.
+        """
         assert self._map is not None
         names: list[str] = []
         for side in self._sides(trial.names):

@@ -29,9 +29,9 @@ Array = NDArray[np.float64]
 LENGTH_M = 0.1
 """Translation that counts as a rotation of 1."""
 STEP = 1e-5
-"""Of the differences: truncation and rounding are both some 1e-10 of a row."""
+"""Step of the differences: truncation and rounding are both some 1e-10 of a row."""
 LEAST = 1e-8
-"""Of a row of size 1, what is left of it beside a sum of others where it is one."""
+"""Remainder of a row of size 1, beside a sum of others, below which it counts as such a sum."""
 BESIDE = np.array([0.06, 0.048, 0.064, -0.05, 0.036, -0.041])
 """A small motion, of rotations and of LENGTH_M, in which nothing is symmetrical."""
 
@@ -94,7 +94,8 @@ def unmoved(name: str) -> ConfigError:
 
 def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
     """Raise ConfigError for an unknown body, and for a constraint between a borne body and others whose
-    reaction would load joints that are not borne."""
+    reaction would load joints that are not borne.
+    """
     names, elements, tree = model.names, model.elements, model.tree
     if not borne:
         return

@@ -41,13 +41,14 @@ TOLERANCE, FINE = 1e-6, 1e-8
 flat valleys, and with pressure."""
 MOST_EVALUATIONS = 400
 BENT = (0.0, 0.3, -0.3, 0.6)
-"""Of the toes at the starts of a validation [rad]: recorded motion tells nothing of them."""
+"""Angles of the toes at the starts of a validation [rad]: recorded motion tells nothing of them."""
 AT_BOUND = 1e-3
 """A parameter so near to its bound, in parts of its range, lies at it."""
 WEAK = 1e-2
 """A direction is not determined when its singular value is so much smaller than the greatest."""
 HOP, HOP_TEMPERATURE = 0.3, 0.5
-"""Of basin hopping: greatest step, in units of the scales, and forgiven cost, in parts of the least."""
+"""Settings of basin hopping: greatest step, in units of the scales, and forgiven cost, in parts of the
+least."""
 
 
 class Weak(NamedTuple):

@@ -37,7 +37,7 @@ ORDER = [1, 2, 0]
 """Radii of an ellipsoid along the axes of a model."""
 BASE = "foot"
 BASE_WEIGHT = 70.0 * 9.81
-"""Of the person whose segments the shipped model has [N]."""
+"""Weight of the person whose segments the shipped model has [N]."""
 
 
 class ModelFoot(NamedTuple):
@@ -133,7 +133,8 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
     """The foot with the toes of another one, as the parameters of toes only hold for the axis that they
-    were found with."""
+    were found with.
+    """
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 
 

@@ -30,8 +30,7 @@ LARGEST_SHIFT, LARGEST_TURN, LARGEST_YAW = 0.002, 0.05, 0.3
 LARGEST_LIFT = 0.008
 """Bound of a constant height of the heel, where a step is held against a foot with other markers [m]."""
 TOE_RANGE = (-1.0, 1.6)
-"""Of the toes' rotation [rad], positive upwards: what a first metatarsophalangeal joint can do, passively 90
-degrees up (Kapandji 2011, The Physiology of the Joints, volume 2)."""
+"""Range of the toes' rotation [rad],."""
 SPLINE_SCALE = np.array([0.002, 0.002, 0.002, 0.05, 0.05, 0.05, 0.3])
 
 

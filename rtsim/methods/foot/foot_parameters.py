@@ -69,17 +69,17 @@ TABLE_5_6 = np.array(
         *(0.0182, 0.0186, 0.0132, -0.011, 0.010, 0.019, -0.339, 1.23, -0.454),
     ]
 )
-"""What the thesis found without friction; mu_d is not in it. The toes' frame of table 5.2 has X lateral and Z
-down: what it says of the toe is turned by half a turn about Y."""
+"""Values that the thesis found without friction; mu_d is not among them. The toes' frame of table 5.2 has
+X lateral and Z down: what it says of the toe is turned by half a turn about Y."""
 SCALE = np.array([1e7, 1.0, 0.1, *((0.03,) * 3 + (0.02,) * 3 + (0.3,) * 3) * N_CONTACT])
-"""Of each parameter: the solver's unit."""
+"""Scale of each parameter: the solver's unit."""
 THESIS_HEEL = 0.0331
 """Height of the thesis' heel above the ground [m]: that of the toes' axis, 16 mm, and its place below the
 heel, 17.1 mm (table 5.2)."""
 THESIS_LENGTH = 0.2059
 """From its heel to the toes' axis [m] (table 5.2)."""
 ROOM = np.array([0.05, 0.05, 0.04])
-"""By how much a centre may leave its place in the guess [m]."""
+"""Largest displacement of a centre from its place in the guess [m]."""
 LEAST_RADIUS, MOST_RADIUS = 0.006, 0.12
 
 
@@ -130,7 +130,8 @@ def bounds(around: Array) -> Bounds:
 
 def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
     """n guesses (n, 30) that differ from one by at most 10 % (section 5.3.2); a parameter that is 0
-    changes by at most 10 % of its scale."""
+    changes by at most 10 % of its scale.
+    """
     rng = np.random.default_rng(seed)
     size = np.where(around == 0.0, SCALE, np.abs(around))
     return np.asarray(around + spread * size * rng.uniform(-1.0, 1.0, (n, N)))

@@ -86,7 +86,9 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
 
 
 def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[str]:
-    """What cuts a contact at its beginning and its end: a trial, or forces, that begin or end there."""
+    """Sentences on what cuts a contact at its beginning and its end: a trial, or forces, that begin or end
+    there.
+    """
     first, last = int(run[0]), int(run[-1])
     normal, known = loads.force[:, p, 1], np.flatnonzero(loads.loaded[:, p] != NOT_MEASURED)
     small = WHOLE * float(np.nanmax(normal[run]))

@@ -38,12 +38,12 @@ PASS_HZ, STOP_HZ, ATTENUATION = 5.0, 20.0, 10.0
 FLAT = (0.25, 0.5)
 """Part of the contact in which a foot that walks stands flat."""
 HEEL, LENGTH = (0.0, 80.0), (80.0, 260.0)
-"""Of a heel's marker above the plate, and from it to the first metatarsal along the foot [mm]: from children
-to very tall adults, in shoes."""
+"""Ranges of a heel marker's height above the plate, and of its distance to the first metatarsal along the
+foot [mm]: from children to very tall adults, in shoes."""
 WIDEST = 0.8
 """From the first to the fifth metatarsal, in parts of that length; usual are 0.4 to 0.5."""
 LEAN = 2.0
-"""Of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
+"""Largest slope of a plate that counts as level [degrees]: its force along the vertical is 0.06 % off."""
 
 
 class FootTrial(NamedTuple):

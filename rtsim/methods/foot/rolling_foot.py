@@ -31,7 +31,7 @@ WEIGHT = 688.0
 """Weight of the thesis' subject [N] (table 5.3)."""
 GRID = (16, 39)
 SHARE = 0.35
-"""Of the bounds of the correction that the true motion uses."""
+"""Part of the correction's bounds that the true motion uses."""
 PHASE = np.array([0.0, 0.08, 0.2, 0.4, 0.55, 0.7, 0.85, 1.0])
 """Parts of the contact at which pitch, force and the toes' rotation are given below."""
 PITCH = np.radians([16.0, 6.0, 0.5, -1.0, -4.0, -14.0, -32.0, -52.0])

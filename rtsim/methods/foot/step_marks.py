@@ -24,7 +24,8 @@ NEEDED = ("calcaneus", "metatarsal_1", "metatarsal_5")
 CLEAR = 0.3
 """Cosine between medial as the markers and as their labels have it, below which neither is clear."""
 ASIDE = 0.04
-"""By which the other foot is beside one that stands, so that its side is clear [m], usual 0.08 to 0.22."""
+"""Distance to the side of the other foot from one that stands at which its side is clear [m]; 0.08 to 0.22
+is usual."""
 OTHERWISE = "there the distances of the foot's other markers differ by"
 SAME_SESSION = "take a static trial of this session, and check whether a marker moved"
 

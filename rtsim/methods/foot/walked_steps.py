@@ -25,7 +25,7 @@ from rtsim.subjects.markers.persons import read_one, share_of_labs
 Array = NDArray[np.float64]
 
 BESIDE = ("", "_grf", "_forces")
-"""What follows the name of a trial in that of the forces beside it."""
+"""Endings, after the name of a trial, of the file of its forces."""
 NOT_FATAL = ("weight", "side", "two_feet")
 """Findings about plates that are told; those of others mean that nothing under the foot would be right."""
 

@@ -34,9 +34,10 @@ BARE = ("q", "qDot", "tau", "time")
 FEWEST, SHORTEST_S = 3, 1e-9
 """Rows, and their steps: speeds are differences over these."""
 MOST_RAD, MOST_NM, LEAST_NM = 2.0 * np.pi, 2000.0, 3.0
-"""Of people's joints; a greatest moment of all below the last is one per kilogram, or hardly any."""
+"""Limits of people's joints: angle [rad] and moment [N m]; a largest moment of all below LEAST_NM is in N
+m per kilogram, or hardly any."""
 MOST_LEFT = 0.3
-"""Of forces at the root, the median in body weights."""
+"""Median of the forces at the root that may be left, in body weights."""
 FASTER = 10.0
 """Speeds that are so many times the changes of the angles are not their speeds."""
 STILL = 1e-6

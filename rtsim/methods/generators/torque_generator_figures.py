@@ -20,10 +20,10 @@ from rtsim.models.packing.torque_generators import UNFITTED, PlacedGenerator, pa
 Array = NDArray[np.float64]
 N_GRID = 241
 MOST_SHOWN = 2.0
-"""Of a passive torque in the figure of all curves, in parts of the isometric one."""
+"""Largest passive torque in the figure of all curves, in parts of the isometric one."""
 MARGIN = 0.15
 BLENDS, SCALES, SHIFT_DEG = (0.0, 0.5, 1.0), (1.0, 1.5, 2.0), 20.0
-"""What the figure of the parameters shows."""
+"""Values of the parameters that their figure shows."""
 LENGTHENING = "lengthening"
 
 
@@ -188,7 +188,8 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
 
 def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
     """Torque over angle and over speed of agonist and antagonist of joints, as figure A.6; once where joints
-    have the same."""
+    have the same.
+    """
     found: list[FigurePanel] = []
     joints: dict[tuple, str] = {}
     for one in placed:

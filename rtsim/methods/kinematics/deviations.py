@@ -46,7 +46,7 @@ FRAME_ADDS = 1.64
 MOST_NEEDED = 2
 """Markers that two bodies in a row must show, or all that they carry, not to fold to either side."""
 TURN_PART = 0.5
-"""Of what the skin of a segment moves as one body: half a turn, half a shift."""
+"""Part of the motion of a segment's skin as one body that is rotation: half a turn, half a shift."""
 N_FREE = 6
 """Ways in which a free body moves."""
 LEAST_ARM_M = 0.01
@@ -257,7 +257,7 @@ class MethodDeviations:
         self.uncertain[beyond.reshape(-1)] = 1.0
 
     def unusual(self, angles: Sequence[int]) -> list[int]:
-        """Those of these angles whose usual deviation is within the limit."""
+        """The ones of these angles whose usual deviation is within the limit."""
         usual, limit = self.state.usual, self.options.limit
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 

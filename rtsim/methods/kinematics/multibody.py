@@ -81,7 +81,7 @@ class Solution(NamedTuple):
 NO_FRAME = Solution(
     converged=False, iterations=0, residual=math.nan, n_open=0, n_visible=0, n_swap=0, n_fault=0
 )
-"""What a frame says that was not estimated."""
+"""Solution of a frame that was not estimated."""
 
 
 class _Setup(NamedTuple):

@@ -82,9 +82,9 @@ class RateDeviations:
             array[:] = math.nan
 
     def update(self, found: MethodDeviations, rates: Rates, time: float) -> None:
-        """Those of the newest covariance, in a filtered motion at a time [s]; means of their squares over
-        `average_s`, as long as the same markers take part: where a coordinate of a mechanism turns its slope
-        vanishes, and poses nearby count as well (kernels/uncertainty/deviation).
+        """Deviations of the rates by the newest covariance, in a filtered motion at a time [s]; means of
+        their squares over `average_s`, as long as the same markers take part: where a coordinate of a
+        mechanism turns its slope vanishes, and poses nearby count as well (kernels/uncertainty/deviation).
 
         An error e of the markers in the bodies is one of the tangent coordinates S e, and S changes by S'
         and S'' while the skeleton moves: rates are off by S e' + S' e, and so on. A joint that turns by w in

@@ -29,7 +29,8 @@ FASTEST = 5000.0
 HIGHEST = 0.4
 """A cut-off in parts of the rate: half the rate is the Nyquist frequency."""
 N_TIME_CONSTANT = 5.0
-"""Of the slowest pole, after which a Butterworth filter counts as settled: exp(-5) is 0.7 %."""
+"""Number of time constants of the slowest pole after which a Butterworth filter counts as settled: exp(-5)
+is 0.7 %."""
 DECAYED = 50.0
 """The same, after which its impulse response is over, times the cube of time: exp(-50) is 2e-22."""
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 FIRST_DAMPING, LESS, MORE, MOST_DAMPING = 1e-3, 0.1, 10.0, 1e12
-"""Of a step: where it begins, after a step that helped, after one that did not, and where it ends."""
+"""Damping of a step: at the beginning; its factors after a step that helped and after one that did not; at
+the end."""
 
 
 def least_squares_within(

@@ -24,7 +24,7 @@ from rtsim.methods.knee.surface_fits import fit_plane, fit_sphere
 Array = NDArray[np.float64]
 
 BOUND_M, BOUND_RAD = 0.005, np.radians(5.0)
-"""How far points and lengths, and normals may be adjusted, where nothing else is said."""
+"""Largest adjustments of points and lengths, and of normals, where nothing else is given."""
 FEWEST_POSES, LEAST_FLEXION = 20, np.radians(30.0)
 """Smallest number of poses and range of flexion from which a mechanism can be identified."""
 

@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 COMPARTMENTS = ("medial", "lateral")
 LIGAMENTS = ("ACL", "PCL", "MCL", "LCL")
 HELD = 3
-"""Of these ligaments, the first ones, the mechanism keeps the length."""
+"""Number of these ligaments, the first ones, whose length the mechanism keeps."""
 
 
 class KneeGeometry(NamedTuple):

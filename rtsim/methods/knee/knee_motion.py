@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 ANGLES = ("knee_flexion", "knee_adduction", "knee_internal_rotation")
 WAYS = ("lateral", "anterior", "proximal")
 FIELDS = {**dict.fromkeys(ANGLES, "joint_angles."), **dict.fromkeys(WAYS, "knee_displacements.")}
-"""What stands before the names in tables with the names of fields."""
+"""Names of fields that stand before the names of columns in tables."""
 SUFFIXES = (*STORAGE_SUFFIXES, ".csv")
 ENDINGS = {"right": ("_r", ""), "left": ("_l", "")}
 MOST_POSES = 500

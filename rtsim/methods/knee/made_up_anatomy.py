@@ -18,7 +18,7 @@ N_SURFACE, N_AREA = 150, 40
 WIDTH, AREA = 0.012, 0.004
 """Radius of what is seen of a plateau, and of an area [m]."""
 LEVER = 0.1
-"""Of markers that tell an angle: noise of a place turns by noise / LEVER [m]."""
+"""Distance of the markers that determine an angle [m]: noise of a place is noise / LEVER of the angle."""
 
 
 def anatomy_of(geometry: KneeGeometry, rng: np.random.Generator, noise: float) -> KneeAnatomy:

@@ -66,7 +66,7 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
 
 
 def plate_figures(results: Results) -> dict[str, Any]:
-    """How often the centre of pressure is under the foot on the plate, as shares of the loaded samples (one
+    """Shares of the loaded samples in which the centre of pressure is under the foot on the plate (one
     plate in one frame). Samples with two feet on a plate are only counted; if the run states which bodies
     bear the plates, there are no shares.
     """
@@ -104,7 +104,8 @@ def stature_of(results: Results) -> float:
 
 def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
     """The greatest moment of each joint that has a band, per body mass [N m/kg]; the band of the gait, where
-    one walks or runs."""
+    one walks or runs.
+    """
     moments, found = results.fields["joint_moments"], {}
     for k, angle in enumerate(labels_of(results, "joint_moments")):
         band = band_of(angle, gait or FREE, stature_of(results))

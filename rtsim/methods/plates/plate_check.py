@@ -25,7 +25,8 @@ WEIGHT_OFF = 0.05
 PEAK = 1.2
 """Greatest force of level walking in parts of the weight, about."""
 LEAST_PEAK, MOST_USUAL = 0.6, 6.0
-"""Of who never stands still: a greatest force below, a median above so many weights is told."""
+"""Limits for somebody who never stands still, in weights: a greatest force below the first, or a median
+above the second, is reported."""
 GOES_ABOUT, AT_FLOOR = 0.25, 0.1
 """A foot that is slower [m/s] and lower above the lowest plate [m] may stand on the floor."""
 STANDS = 0.05

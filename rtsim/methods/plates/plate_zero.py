@@ -64,7 +64,7 @@ class PlateZero:
         self._take_off(values)
 
     def _count(self, first: float, last: float, n: int) -> None:
-        """How long samples were gathered: gaps and leaps of the clock do not count."""
+        """Count the time over which samples were gathered, without gaps and leaps of the clock."""
         since = self._newest if 0.0 <= first - self._newest <= self._longest else first
         self._gathered += max(0.0, min(last - since, n * self._longest))
         self._newest = last

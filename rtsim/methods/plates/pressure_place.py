@@ -49,17 +49,17 @@ USUAL = np.array([-0.003, -0.015])
 """Mean of the load outwards of the line from ankle to toes, and middle of the way ahead of the middle between
 both [m]: of 20 steps of six persons in five laboratories."""
 HABIT = np.array([0.009, 0.013])
-"""What persons and marker sets differ by [m], standard deviations over the same persons."""
+"""Differences between persons and marker sets [m], standard deviations over the same persons."""
 OWN = np.array([0.015, 0.015])
-"""What each foot differs by of its own, outwards and ahead [m], standard deviations, so that left and right
+"""Differences of each foot by itself, outwards and ahead [m], standard deviations, so that left and right
 differ by 21 mm: a choice, since all of the persons above are sound."""
 ANY = np.array([1.0, 1.0])
 """The same where habits are no evidence at all [m]."""
 STEP = np.array([0.007, 0.008])
-"""What single steps of one person differ by [m], standard deviations."""
+"""Differences between single steps of one person [m], standard deviations."""
 TURNS, TURNS_ABSENT = 0.010, 0.020
-"""How well the moment at the root tells a plate from the others [m], of a whole body, and where some of it is
-not modelled."""
+"""Resolution with which the moment at the root tells a plate from the others [m]: of a whole body, and
+where part of the body is not modelled."""
 COMMON = 0.05
 """Common shift of all plates that motion of trunk and arms explains [m]."""
 EXPLAINS = 16.0

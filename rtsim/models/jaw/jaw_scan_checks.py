@@ -16,7 +16,8 @@ LEAST_SPREAD_M = 0.01
 LEAST_APART_M = 0.03
 """Least distance between condyles, which are some 100 mm apart in adults."""
 LARGEST_RESIDUAL_MM = 10.0
-"""Of a marker on skin or brace, root mean square: more is another unit, a mirror image or another marker."""
+"""Largest residual of a marker on skin or brace, root mean square: more is another unit, a mirror image or
+another marker."""
 FARTHEST_M = 0.01
 """From a condyle's landmark to its surfaces, and between surfaces that press on each other."""
 

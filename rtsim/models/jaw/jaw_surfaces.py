@@ -32,7 +32,7 @@ RADII = (0.005, 0.007, 0.008)
 CENTRE = (0.0, -0.008, 0.050)
 """Centre of the right condyle in the mandible [m]."""
 TURNED = (0.3, 0.2, 0.1)
-"""Of the ball that a condyle is made of [rad]: no vertex lies opposite an edge by symmetry."""
+"""Rotation of the ball that a condyle is made of [rad]: no vertex lies opposite an edge by symmetry."""
 OFFSET = 0.001
 MODULUS = 1e10
 """Pressure by depth [N/m^3]: Andersen et al. 2017."""
@@ -102,8 +102,9 @@ def fossa(side: str) -> TriangleSurface:
 
 
 def depth(x: Array, z: Array) -> Array:
-    """How far a fossa lies below its height over the condyle's centre [m]: its surface falls forwards
-    and to both sides."""
+    """Depth of a fossa below its height over the condyle's centre [m]: its surface falls forwards and to
+    both sides.
+    """
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 
 

@@ -16,8 +16,8 @@ from rtsim.models.packing.functions import FunctionTable, value
 from rtsim.models.packing.joints import Coordinates
 
 N_KNOT = 5
-"""Of the spline of a coordinate that a stream moves: values, speeds and accelerations at both ends fit, and
-it goes on a little."""
+"""Knots of the spline of a coordinate that a stream moves: values, speeds and accelerations at both ends
+fit, and it extends a little beyond."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:

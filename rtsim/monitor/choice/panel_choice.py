@@ -13,7 +13,7 @@ SPREAD_MOST = 2
 """Plots by which columns may differ before they are dealt out anew."""
 FIGURE, CONTACT, PRESSURE = "figure", "contact", "pressure"
 PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "Pressure"}
-"""What stands beside the curves, and what it is called."""
+"""Pictures that stand beside the curves, with their titles."""
 
 
 @dataclass

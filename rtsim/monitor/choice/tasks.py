@@ -1,4 +1,4 @@
-"""What kind of quantity a panel shows, and which kinds go with a task."""
+"""Kinds of quantities that panels show, and the kinds that go with a task."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BY_FIELD = (
     ("moment_arms", MUSCLES),
     ("device_", DEVICE),
 )
-"""How names of fields begin; the first that fits decides."""
+"""Beginnings of fields' names, each with its kind; the first that fits decides."""
 BY_UNIT = {
     **dict.fromkeys(("°", "°/s", "°/s²"), ANGLES),
     **dict.fromkeys(("N m", "N m/kg", "W", "W/kg"), MOMENTS),

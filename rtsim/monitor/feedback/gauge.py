@@ -15,7 +15,7 @@ from rtsim.monitor.plots.curves import NO_VALUE, written
 from rtsim.monitor.theme import LIGHT, Theme
 
 NUMBER_SHARE, NAME_SHARE = 0.62, 0.11
-"""Of the height: the number with its room, and the name above it."""
+"""Parts of the height: the number with its room, and the name above it."""
 AROUND = 1.0
 """The scale reaches beyond the target by so many of its widths."""
 WIDEST = "−000.0 °"

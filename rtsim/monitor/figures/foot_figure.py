@@ -29,7 +29,7 @@ VIEWS = {
     "from the side": np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     "from above": np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]]),
 }
-"""What is to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
+"""Directions to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
 HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.15))
 """From no pressure to the greatest: red, green, blue."""
 

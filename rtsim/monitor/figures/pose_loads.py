@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 MUSCLE, PLATE, FOOT, DEVICE = "muscle", "plate: 1 m = 1 kN", "foot contact: 1 m = 1 kN", "device"
-"""What the key calls them."""
+"""Names of the loads in the key of the figure."""
 ARROWS = (
     (PLATE, "plate_centres", "plate_forces"),
     (FOOT, "foot_contact_centres", "foot_contact_forces"),

@@ -13,7 +13,7 @@ from rtsim.monitor.plots.history import History, Quality, Window, envelope
 Array = NDArray[np.float64]
 
 REACH_S = 600.0
-"""How far back one can look [s]."""
+"""Time that one can look back [s]."""
 RATE_HZ = 100.0
 """Samples of faster streams become pairs of their smallest and largest value [Hz]."""
 POSE_HZ = 25.0
@@ -84,7 +84,7 @@ class CurveArchive:
         return (self.n_pushed - len(self) + k) % self.n_capacity
 
     def _after(self, time: float) -> int:
-        """How many samples are not after a time [s]; they stand in order, so it is searched by halves."""
+        """Number of samples that are not after a time [s], by bisection, as they stand in order."""
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 OFF_PX = 0.15
-"""How far a sample may lie off the line through its neighbours and be left out [px]."""
+"""Distance of a sample from the line through its neighbours within which it is left out [px]."""
 N_LEVEL = 4
 """Every second sample may be left out, then every second of the others, and so on: at most 15 in a row, and
 so none is off by more than four times OFF_PX; half a pixel is what smooth curves reach.

@@ -90,7 +90,7 @@ class DrawnFrame(NamedTuple):
         return self.stick[np.array([own == side for own in ends], dtype=bool)]
 
     def _paint_sticks(self, painter: QPainter, centres: Array, colour: str, side: str | None = None) -> None:
-        """Those of a side, "" for those of none; None = all, alike."""
+        """Draw the sticks of a side, "" for those of neither side; None = all, alike."""
         pairs, pixels = self.stick if side is None else self._of_side(side), self.pixels(centres)
         painter.setPen(side_pen(side or "", QColor(colour), self.theme.scale * STICK_WIDTH))
         painter.drawLines(lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))

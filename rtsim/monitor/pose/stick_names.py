@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 TOGETHER = 9.0
 """Joints that are nearer than this share a name [px]."""
 BESIDE, HEIGHTS = 8.0, (-5.0, 4.0, 14.0)
-"""Of a name from its joint: to the right or left, and its base line up or down [px]."""
+"""Distances of a name from its joint: to the right or left, and its base line up or down [px]."""
 N_ALONG = 12
 """Places along a segment that a name keeps off."""
 WORSE = 1000

@@ -1,1 +1,1 @@
-"""What the window saves: pictures, tables, recordings."""
+"""Files that the window saves: pictures, tables, recordings."""

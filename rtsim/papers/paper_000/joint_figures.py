@@ -40,7 +40,8 @@ Array = NDArray[np.float64]
 
 MODEL_DATA = "shipped model mandible, whose condyles and fossae are formulas, not the subject's scan"
 N_ELEMENT, MODULUS, LINEAR_FROM = 3, 1e10, 0.03
-"""Of the ligament on either side: elements; pressure modulus [N/m^3]; strain from which it is linear."""
+"""Settings of the ligament on either side: elements; pressure modulus [N/m^3]; strain from which it is
+linear."""
 REACH_MM = 25.0
 STUDY = "15 runs"
 

@@ -27,9 +27,9 @@ JAW_DATA = (
 KERNELS = ("fdk", "model", "model-deviations", "moment-arms")
 SLOPE_DEG, CANT_DEG = 30.0, 5.0
 STRENGTH_N, MOST_ACTIVE = 20e3, 0.5
-"""Of the point on plane's contact element: strength, and activation that it stays below [%]."""
+"""Settings of the point on plane's contact element: strength [N], and activation that it stays below [%]."""
 TOLERANCE_N, ROUNDING = 0.1, 1e-6
-"""Of the balance in a run; the paper's kinematic tolerance."""
+"""Tolerance of the balance in a run [N]; the paper's kinematic tolerance."""
 
 
 def table_1(given: ItemInput) -> ItemResult:

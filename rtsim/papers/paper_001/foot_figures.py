@@ -49,7 +49,7 @@ TABLE_5_7 = {
 TABLE_5_8 = {"normal force": (28.8, "N"), "COP along": (8.0, "mm"), "COP across": (2.4, "mm")}
 TABLE_5_9 = {"pressure": (3.4, 3.2, 33.9), "force": (2.7, 1.8, 70.2)}
 SECONDS = {"friction": 180.0, "pressure": 164.0, "force": 10.0, "validation": 82.0}
-"""Of the thesis (section 5.3.6)."""
+"""Durations of the thesis' runs [s] (section 5.3.6)."""
 QUANTITIES = {"normal": "normal force", "friction": "friction force", "spin": "spinning friction",
               "cop": "COP", "pressure": "pressure"}  # fmt: skip
 PERCENT = 100.0

@@ -30,9 +30,8 @@ Array = NDArray[np.float64]
 
 STATIC, DYNAMIC, V_T, LOAD_N = 0.2, 0.15, 1e-3, 9.81
 VISCOUS, F_NT = 10.0, 10.0
-"""Of the experiments: mu_s, mu_d, v_t [m/s], normal force [N]; viscous friction of the second [N s/m]; F_nt
-is not in the thesis.
-"""
+"""Parameters of the experiments: mu_s, mu_d, v_t [m/s], normal force [N]; viscous friction of the second
+[N s/m]; F_nt is not in the thesis."""
 THOUSANDTH, ROUNDING, DIGIT = 1e-3, 1e-9, 0.005
 GRID = np.linspace(-5.0 * V_T, 5.0 * V_T, 1001)
 WORDS = {"brown_mcphee": "proposed", "andersson": "Andersson", "hollars": "Hollars", "specker": "Specker"}

@@ -1,4 +1,4 @@
-"""How to compute muscle moment arm using generalized coordinates (Sherman, Seth, Delp 2010)."""
+"""Paper 002: How to compute muscle moment arm using generalized coordinates (Sherman, Seth, Delp 2010)."""
 
 from rtsim.papers.item import Publication
 

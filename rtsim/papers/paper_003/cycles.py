@@ -36,7 +36,8 @@ Array = NDArray[np.float64]
 
 N_PERSON, SEED = 5, 2017
 MEAN_STATURE, DEVIATION, OF_WALKER = 1.74, 0.09, 1.75
-"""Of the paper's subjects (section 2.5), and of the shipped walker [m]."""
+"""Mean and standard deviation of the stature of the paper's subjects (section 2.5), and stature of the
+shipped walker [m]."""
 N_FRAME, RATE = 131, 100.0
 LONGEST = 1000
 """Frames of a recording; 400 runs of so many take minutes."""

@@ -21,9 +21,9 @@ WEIGHTS = {
 }
 """Table 3."""
 ANGLES = ("extension", "adduction", "internal rotation")
-"""Of the knee [deg], as figure 2 has them: flexion is negative."""
+"""Angles of the knee [deg], as figure 2 has them: flexion is negative."""
 DISPLACEMENTS = ("lateral displacement", "anterior displacement", "proximal displacement")
-"""Of the tibia in the joint coordinate system of the knee [mm]."""
+"""Displacements of the tibia in the joint coordinate system of the knee [mm]."""
 ROOT_MEAN_SQUARES = {
     "zero": {"ACL": 1.7, "PCL": 1.8, "MCL": 0.05},
     "minimised": {"ACL": 2.9, "PCL": 0.7, "MCL": 0.3, "LCL": 2.1},

@@ -30,7 +30,8 @@ OTHER_SUBJECTS = "the paper's is of its five subjects, whose recordings are not 
 NO_NUMBER = "the paper gives no number"
 DATA = "five made-up persons (docs/papers/003.md)"
 RESIDUAL = 1e-11
-"""Of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty methods."""
+"""Residual of the optimality conditions; the paper's 1e-12 is below the round-off of the two penalty
+methods."""
 KEPT_PERCENT = 1e-6
 """Change of a held length that the residual allows."""
 SECONDS = 5.0

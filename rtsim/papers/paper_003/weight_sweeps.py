@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 N_WEIGHT, LARGEST = 400, 2e4
 """Weights of the sweep, from 1 on in equal steps, the same for all ligaments (section 2.4.1)."""
 LEVELS = (1.0, 1e2, 1e3, 1e4)
-"""Of which every combination is tried for the four ligaments (section 2.4.2)."""
+"""Levels of weight, of which every combination is tried for the four ligaments (section 2.4.2)."""
 ROTATION_DEG, DISPLACEMENT_MM = 1.0, 4.0
 """Section 3: below which standard deviations stay where one ligament weighs 1e4."""
 NAMES = (*ANGLES, *DISPLACEMENTS, *LIGAMENTS)

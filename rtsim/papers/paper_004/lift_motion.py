@@ -22,7 +22,7 @@ from rtsim.models.packing.torque_generators import PlacedGenerator
 Array = NDArray[np.float64]
 
 N_SAMPLE, DEEPEST_DEG = 196, 121.0
-"""Of the paper's trial: samples (section 2.3) and greatest hip flexion (figure 4)."""
+"""Length of the paper's trial: samples (section 2.3); and greatest hip flexion (figure 4)."""
 PASSIVE_OF_PAPER = 1.0
 """t^PE_max by which the published fits come out; the text has 1.4."""
 HIPS = {

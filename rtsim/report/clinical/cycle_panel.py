@@ -173,7 +173,7 @@ def _data(
     norm: NormCurve | None,
     box: Box,
 ) -> dict:
-    """What pointing at the panel tells."""
+    """Data that are shown on pointing at the panel."""
     series = []
     for label, curve in (("", now), ("before", before)):
         for side in SIDES:

@@ -23,7 +23,7 @@ COLOURS = {"right": "#00609c", "left": "#c1121f"}
 DASHES = {"right": "", "left": "22 9"}
 """So that the sides can be told in a grey print."""
 SMALLEST = 0.75
-"""How much smaller a text may be, before it is cut."""
+"""Smallest size of a text, in parts of its own, before it is cut."""
 WIDE = 0.62
 """Widest mean letter in parts of the size of a font, of the sans serif fonts that systems have."""
 

@@ -25,7 +25,7 @@ from rtsim.units import DEGREES
 from streams.messages import Status
 
 FOLDERS = re.compile(r"(?:(?<=\s)|^)(?:/|[A-Za-z]:\\)\S*[/\\]")
-"""Of files that notes name: their folders are of the machine, not of the person."""
+"""Pattern of the folders before names of files in notes: they tell of the machine, not of the person."""
 MOST_NOTES, MOST_MARKERS = 30, 60
 
 

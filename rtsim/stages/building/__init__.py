@@ -1,1 +1,1 @@
-"""How the stages of a run are found, checked and built from what each declares."""
+"""Stages of a run: finding, checking and building them from what each declares."""

@@ -27,9 +27,10 @@ PERSON, OWN_MARKERS = "person", "own_markers"
 """Who is followed: a person of a subject's file or a static trial, or a model that brings its own markers."""
 FORCES, MASS, EMG = "forces", "mass", "emg"
 MUSCLES, TORQUE_GENERATORS = "muscles", "torque_generators"
-"""What the model has."""
+"""Facts on what the model has."""
 RECRUITMENT, WHOLE_BODY = "recruitment", "whole_body"
-"""What the run asks for: a table [recruitment], and feet that bear what the whole body's motion tells."""
+"""Facts on what the run asks for: a table [recruitment], and feet that bear what the whole body's motion
+tells."""
 FACTS = (PERSON, OWN_MARKERS, FORCES, MASS, EMG, MUSCLES, TORQUE_GENERATORS, RECRUITMENT, WHOLE_BODY)
 """All that a declaration can ask of a run."""
 GIVEN_BY = {FORCES: ("force plates", "--forces"), MASS: ("the mass of the person", "--mass")}
@@ -37,7 +38,7 @@ GIVEN_BY = {FORCES: ("force plates", "--forces"), MASS: ("the mass of the person
 FIRST = "kinematics"
 """The stage with which every run over markers begins."""
 GAIT = "gait"
-"""What a stage can provide to a device: the phase of the gait."""
+"""Input that a stage can provide to a device: the phase of the gait."""
 
 Facts = frozenset[str]
 Check = Callable[["RunConfig", "ModelSpec", Facts, Sequence[str]], None]

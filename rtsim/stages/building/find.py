@@ -31,7 +31,7 @@ GROUP = "rtsim.stages"
 REST = "usual"
 """In the stages of a run: all usual ones that it does not name, which have something to do."""
 PLAIN = RunConfig(name="plain")
-"""What a run has that says nothing."""
+"""Run config that sets nothing: all defaults."""
 
 
 @cache
@@ -58,7 +58,8 @@ def check_named(names: Sequence[str]) -> None:
 
 def find_stage(name: str) -> StageDeclaration:
     """The declaration of a stage; ConfigError for a name that no stage has, or a package that cannot be
-    used."""
+    used.
+    """
     return find_stages((name,))[name]
 
 
@@ -198,7 +199,8 @@ def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec
 
 def idle(name: str, declared: StageDeclaration, facts: Facts, model: str) -> ConfigError:
     """Return the error for a requested stage that has nothing to do in a run with these facts and this
-    model."""
+    model.
+    """
     lacking = next((fact for fact in declared.lacks(facts) if fact in GIVEN_BY), "")
     if lacking:
         return without(lacking)

@@ -161,7 +161,7 @@ class PackageStage(Stage):
     def _ask(
         self, ask: Callable[[], Answer], instead: Answer, after: Callable[[], None] | None = None
     ) -> Answer:
-        """What the package answers, `instead` where it raises, which is counted."""
+        """Answer of the package, or `instead` where it raises, which is counted."""
         try:
             return ask()
         except FAULTS as fault:

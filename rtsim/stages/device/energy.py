@@ -114,7 +114,7 @@ class EnergyAccount(Stage):
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:
-        """Of the sources at the state [W]; that of the device is not asked for."""
+        """Powers of the sources at the state [W], without that of the device."""
         row, v = self._row, self.simulator.v
         turning = 0.0 if self._turned is None else float(row.generator[0, :, GIVEN_TORQUE] @ v[self._turned])
         n = self._n_muscle

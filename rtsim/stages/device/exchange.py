@@ -227,7 +227,7 @@ class DeviceTorque(Stage):
         return False
 
     def _by_clock(self) -> str:
-        """What the watches by the clock say, recorded where it changes, so that a run again has it."""
+        """Sentence of the watches by the clock, recorded where it changes, so that a replay has it."""
         x = self.exchange
         watched = first_of(x.clocked)
         if watched != self._watched:

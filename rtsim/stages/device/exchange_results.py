@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams.messages import Curves
 
 STATES = ("disarmed", "armed", "falling", "stopped")
-"""Of a device, by their numbers in results."""
+"""States of a device, by their numbers in results."""
 TRACKING, CUFF = ("commanded", "delivered", "off"), ("across", "along")
 DELIVERED = Curves("Device: commanded and delivered", "torque", 2, 1.0)
 PARASITIC = Curves("Device: forces at the cuff", "force", 2, 1.0)

@@ -27,7 +27,7 @@ from streams.messages import UNUSABLE, Session, Status
 from streams.receiving.ring import ReceivedFrame
 
 OF_JOINT = UNUSABLE | Status.DEGRADED
-"""What a frame may not be to tell the angle of a joint."""
+"""Bits of a frame's status that exclude its angle of the joint."""
 JOINT = "joint"
 RATE_OFF = 0.02
 """Part by which the rate of the markers may differ from that of the exchange."""
@@ -134,7 +134,7 @@ class WornJoint(Stage):
         self._leap.begin()
 
     def _angle(self) -> float:
-        """Of the joint at the newest pose [rad]."""
+        """Angle of the joint at the newest pose [rad]."""
         estimator, (is_coordinate, k) = self._kinematics.estimator, self._at
         if is_coordinate:
             return float(estimator.q[k])

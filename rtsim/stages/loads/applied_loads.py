@@ -28,7 +28,7 @@ from streams.receiving.ring import ReceivedFrame
 
 TARE_S = 2.0
 MOST_TARE_S = 60.0
-"""How long samples are gathered for the zero of the plates, usually and at most [s]."""
+"""Time over which samples are gathered for the zero of the plates, usually and at most [s]."""
 MISSED = StageOutcome(Status.DEGRADED)
 
 
@@ -204,7 +204,8 @@ class AppliedLoads(Stage):
 
 def seconds_of(args: Args) -> float:
     """Duration of a taring from the arguments of the command `tare` [s]; NaN where they state no valid
-    one."""
+    one.
+    """
     said = args.get("seconds", TARE_S)
     try:
         return float(said) if isinstance(said, (str, int, float)) else math.nan

@@ -31,7 +31,8 @@ FDK_USE = TableUse(
 
 def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
     """Raise ConfigError for `recruitment` in a run with a person, and for reserves of names that are no
-    coordinates."""
+    coordinates.
+    """
     from rtsim.methods.muscles.recruitment import check_reserves
 
     if PERSON in facts:
@@ -42,7 +43,8 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
     """Raise ConfigError for settings that prevent the balance; loaded : whether inverse dynamics come
-    before it"""
+    before it
+    """
     if PERSON not in facts:
         check_balanced(run, spec)
         return
@@ -73,7 +75,7 @@ def check_balanced_of_person(run: RunConfig) -> None:
 
 
 SIDES = ("right", "both")
-"""Of a person whose trial tells which legs there are."""
+"""Sides of a subject's record with which the trial tells which legs there are."""
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:

@@ -25,7 +25,7 @@ WHOSE = (
     "they were occluded: are the labels on another person now? Frames are suspect until the markers fit "
     "again."
 )
-"""What such frames are counted as, and told."""
+"""Counter of such frames, and sentence on them."""
 LEAP, ACCELERATION = 0.06, 100.0
 """Farther from the places foreseen [m], with what an acceleration [m/s^2] adds to that, most markers of a
 person never are."""
@@ -34,7 +34,7 @@ MOST = 0.7
 FORESEEN_S = 0.06
 """After a longer gap no place is foreseen [s]."""
 REACH, SPEED = 0.15, 2.5
-"""How far from where the person was lost a body may be [m], and how fast it goes on from there [m/s]."""
+"""Distance of a body from where the person was lost [m], and its speed from there on [m/s], at most."""
 KNOWN, SETTLED = 10, 50
 """Frames after which a person's distances are known, and after which others are another's behind a gap."""
 EVERY = 10

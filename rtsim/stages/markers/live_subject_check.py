@@ -45,7 +45,7 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 FIRST_NS, LONGEST_NS = 1_000_000_000, 60_000_000_000
-"""How long the first judgement waits, and no later one waits longer [ns]."""
+"""Wait for the first judgement, and longest wait for a later one [ns]."""
 N_FRAME = 40
 """Frames that are judged, evenly spread over the wait: as many as the search for exchanged labels uses."""
 FEWEST_FRAMES = 5
@@ -59,7 +59,7 @@ DOUBT = StageOutcome(Status.SUSPECT)
 
 @dataclass
 class _Judgement:
-    """What a thread found; the fit is None where too few markers were there.
+    """Judgement of a thread; the fit is None where too few markers were there.
 
     straight : whether the legs were, in what it looked at; thread : that looks
     """

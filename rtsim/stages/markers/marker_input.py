@@ -50,7 +50,7 @@ TOO_SMALL = {
     25.4: "inches declared as mm? Send millimetres",
     10.0: 'centimetres declared as mm? Declare unit "cm" in the session, or send millimetres',
 }
-"""How many times too large or too small a person is -> what was probably mistaken, and the remedy."""
+"""Factor by which a person is too large or too small -> probable mistake and remedy."""
 
 
 class MarkerInput:

@@ -14,7 +14,7 @@ SAID = (
     "All markers of {} jumped together, faster than a person moves: a cluster that was knocked or turned, or "
     "late data? Suspect until they jump back."
 )
-"""What such frames are counted as, and told."""
+"""Counter of such frames, and sentence on them."""
 
 
 class SteppedSegments:

@@ -24,7 +24,7 @@ BESIDE_SAID = (
     "The knee does not bend about the axis that the static trial gave it: {}. A marker too far forwards or "
     "backwards there? Hip rotation may be off by as much, and knee adduction follow flexion. Suspect."
 )
-"""What such frames are counted as, and told."""
+"""Counter of such frames, and sentence on them."""
 
 
 class TurnedMarkers:

@@ -14,7 +14,7 @@ from rtsim.labelling.unnamed import unnamed_in
 from rtsim.models.tracked import TrackedModel
 
 IN_DOUBT = "names_in_doubt"
-"""What frames are counted as whose names are not certain."""
+"""Counter of frames whose names are not certain."""
 WEAK = (
     "Names of {listed} become certain late, if ever, as their segments have too few markers to be told from "
     "others: until then frames with them are suspect; name these at the sender, or add a marker."
@@ -110,5 +110,6 @@ class UnnamedMarkers:
 
 def unnamed_markers(tracked: TrackedModel, names: tuple[str, ...]) -> UnnamedMarkers:
     """The labeller of the markers of the person or model; names : names of the markers in the order of
-    the frames"""
+    the frames
+    """
     return UnnamedMarkers(MarkedBody(tracked.ruler, names, tracked.is_person, tracked.spine), names)

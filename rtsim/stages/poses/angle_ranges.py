@@ -22,7 +22,7 @@ from rtsim.units import DEGREES
 Array = NDArray[np.float64]
 
 LEEWAY = 0.5 / DEGREES
-"""By which an angle may exceed its range: a clamped coordinate rests on its end [rad]."""
+"""Angle by which a coordinate may exceed its range: a clamped one rests on its end [rad]."""
 AT_END = 1e-9
 """Distance within which a coordinate is at a bound [rad, m]."""
 PRESSED = 1e-4
@@ -88,7 +88,7 @@ class AngleRanges:
         return found or bool(self.held)
 
     def _row_of(self, name: str) -> int:
-        """Of a coordinate among the angles; -1 where it is none of them."""
+        """Row of a coordinate among the angles; -1 where it is not one of them."""
         return self.names.index(name) if name in self.names else -1
 
     def forget(self) -> None:

@@ -31,7 +31,7 @@ NO_MUSCLES = (
 )
 NO_LOAD = "The force on a foot is not known: no balance of the joint."
 KNOWN = (BALANCED, NOT_BORNE)
-"""What a balance ended with that has numbers."""
+"""Outcomes of a balance that has numbers."""
 
 LONGEST_JOINT = 48
 """Characters of two bodies in a title, which `streams.messages.Curves` bounds."""

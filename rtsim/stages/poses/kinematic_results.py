@@ -155,7 +155,9 @@ class KinematicResults:
         ]  # fmt: skip
 
     def _of_deviations(self) -> tuple[Array | None, Array | None, Array | None, Array | None, Array | None]:
-        """Of angles, displacements, lengthening, contact points, which no sign turns; mask of the angles."""
+        """Deviations of angles, displacements, lengthening and contact points, which no sign turns; mask
+        of the angles.
+        """
         found = self._deviations
         if found is None:
             return None, None, None, None, None

@@ -17,7 +17,7 @@ from rtsim.stages.poses.joint_status import JointStatus
 Array = NDArray[np.float64]
 
 POSE_STEPPED = "pose_stepped"
-"""What such frames are counted as."""
+"""Counter of such frames."""
 STEP_RAD = math.radians(1.0)
 """A joint may turn by so much more or less than from the frame before to the one before that. A choice: below
 what is read from an angle, and hardly ever reached by the skin of who walks."""

@@ -20,7 +20,7 @@ MOVES = 0.3
 SAME_MEASURE = 1e-3
 """Measures that differ by less were only rounded [m]."""
 MEASURED = tuple(f"{side}{name}" for name in ("KneeWidth", "AnkleWidth", "LegLength") for side in "RL")
-"""What is measured by hand, by its name in the file."""
+"""Measures that are taken by hand, by their names in the file."""
 
 
 def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
@@ -39,7 +39,7 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
 
 
 def way_of(middle: NDArray[np.float64]) -> float:
-    """How far a point (n, 3) [m] goes along one axis [m]; 0 where it is never seen."""
+    """Largest displacement of a point (n, 3) [m] along one axis [m]; 0 where it is never seen."""
     seen = middle[np.isfinite(middle).all(axis=1)]
     return float(np.max(np.ptp(seen, axis=0))) if len(seen) else 0.0
 

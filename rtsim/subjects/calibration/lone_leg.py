@@ -22,8 +22,8 @@ Array = NDArray[np.float64]
 TROCHANTERS = 0.96
 """Distance of the markers on both trochanters, in lengths of the shank: of four adults, 0.81 to 1.13."""
 AHEAD, ABOVE, OUTWARDS = 0.07, 1.0, 0.03
-"""Of the hip from the knee of a straight leg, in lengths of the shank along its axes: of sixteen legs of
-eight persons by the regression of a pelvis, standard deviations 0.065, 0.03 and 0.055."""
+"""Distances of the hip from the knee of a straight leg, in lengths of the shank along its axes: of sixteen
+legs of eight persons by the regression of a pelvis, standard deviations 0.065, 0.03 and 0.055."""
 BY_TROCHANTER, BY_STRAIGHT_LEG = "greater trochanter", "straight leg"
 ACCURACY_MM = {BY_TROCHANTER: 35, BY_STRAIGHT_LEG: 40}
 """Root mean square distance from the regression of a pelvis."""
@@ -32,7 +32,8 @@ STRAIGHT = np.radians(3.0)
 STRAIGHTEST = 97.0
 """Percentile of the extension that is taken for the straightest, as single frames may be wrong."""
 N_ROUND = 20
-"""Of hip and knee centre, which depend on each other where there is no medial epicondyle."""
+"""Number of iterations between hip and knee centre, which depend on each other where there is no medial
+epicondyle."""
 ROOT_IS_THIGH = "the thigh is the root, and there is nothing of the hip in the results"
 
 
@@ -54,7 +55,8 @@ class LoneLeg(NamedTuple):
     @property
     def way(self) -> str:
         """Return which of two ways locates the hip centre: from the trochanter's marker, or from the
-        line of the straight knee."""
+        line of the straight knee.
+        """
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
 

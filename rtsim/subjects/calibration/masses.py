@@ -37,7 +37,8 @@ TABLE = "de_leva"
 SHARES = {"pelvis": "lower_trunk", "thigh": "thigh", "shank": "shank", "foot": "foot"}
 """Segment of a subject -> row of the table."""
 LEAST_ADULT_KG, LEAST_ADULT_M = 40.0, 1.45
-"""Of a lighter or shorter person the shares of adults are told as such: a choice."""
+"""Mass and stature of a person below which it is said that the shares of segment masses are those of
+adults: a choice."""
 MIRROR = np.diag([1.0, 1.0, -1.0])
 
 
@@ -127,7 +128,8 @@ def mean_population(a: Population, b: Population) -> Population:
 
 def stature_of_leg(subject: Subject, population: Population) -> float:
     """Stature [m] of the mean person whose thigh and shank together are as long as the subject's (in the mean
-    of both legs)."""
+    of both legs).
+    """
     n_leg = 2 if subject.side == "both" else 1
     legs = [s.length_mm for n, s in subject.segments.items() if kind_of_segment(n) in ("thigh", "shank")]
     own = sum(legs) / n_leg

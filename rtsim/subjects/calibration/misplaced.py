@@ -66,10 +66,12 @@ USUAL: Points = {
 """Markers of a right leg in standing, in lengths of the shank from the ankle's centre: X forwards, Y towards
 the knee. Rounded means of these calibrations."""
 EVIDENCE = 12.0
-"""Of a shift by the other leg from which it is told: at most 7.0 on the nine sound calibrations; 11.8 of the
-one among the recordings in which labels of the forefoot are exchanged on most frames."""
+"""Evidence of a shift, by the other leg, from which it is reported: at most 7.0 on the nine sound
+calibrations; 11.8 of the one among the recordings in which labels of the forefoot are exchanged on most
+frames."""
 ALONE = 10.0
-"""Of a shift by proportions alone: at most 6.0 there, but where a knee of 170 mm is told anyhow."""
+"""Evidence of a shift, by proportions alone, from which it is reported: at most 6.0 there, except where a
+knee of 170 mm is reported anyhow."""
 SKIN, SKIN_OF_THIGH = 0.003, 0.007
 """Standard deviations of a marker from static trial to trial, each way, medians over the trial [m]."""
 MOVED = 0.015

@@ -18,8 +18,8 @@ from rtsim.subjects.markers.marker_names import find_markers
 Array = NDArray[np.float64]
 
 APART = 0.015
-"""Of the distances to both ASIS: a marker on the sacrum that is farther off is not in the middle of the PSIS
-[m]. Within a session they differ by less than 1 cm (rtsim/subjects/markers/fit.py)."""
+"""Difference of the distances to both ASIS above which a marker on the sacrum is not in the middle of the
+PSIS [m]. Within a session they differ by less than 1 cm (rtsim/subjects/markers/fit.py)."""
 
 
 def with_back_of(

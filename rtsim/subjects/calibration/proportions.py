@@ -24,7 +24,7 @@ RATIOS = {
 LEG_TO_STATURE = ((0.42, 0.56), (0.33, 0.7))
 """Thigh and shank over the stature, usual and possible: 0.49 on average, 0.48 and 0.50 of two persons."""
 HEIGHT = "Height"
-"""Of the person in a C3D file [m]."""
+"""Name of the person's height in a C3D file [m]."""
 PAIRED = {"thigh": (0.08, 0.3), "shank": (0.08, 0.3), "foot": (0.15, 0.4)}
 """Part by which the legs of a person differ: more is unusual, and impossible. Of the nine up to 0.022,
 0.041 and 0.08."""

@@ -47,12 +47,14 @@ FOREFOOT_WIDTH = 0.48
 """Between the heads of the first and the fifth metatarsal, in parts of the distance from the heel to their
 middle: of the legs behind `misplaced.USUAL`."""
 INSIDE = 0.08
-"""Of the length of thigh or shank: a marker that is so far on the inner side is on the wrong one."""
+"""Distance to the inner side, in parts of the length of thigh or shank, from which a marker is on the
+wrong side."""
 BEYOND = (-0.15, 1.15)
 """On the way from the upper end of its segment to the lower one: outside of it there is another segment."""
 EXCHANGED = 0.3
-"""Of the cosines between a device's axis and the pelvis' by both orders of its labels: right order, up to 50
-degrees of rotation, differs by less, and exchanged labels by 0.67 without any rotation [1]."""
+"""Difference between the cosines of a device's axis and the pelvis' by both orders of its labels: the
+right order, up to 50 degrees of rotation, differs by less, and exchanged labels by 0.67 without any
+rotation [1]."""
 DIAMETER = "MarkerDiameter"
 
 
@@ -177,7 +179,8 @@ MEDIAL = {
 
 def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
     """Raise ConfigError that names all widths that are needed and unknown, with their usual places, or two
-    widths that seem to be exchanged."""
+    widths that seem to be exchanged.
+    """
     pairs = MEDIAL
     missing = [
         joint for joint, pair in pairs.items() if not known.keys() >= {*pair} and measures.lacks(joint)
@@ -209,7 +212,8 @@ def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "")
 
 def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
     """Raise ConfigError for a lateral marker of thigh or shank that is not on the outer side of the
-    segment."""
+    segment.
+    """
     out = known["asis"] - known["asis_opposite"]
     wands: dict[str, tuple[str, Array, str]] = {}
     if "epicondyle_lateral" in known and "epicondyle_medial" not in known:
@@ -252,7 +256,8 @@ def lateral_of_device(known: Positions) -> Array:
 
 def check_device_order(known: Positions, measures: LegMeasures, where: str) -> None:
     """Raise ConfigError for a knee alignment device whose axis lies across the body only with its labels
-    in the other order."""
+    in the other order.
+    """
     kax, one, two = (known[role] for role in DEVICE)
     across = unit(known["asis"] - known["asis_opposite"])
     as_is, exchanged = (
@@ -308,7 +313,8 @@ def told_turn(turn: float, segment: str) -> str:
 
 def turned(v: Array, axis: Array, angle: float) -> Array:
     """(n, 3) - components of vectors perpendicular to unit axes (n, 3), rotated about these axes by an
-    angle [rad]."""
+    angle [rad].
+    """
     flat = v - np.sum(v * axis, axis=-1, keepdims=True) * axis
     rotated: Array = np.cos(angle) * flat + np.sin(angle) * np.cross(axis, flat)
     return rotated

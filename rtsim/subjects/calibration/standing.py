@@ -40,16 +40,16 @@ USUAL = {
 -6 to 5, rotation -12 to 11, knee flexion -12 to 1, adduction -6 to 7, rotation -21 to -2, dorsiflexion -8 to
 7, inversion -10 to 15, rotation of the ankle -3 to 8; and 8 to 32 degrees more, as labs put their markers."""
 TILT, OBLIQUITY = (-7.0, 33.0), (-15.0, 15.0)
-"""Of the pelvis in standing, ASIS lower and side higher positive [deg]: 4 to 22 and -3 to 3 of these persons;
-13 degrees of tilt on average in Preece et al. (2008) J Man Manip Ther 16, 113-117. 20 to either side: markers
-that tilt the pelvis by 30 are told of nearly everybody."""
+"""Ranges of the pelvis in standing, ASIS lower and side higher positive [deg]: 4 to 22 and -3 to 3 of
+these persons; 13 degrees of tilt on average in Preece et al. (2008) J Man Manip Ther 16, 113-117. 20 to
+either side: markers that tilt the pelvis by 30 are told of nearly everybody."""
 STRAIGHT = 30.0
 """A person is upright whose knee is bent by less, under a thigh that leans by less [deg]."""
 NEAREST = 0.25
 """Part of the upright frames of a trial that is judged, those with the pelvis nearest to usual: who bends
 down stands at other times."""
 LARGEST_TILT = 70.0
-"""Of a pelvis over straight legs, either way [deg]: nobody stands with more."""
+"""Largest tilt of a pelvis over straight legs, either way [deg]: nobody stands with more."""
 UPRIGHT, UPSIDE_DOWN = 35.0, 135.0
 """Angle between a leg, from ankle to hip, and the vertical [deg]: beyond the first nobody stands on it."""
 SITTING = 50.0
@@ -155,7 +155,8 @@ def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TI
 
 def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
     """Angles (n,) [deg] of the joints whose segments are known, by name, in the mobile Z-X-Y sequence
-    (Wu et al. 2002)."""
+    (Wu et al. 2002).
+    """
     found: dict[str, Array] = {}
     for (parent, child), axes in joints().items():
         if parent not in Q or child not in Q:
@@ -174,7 +175,8 @@ def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
 
 def segment_axes(q: Array, primary: str, secondary: str) -> Array:
     """(n, 3, 3) - orthonormal axes in ground as columns, of Q (n, 4, 3): the primary direction is kept, the
-    secondary completes the plane, as in `natural.Segment.axes`."""
+    secondary completes the plane, as in `natural.Segment.axes`.
+    """
     directions = {"u": q[:, 0], "v": q[:, 1] - q[:, 2], "w": q[:, 3]}
     p, s = "uvw".index(primary), "uvw".index(secondary)
     third, sign = 3 - p - s, 1.0 if (s - p) % 3 == 1 else -1.0

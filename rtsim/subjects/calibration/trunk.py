@@ -25,8 +25,8 @@ TRUNK, LUMBOSACRAL = "trunk", "lumbosacral"
 FEWEST = 3
 """Markers that fix a segment which no joint holds."""
 FORWARDS, UPWARDS = -0.3375, 0.0085
-"""Of L5/S1 from the middle of the ASIS, in parts of the distance between them: the mean of women (-0.340,
-0.049) and men (-0.335, -0.032) in Dumas, Wojtusch (2018), Handbook of Human Motion, 147-177."""
+"""Distances of L5/S1 from the middle of the ASIS, in parts of the distance between them: the mean of women
+(-0.340, 0.049) and men (-0.335, -0.032) in Dumas, Wojtusch (2018), Handbook of Human Motion, 147-177."""
 
 
 def lumbosacral_centre(asis: Array, asis_opposite: Array, psis_middle: Array) -> Array:

@@ -20,7 +20,8 @@ Array = NDArray[np.float64]
 DEVICE_SPACING = 0.14376
 """Distance between two markers of the alignment device: 5.66 inches [m]."""
 MOST_MISFIT = 0.15
-"""Of the distances between its markers, relative to their mean: beyond, these are none of one device [1]."""
+"""Largest deviation of the distances between its markers from their mean [1]: above, they are not of one
+device."""
 
 
 class AlignedJoint(NamedTuple):

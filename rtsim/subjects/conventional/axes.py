@@ -15,7 +15,7 @@ from rtsim.subjects.calibration.natural import unit
 Array = NDArray[np.float64]
 
 SIGNS = {"right": -1.0, "left": 1.0}
-"""Of what points outwards, to the left."""
+"""Sign of the direction that points outwards, along an axis to the left."""
 
 
 class LegCentres(NamedTuple):
@@ -56,7 +56,8 @@ def pelvis_frame(asis_right: Array, asis_left: Array, psis_middle: Array) -> Arr
 
 def leg_axes(centres: LegCentres, side: str, torsion: float = 0.0) -> LegAxes:
     """Axes of thigh and shank; torsion : tibial torsion as a file stores it [rad], the inward rotation
-    of the knee's axis from the ankle's"""
+    of the knee's axis from the ankle's
+    """
     sign = SIGNS[side]
     thigh = framed(centres.hip - centres.knee, sign * (centres.knee_lateral - centres.knee))
     torsioned = framed(centres.knee - centres.ankle, sign * (centres.ankle_lateral - centres.ankle))

@@ -36,7 +36,7 @@ OF_LAB = {
 }  # fmt: skip
 """Role of a record -> role of a lab's map."""
 WALKING = ("thigh", "knee", "shank", "ankle", "toe")
-"""Of a leg that walks, below its pelvis."""
+"""Roles of markers on a leg that walks, below its pelvis."""
 TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerDiameter is stored"
 WALKING_ASIS = (
     "conventional gait model: no InterAsisDistance is stored: the hips are put by the {:.1f} mm between the "
@@ -126,7 +126,8 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
 
 def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
     """The markers in a map of the conventional gait model that are not tracked, in words; "" where the
-    map is of another marker set, which has no such angles."""
+    map is of another marker set, which has no such angles.
+    """
     if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
         return ""
     names = [table.named[own] for role, own in OF_LAB.items() if role not in OPTIONAL]

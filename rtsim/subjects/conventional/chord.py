@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 TURNS = {"right": 1.0, "left": -1.0}
-"""Of a stored rotation offset about the line up the bone: positive = the wand is behind the joint's axis."""
+"""Sign of a stored rotation offset about the line up the bone: positive = the wand is behind the joint's
+axis."""
 
 
 def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, rotation: float = 0.0) -> Array:

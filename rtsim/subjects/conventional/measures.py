@@ -10,10 +10,10 @@ from typing import NamedTuple
 from rtsim.errors import ConfigError
 
 USUAL_MARKER_DIAMETER = 0.014
-"""Of the spheres that Plug-in Gait takes for granted where a file tells nothing of them [m]."""
+"""Diameter of the spheres that Plug-in Gait takes for granted where a file states none [m]."""
 LETTERS = {"right": "R", "left": "L"}
 MOST_ROTATION = 1.6
-"""Of an offset or a torsion [rad]."""
+"""Largest offset or torsion [rad]."""
 RANGES = {
     "leg_length": (0.2, 1.4), "knee_width": (0.03, 0.25), "ankle_width": (0.02, 0.2),
     "inter_asis": (0.05, 0.5), "asis_trochanter": (-0.03, 0.25), "sole_delta": (-0.1, 0.1),
@@ -38,7 +38,7 @@ WORDS = {
     "inter_asis": "distance of both ASIS",
     "asis_trochanter": "distance from the ASIS to the trochanter",
 }
-"""What a field is called where its name alone does not tell."""
+"""Names of fields in sentences, where the name of the field alone does not tell."""
 HOW = {
     "leg_length": "measure from the ASIS to the medial malleolus",
     "knee_width": "measure between the epicondyles",
@@ -149,7 +149,8 @@ def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") ->
 
 def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
     """Raise ConfigError for an ankle that is wider than its knee [m], which is impossible; 0 = not known.
-    Widths beyond their own ranges are not checked here."""
+    Widths beyond their own ranges are not checked here.
+    """
     if RANGES["knee_width"][0] <= knee < ankle <= RANGES["ankle_width"][1]:
         raise ConfigError(
             f"the {side} ankle is {1e3 * ankle:.4g} mm wide and the knee {1e3 * knee:.4g} mm: the widths "

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Positions = Mapping[str, Array]
 
 UP = np.array([0.0, 1.0, 0.0])
-"""Of the ground frame."""
+"""Upward direction of the ground frame."""
 DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
 SAME = 1e-4
 """Foot offsets that differ by less are the same [rad]."""
@@ -82,7 +82,8 @@ class StandingFoot(NamedTuple):
 
 def person_of(source: Source) -> ConventionalMeasures:
     """Measures stored with the static trial, with offsets of foot and wands as the walk stores them, if
-    it does."""
+    it does.
+    """
     static, walk = stored_measures(source.static.subject), stored_measures(source.walk.subject)
     if source.side != source.label_side:
         static, walk = static.mirrored, walk.mirrored
@@ -192,7 +193,7 @@ def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
 
 
 def _width(lateral: Array, medial: Array, radius: float) -> float:
-    """Of a joint, from markers on both of its sides [m]."""
+    """Width of a joint, from markers on both of its sides [m]."""
     return float(np.nanmean(np.linalg.norm(lateral - medial, axis=-1))) - 2.0 * radius
 
 

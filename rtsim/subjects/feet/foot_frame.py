@@ -19,7 +19,7 @@ from rtsim.errors import ConfigError
 Array = NDArray[np.float64]
 
 AXIS_HEIGHT = 0.016
-"""Of the toes' axis above the ground [m], about half that of the third metatarsal (section 5.3.1)."""
+"""Height of the toes' axis above the ground [m], about half that of the third metatarsal (section 5.3.1)."""
 THIRD_FROM_SECOND = 1.0 / 3.0
 """Head of the third metatarsal on the way from the second to the fifth: heads spaced alike."""
 THIRD_FROM_FIRST = 0.5

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 ROLES = ("calcaneus", "metatarsal_1", "metatarsal_2", "metatarsal_3", "metatarsal_5", "hallux")
 UP = np.array([0.0, 1.0, 0.0])
-"""Of the laboratory."""
+"""Upward direction of the laboratory."""
 
 
 def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ LEAST = 3
 TALLEST = 0.2
 """Height of a heel's marker on a foot that stands [m]."""
 STRETCH = 10.0
-"""By which markers may leave their places on the rigid foot (RMS) [mm]."""
+"""Root mean square by which markers may leave their places on the rigid foot [mm]."""
 
 
 class Carried(NamedTuple):

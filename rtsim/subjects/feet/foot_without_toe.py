@@ -27,10 +27,10 @@ LENGTH = 0.33
 UPRIGHT = np.cos(np.radians(25.0))
 """Cosine of the angle between shank and vertical up to which the sole counts as level."""
 STILL = 0.06
-"""How far the heel of a foot that stands moves at the most [m]."""
+"""Largest motion of the heel of a foot that stands [m]."""
 FOREFOOT = ("toe", "metatarsal_1", "metatarsal_5")
 UP = np.array([0.0, 1.0, 0.0])
-"""Of the ground frame."""
+"""Upward direction of the ground frame."""
 WITHOUT_TOE = (
     "no marker on the toe or the metatarsals: the foot was taken to stand level and to point from the "
     "heel past the ankle, sure to some 5 degrees; in movement only the heel shows its direction, so "

@@ -28,7 +28,7 @@ Bools = NDArray[np.bool_]
 ROLES = tuple(PLACES)
 LEG_ROLES = tuple(role for role in ROLES if role not in MIDDLE)
 SLOTS = (*((role, side) for side in ("right", "left") for role in LEG_ROLES), *((r, "") for r in MIDDLE))
-"""What a marker can be: a role, and on which side of the body; "" = of both."""
+"""Landmarks that a marker can be on: a role, and on which side of the body; "" = of both."""
 LEG_ROWS = [ROLES.index(role) for role in LEG_ROLES]
 MIDDLE_ROWS = [ROLES.index(role) for role in MIDDLE]
 FRAMES = ("leg", "foot", "pelvis")
@@ -38,7 +38,7 @@ SPREADS = np.array([place.spread for place in PLACES.values()])[:, None]
 ODDS = np.array([place.odds for place in PLACES.values()])[:, None]
 SIDES = {"right": 1.0, "left": -1.0}
 GATE = 14.0
-"""Of the square of the distance to a landmark's place in spreads, and its odds: a marker farther off is no
+"""Largest squared distance to a landmark's place in spreads, and of its odds: a marker farther off is no
 landmark. Chi-square of three degrees of freedom is larger in 0.3 % of the cases."""
 STATURES = np.geomspace(0.8, 2.15, 34)  # [m], steps of 3 %
 STATURE = (1.6, 0.25)
@@ -50,7 +50,7 @@ STEP = 5.0
 FINE = (np.arange(-3.0, 4.0, 1.0), np.linspace(-0.02, 0.02, 5), np.linspace(0.97, 1.03, 5))
 """Headings [deg], middles [m] and statures (factors) that are tried about the best one."""
 PAIRED = (0.03, 0.045, 0.7)
-"""Of markers that mirror each other: differences in height and depth, and distance, at most [m]."""
+"""Tolerances of markers that mirror each other: differences in height and depth, and distance [m]."""
 NEAR = 0.02
 """Standard deviation of the middle between two such markers [m]."""
 SAME_MIDDLE = 0.04
@@ -61,15 +61,15 @@ OTHER_SIZE = 0.1
 LOW = 0.055
 """Height below which markers are on the foot, in parts of the stature."""
 BEHIND = 0.03
-"""Of markers that are behind by so much, the lowest is that of the heel: wands and upper ones are others."""
+"""Distance from the rearmost marker within which the lowest is that of the heel: the others are wands."""
 FOREFOOT = 0.07
 """In front of the heel's marker by more, in parts of the stature."""
 OUTSIDE = 0.16
 """Markers farther from the middle, in parts of the stature, are on no leg."""
 INWARDS = -0.015
-"""How far a leg's marker may be on the other side of the middle, in parts of the stature."""
+"""Distance that a leg's marker may be on the other side of the middle, in parts of the stature."""
 MOST_TURNED = 0.8
-"""Of a foot against the heading: sine of the angle."""
+"""Sine of the largest angle of a foot against the heading."""
 WAIST = (0.535, 0.63, 0.115)
 """Lowest and highest of the pelvis' markers, and how far aside, in parts of the stature."""
 
@@ -86,7 +86,7 @@ class LegLine(NamedTuple):
 
 
 class StandingPose(NamedTuple):
-    """How a person stands in a static trial.
+    """Pose of a person in a static trial.
 
     heading : [deg] about Y, of the way that the person faces; middle : of the body, to the right [m]
     stature : [m]; score : what it explains; doubt : of the best pose that faces another way, or is of another
@@ -231,7 +231,8 @@ def leg_frames(x: Array) -> dict[str, Array] | None:
 
 def leg_line(x: Array, able: Bools) -> LegLine | None:
     """The line of a leg whose markers are among x (n, 3); None where no marker is near the floor on its
-    side."""
+    side.
+    """
     low = able & (x[:, 1] < LOW)
     if not low.any():
         return None
@@ -252,7 +253,8 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
 
 def along_leg(x: Array, line: LegLine) -> Array:
     """Offsets of markers (n, 3) from the point at their height on the line from ankle to hip: forwards,
-    up, outwards."""
+    up, outwards.
+    """
     part = (x[:, 1] - ANKLE) / (HIP - ANKLE)
     on_line = line.ankle + part[:, None] * (line.hip - line.ankle)
     return np.column_stack([x[:, 0] - on_line[:, 0], x[:, 1], x[:, 2] - on_line[:, 1]])

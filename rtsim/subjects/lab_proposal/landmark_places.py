@@ -52,6 +52,7 @@ PLACES: dict[str, LandmarkPlace] = {
     "toe": LandmarkPlace("foot", (0.128, 0.010, 0.000), (0.020, 0.009, 0.009), 1.0),
     "hallux": LandmarkPlace("foot", (0.145, 0.005, -0.026), (0.014, 0.008, 0.010), 5.0),
 }
-"""Of a right leg; roles of rtsim.config.runs.lab_schema that have a place of their own."""
+"""Usual places of landmarks on a right leg; roles of rtsim.config.runs.lab_schema that have a place of
+their own."""
 MIDDLE = ("sacrum",)
 """Roles of the middle of the body, which both legs share."""

@@ -15,7 +15,7 @@ from rtsim.subjects.lab_proposal.proposed_segments import FollowedMarker
 
 Array = NDArray[np.float64]
 ASIDE = 0.055
-"""How far such a marker usually is from the line of the leg, in parts of the stature: on skin or a wand."""
+"""Usual distance of such a marker from the line of the leg, in parts of the stature: on skin or a wand."""
 NEEDED_WITHOUT = {
     "thigh_lateral": ("thigh", "epicondyle_medial"),
     "shank_lateral": ("shank", "malleolus_medial"),
@@ -32,7 +32,8 @@ def lateral_roles(
     exchanged: bool,
 ) -> list[MarkerRole]:
     """thigh_lateral and shank_lateral of legs that need them: the only marker that may be it, or of several
-    the     one that is likeliest."""
+    the     one that is likeliest.
+    """
     x = pose.seen(points)
     found = []
     for side in ("right", "left"):

@@ -10,7 +10,7 @@ from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE, MarkerRo
 
 HEAD = "# Marker map. Roles are relative to the leg: asis is on its side, asis_opposite on the other side."
 MARK = {CERTAIN: "", UNSURE: "UNSURE: "}
-"""What a comment begins with."""
+"""Beginnings of comments."""
 BY_PLACE_MARK = "check: "
 COLUMN = 34
 """Where comments begin."""

@@ -31,7 +31,7 @@ BEGINNINGS = {"r": "right", "l": "left"}
 
 
 class NameReading(NamedTuple):
-    """What the name of a marker means.
+    """Meaning of a marker's name.
 
     roles : that the name may mean; side : right, left or ""
     segment : of the leg on which a marker of that name is followed, TRUNK, SHOULDER,

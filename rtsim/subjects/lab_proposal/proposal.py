@@ -22,7 +22,7 @@ from rtsim.subjects.lab_proposal.standing_markers import StandingMarkers, standi
 from rtsim.subjects.markers.marker_names import without_shared
 
 NO_NAMES = re.compile(r"^(\*\d+|unnamed_\d+|unlabel+ed_?\d*|\d+)$", re.IGNORECASE)
-"""What programs write where a trajectory has no name: it is another one in the next trial."""
+"""Pattern of what programs write where a trajectory has no name: it is another marker in the next trial."""
 NUMBERED = re.compile(r"^[A-Za-z]{1,6}[_ .-]?\d{1,4}$")
 """Names that say nothing but a number: M001, Marker 12."""
 MOSTLY = 0.8
@@ -102,7 +102,8 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
 
 def without_beginning(standing: StandingMarkers) -> StandingMarkers:
     """The names without the beginning that all of them share, as a person's name, where more of them
-    have a meaning without it."""
+    have a meaning without it.
+    """
     bare = without_shared(standing.names)
     if "" in bare or len(set(bare)) < len(bare):
         return standing
@@ -126,7 +127,8 @@ def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> 
 
 def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:
     """The pose of the standing person: limited to what the names allow where most of them fit, and by
-    the places alone elsewhere."""
+    the places alone elsewhere.
+    """
     allowed = allowed_by_names(readings)
     named = [k for k, reading in enumerate(readings) if allowed_places(reading)]
     if not named and not any(reading.segment for reading in readings):

@@ -32,7 +32,7 @@ WITHOUT = {
     "metatarsal_5": NO_FOREFOOT,
     "psis": "the sacrum stands in for the middle of the PSIS",
 }
-"""What happens without a role that need not be there."""
+"""Consequences of the absence of a role that is not required."""
 NEEDED = {
     "asis": "without both ASIS there is no pelvis",
     "psis": "without both PSIS or a sacrum there is no pelvis",
@@ -44,7 +44,7 @@ NEEDED = {
     "shank_lateral": "without it and the medial malleolus there is no centre of the ankle",
     "toe": "without it and both metatarsals there is no foot",
 }
-"""What does not work without a role that must be there."""
+"""Consequences of the absence of a role that is required."""
 
 
 class ProposedMap(NamedTuple):

@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 NOISE_M = 0.0001
 DROP = (0.42, 45.0, -2200.0)
-"""Of the path, in metres: drop = 0.42 x + 45 x^2 - 2200 x^3, at most 36 degrees steep."""
+"""Coefficients of the path, in metres: drop = 0.42 x + 45 x^2 - 2200 x^3, at most 36 degrees steep."""
 CONDYLE_M = 0.05
 """Half the distance of the condyles' highest points."""
 

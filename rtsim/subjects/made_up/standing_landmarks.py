@@ -11,7 +11,7 @@ from rtsim.subjects.lab_proposal.proposed_roles import REGIONS
 Array = NDArray[np.float64]
 
 STATURE = 1.75
-"""Of the person [m]."""
+"""Stature of the person [m]."""
 HIPS_AHEAD = 0.02
 """Hips in front of the ankles, in parts of the stature: the line of a leg leans forwards by so much."""
 OUTSIDE = {"thigh_lateral": (0.0, 0.40, 0.055), "shank_lateral": (0.0, 0.16, 0.045)}

@@ -23,7 +23,8 @@ NOISE_M = 0.0003
 SOFT_TISSUE_M = 0.003
 
 Angles = dict[str, tuple[float, tuple[tuple[float, float], ...]]]
-"""By name: mean, then (cosine, sine) of the harmonics of one cycle from heel strike [deg]."""
+"""Harmonics of angles, by name: mean, then (cosine, sine) of the harmonics of one cycle from heel strike
+[deg]."""
 ANGLES: Angles = {
     "hip_flexion": (8.0, ((19.0, -6.5), (-2.5, 1.5))),
     "hip_adduction": (0.5, ((1.0, 4.0), (1.0, 1.5))),

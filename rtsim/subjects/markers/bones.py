@@ -25,10 +25,10 @@ Array = NDArray[np.float64]
 
 PELVIS = "pelvis"
 LEAST_ARM, LEAST_SHARED = 0.03, 0.04
-"""Of a wand from the line of the other two points, and from that of the shared marker for it to be taken;
-nearer ones say next to nothing of the turn [m]."""
+"""Least distances of a wand from the line of the other two points, and from that of the shared marker for
+it to be used; nearer ones say next to nothing of the turn [m]."""
 AT_JOINT = 0.09
-"""Of a marker from the knee's centre for it to be beside the knee [m]."""
+"""Distance of a marker from the knee's centre within which it is beside the knee [m]."""
 LEAST_TURN, LEAST_SHIFT = np.radians(20.0), 0.02
 """From standing, of a thigh against its shank, that no knee makes [rad], and no skin on a wand [m]. Of 18
 legs of nine undamaged recordings with static trials the mean over half a second is 14 degrees at the most."""

@@ -24,8 +24,8 @@ Tracks = Mapping[str, Array]  # name of a marker of the subject -> (n, 3) [m]; N
 FEWEST = 3
 """Markers that fix a segment, and frames that tell a median."""
 MIN_SPREAD = 0.02
-"""Of markers from their best line for a segment to be laid onto them, root mean square [m]: with soft-tissue
-motion of 1 to 2 cm those nearer to a line say little of the turn about it."""
+"""Least distance of markers from their best line for a segment to be fitted to them, root mean square [m]:
+with soft-tissue motion of 1 to 2 cm those nearer to a line say little of the turn about it."""
 SEEN = 0.5
 """Markers seen on fewer frames than this part of the best seen one do not lead their segment."""
 
@@ -168,7 +168,8 @@ def ruler_of_subject(subject: Subject) -> Ruler:
 
 def joints_of(subject: Subject) -> list[SharedPoint]:
     """Hip, knee and ankle of each leg: the thigh begins in the hip centre and ends in the knee centre, the
-    shank begins there and ends in the ankle's, where the foot begins."""
+    shank begins there and ends in the ankle's, where the foot begins.
+    """
     found = []
     for suffix in ("", *SUFFIXES.values()):
         legs = [f"{name}{suffix}" for name in ("thigh", "shank", "foot")]

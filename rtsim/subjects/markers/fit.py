@@ -55,7 +55,7 @@ MODELS = "scale the model to this person and its markers (`rtsim scale`), correc
 
 
 class SubjectFit(NamedTuple):
-    """How a trial fits a subject.
+    """Fit of a subject to a trial.
 
     misfit : root mean square of what the distances of legs and pelvis are off, without markers that have
         moved [m]; scale : median of what they are, as part of the subject's [1]
@@ -79,8 +79,9 @@ class SubjectFit(NamedTuple):
 
 
 def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> SubjectFit | None:
-    """How well a trial fits a person; None where it shows too few distances; search : whether to search
-    for exchanged labels"""
+    """Fit of a person to a trial; None where it shows too few distances; search : whether to search for
+    exchanged labels.
+    """
     if subject.side == "left":
         trial = trial._replace(positions=MIRROR * trial.positions)
     return fit_of_trial(ruler_of_subject(subject), subject.marker_names, trial, search)
@@ -89,7 +90,7 @@ def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Subject
 def fit_of_trial(
     ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True
 ) -> SubjectFit | None:
-    """How well a trial fits the distances; names : markers to look at; search : as in `fit_of`"""
+    """Fit of the distances to a trial; names : markers to look at; search : as in `fit_of`."""
     own = in_order(trial, names)
     frames = chosen_frames(own)
     tracks = {name: x for k, name in enumerate(names) if seen(x := own[frames, k])}
@@ -104,7 +105,7 @@ def fit_of_trial(
 
 
 def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]) -> SubjectFit | None:
-    """How markers (n, 3) [m] by name fit, with a search for exchanged labels and for a mirror image.
+    """Fit of markers (n, 3) [m] by name, with a search for exchanged labels and for a mirror image.
 
     strangers : markers that the subject does not follow, which may have the place of one that it does
     """
@@ -182,7 +183,8 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
     """Sentences on how well a trial fits, where it belongs to the subject, or to a model with its own
-    markers."""
+    markers.
+    """
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
         f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"

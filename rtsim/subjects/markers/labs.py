@@ -20,7 +20,7 @@ SIDES = ("right", "left")
 
 
 class Coverage(NamedTuple):
-    """How well a trial's markers cover one side of a map."""
+    """Coverage of one side of a map by a trial's markers."""
 
     lab: LabMap
     side: str
@@ -75,7 +75,8 @@ def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
 
 def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
     """Markers at the back of the pelvis that other markers of the map can replace, in a map that knows
-    both kinds."""
+    both kinds.
+    """
     psis = tuple(name for name in (table.psis, table.psis_opposite) if name)
     if not table.sacrum or not psis:
         return ()
@@ -143,7 +144,7 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
 
 
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
-    """How many landmarks of a side are among `names`."""
+    """Number of landmarks of a side that are among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
     return len(find_markers(table.named.values(), names))
 

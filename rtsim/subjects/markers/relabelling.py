@@ -14,7 +14,7 @@ from rtsim.subjects.markers.distances import Ruler, Tracks
 Array = NDArray[np.float64]
 
 TOLERANCE = 0.015
-"""Of a distance of a subject's own trial, soft tissue included [m]."""
+"""Tolerance of a distance in a subject's own trial, soft tissue included [m]."""
 CAP = 9.0
 """Cost of a distance that cannot be, as of one that is three times the tolerance off: how far it is off says
 nothing more."""

@@ -23,7 +23,7 @@ MOMENT_SCALES = {"nmm": 1e-3, "n*mm": 1e-3, "newton-millimeters": 1e-3, "newtonm
 """Units of moments that are not N m [N m]."""
 POSITION = re.compile(r"position\s*([xyz])", re.IGNORECASE)
 BETWEEN = " _.:/-"
-"""What may stand between a name and what ends a label."""
+"""Characters that may stand between a name and what ends a label."""
 FORCES = ("fx", "fy", "fz", "mx", "my", "mz")
 
 

@@ -24,7 +24,7 @@ from streams.capture.system import CaptureAddress
 from streams.clock import now_ns
 
 FIND_S = 2.0
-"""How long a stream is searched for [s]."""
+"""Time for which a stream is searched for [s]."""
 ANY = "any"
 """Name that stands for any stream of markers."""
 TYPE = "mocap"
@@ -147,7 +147,7 @@ class _Forces:
         self._last_ns = -1
 
     def up_to_now(self) -> ForceSamples | None:
-        """What has come since the last call; samples whose stamps do not increase are left out."""
+        """Samples that have come since the last call; samples whose stamps do not increase are left out."""
         kept: list[LslSample] = []
         for sample in self._inlet.pull(0.0):
             if sample.stamp_ns is not None and sample.stamp_ns > self._last_ns:

@@ -20,15 +20,16 @@ from streams.clock import now_ns
 
 MOST_CHANNELS = 4 * MOST_MARKERS
 MOST_NUMBERS = 3_000_000
-"""Of all channels in a second: liblsl reserves memory for them as soon as a stream is opened."""
+"""Numbers of all channels in a second, at most: liblsl reserves memory for them as soon as a stream is
+opened."""
 AT_ONCE, NUMBERS_AT_ONCE = 64, 1 << 16
 """Samples that are taken at once, and their numbers, each of which is an object of its own for a while."""
 BUFFER_S, WIDE_BUFFER_S, WIDE = 2, 1, 4096
-"""What liblsl keeps for who does not read; of irregular streams so many hundred samples. From WIDE
-channels on the second holds."""
+"""Seconds of samples that liblsl keeps for a reader that stalls (of irregular streams, hundreds of
+samples): the first below WIDE channels, the second from there on."""
 OPEN_S = 3.0
 CORRECT_S = 1.0
-"""How often clocks are compared [s]."""
+"""Interval between two comparisons of the clocks [s]."""
 SO_MANY_TRIPS = 60
 WORST_S = 200e-6
 """Corrections by round trips longer than the shortest of late by this say too little of the clocks [s]."""
@@ -109,7 +110,8 @@ class LslInlet:
 
     def pull(self, timeout_s: float) -> list[LslSample]:
         """Samples that have arrived, after a wait for the first one. Raises CaptureError where the stream has
-        ended."""
+        ended.
+        """
         if self._lost.is_set():
             raise CaptureError("closed", f"the stream {self.words} is gone")
         try:
@@ -166,7 +168,7 @@ def _stamp_ns(stamp: float) -> int | None:
 
 
 def _channels(info: Any) -> tuple[LslChannel, ...]:
-    """What the stream says of its channels; of fewer than it has the others are without words."""
+    """Channels as the stream describes them; those that it leaves out have an empty description."""
     found = []
     node = info.desc().child("channels").child("channel")
     for _ in range(info.channel_count()):

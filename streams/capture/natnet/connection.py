@@ -43,13 +43,13 @@ from streams.clock import now_ns
 from streams.errors import DecodeError
 
 ANSWER_NS = 3_000_000_000
-"""How long the server has for its first answer [ns]."""
+"""Time that the server has for its first answer [ns]."""
 AGAIN_NS = 400_000_000
 """After so long without a frame it is told anew that we are there, as it may have been started anew [ns]."""
 ECHO_NS = 250_000_000
-"""How often clocks are compared, by which the server also knows that we are there [ns]."""
+"""Interval between two comparisons of the clocks, which also tell the server that we are there [ns]."""
 DEFINITIONS_NS = 700_000_000
-"""How often definitions are asked for, so that a changed list is known within a second [ns]."""
+"""Interval at which definitions are asked for, so that a changed list is known within a second [ns]."""
 ANSWERS_NS = 800_000_000
 """For the other answers of a server that answers questions [ns]."""
 SOON_NS = 10_000_000
@@ -119,7 +119,8 @@ class NatNetConnection:
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
         """The next item received; None after the timeout. Raises CaptureError where the server no longer
-        answers."""
+        answers.
+        """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
             if self._fault is not None:
@@ -140,7 +141,8 @@ class NatNetConnection:
 
     def counters(self) -> Mapping[str, int]:
         """Counters: packets refused or from unknown senders; frames that fitted no definitions; sets whose
-        labelled markers have another numbering."""
+        labelled markers have another numbering.
+        """
         return {
             "refused_packets": 0,
             **self._counters,

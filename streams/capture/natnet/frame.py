@@ -125,7 +125,7 @@ def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
 
 
 def _begun(reader: ByteReader, sized: bool, n_least: int) -> tuple[int, int]:
-    """How many things a part has, and where it ends: as it says itself, or -1."""
+    """Number of things in a part, and the offset at which it ends by its own account, or -1."""
     at = reader.at
     if sized:
         if at + 8 > reader.end:

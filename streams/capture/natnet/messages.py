@@ -95,7 +95,7 @@ class PlateDefinition(NamedTuple):
 
 
 class Definitions(NamedTuple):
-    """What a server tracks. `unread` counts descriptions of kinds that are not known here."""
+    """Things that a server tracks. `unread` counts descriptions of kinds that are not known here."""
 
     sets: tuple[MarkerSet, ...]
     plates: tuple[PlateDefinition, ...]
@@ -198,7 +198,7 @@ def decode_definitions(packet: bytes, version: Version) -> Definitions:
 
 
 class _Found:
-    """What was read so far."""
+    """Definitions that were read so far."""
 
     def __init__(self) -> None:
         self.sets: dict[str, tuple[str, ...]] = {}
@@ -299,4 +299,4 @@ def _read_asset(reader: ByteReader, version: Version, found: _Found) -> None:
 
 
 _READERS = (_read_set, _read_body, _read_skeleton, _read_plate, _read_device, _read_camera, _read_asset)
-"""By the number that stands before a description."""
+"""Readers of descriptions, by the number that stands before each."""

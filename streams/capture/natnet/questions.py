@@ -19,10 +19,10 @@ QUESTIONS: Mapping[bytes, tuple[str, Callable[[float], bool]]] = {
     b"UnitsToMillimeters": ("<f", lambda scale: round(scale, 3) in UNITS),
     b"AnalogSamplesPerMocapFrame": ("<i", lambda n: 1 <= n <= 256),
 }
-"""What is asked, the form of the answer, and which answers can be."""
+"""Questions, each with the form of its answer and a test of which answers are possible."""
 ANSWER_BYTES = 4
 ROUNDS = 3
-"""How often each is asked where nobody answers."""
+"""Number of times that each question is asked while nobody answers."""
 
 
 class Questions:
@@ -64,7 +64,8 @@ class Questions:
 
     def next(self) -> bytes:
         """The message with the next question; empty where every answer is known, or was requested without
-        success."""
+        success.
+        """
         unknown = [name for name in QUESTIONS if name not in self._known]
         if not unknown or self._n_asked >= ROUNDS * len(QUESTIONS):
             return b""

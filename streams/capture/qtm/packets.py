@@ -27,7 +27,7 @@ MARKERS, UNNAMED, FORCE, MARKERS_RES, UNNAMED_RES, FORCE_SINGLE, TIMECODE = 1, 2
 MARKER_WORDS = {MARKERS: 3, UNNAMED: 4, MARKERS_RES: 4, UNNAMED_RES: 5}
 """Words of 4 bytes of each marker; the first three are x, y, z [mm]."""
 FORCE_WORDS = 9
-"""Of a sample: force [N], moment [N m], application point."""
+"""Numbers in a sample: force [N], moment [N m], application point."""
 MOST_BYTES = 1 << 20
 """Longest message that is believed."""
 MOST_SAMPLES = 1024

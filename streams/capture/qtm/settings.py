@@ -18,7 +18,7 @@ from streams.capture.records import (
 UPWARDS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 METRES = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
 LONGEST = 1 << 20
-"""Of settings that are read [bytes]."""
+"""Size of the longest settings that are read [bytes]."""
 
 
 class PlainTree(TreeBuilder):

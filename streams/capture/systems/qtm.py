@@ -38,7 +38,7 @@ from streams.clock import now_ns
 
 PORT, DISCOVERY_PORT = 22223, 22226
 VERSIONS = ("1.25", "1.20", "1.15", "1.8")
-"""Of the protocol; what is used here has not changed since the last of them."""
+"""Versions of the protocol, newest first; what is used here has not changed since the last of them."""
 ANSWER_S = 1.0
 """For each answer before data begin [s]."""
 ASK_NS = 800_000_000

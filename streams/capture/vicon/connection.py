@@ -35,7 +35,7 @@ from streams.errors import DecodeError
 from streams.readable import readable
 
 ANSWER_S = 3.0
-"""How long the server has to answer [s]."""
+"""Time that the server has to answer [s]."""
 PING_NS = 250_000_000
 SILENT_NS = 1_700_000_000
 """A server that answered pings and says nothing for so long is gone [ns]."""
@@ -50,7 +50,7 @@ RECEIVE = 1 << 18
 LONGEST_BLOCK_NS = 1_000_000_000
 """A block that is not whole after so long announces more than there is [ns]."""
 DOUBT_NS = 1_000_000_000
-"""What is tracked is asked for at most so often where frames do not fit it [ns]."""
+"""Shortest interval between two questions what is tracked, where frames do not fit the last answer [ns]."""
 MOST_READY = 64
 """Frames that are decoded ahead of whoever reads them; what follows waits as bytes."""
 MOST_REFUSED = 100
@@ -94,7 +94,8 @@ class ViconConnection:
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
         """The next item received; None after the timeout. Raises CaptureError where the server no longer
-        answers."""
+        answers.
+        """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
             if self._fault is not None:
@@ -109,7 +110,8 @@ class ViconConnection:
 
     def counters(self) -> Mapping[str, int]:
         """Counters: blocks refused; frame numbers that stood still or restarted; markers that belong to no
-        subject."""
+        subject.
+        """
         return {"refused_packets": 0, **self._counters, **self._numbers.counters}
 
     def gauges(self) -> Mapping[str, float]:

@@ -50,7 +50,7 @@ _SAMPLES = {FORCE_FRAME: "force", MOMENT_FRAME: "moment", PRESSURE_FRAME: "press
 
 
 class ViconStatics(NamedTuple):
-    """What a server sends only when it changes; two that are equal describe the same.
+    """Descriptions that a server sends only when they change; two that are equal describe the same.
 
     period_ns : period of frames, 0 = unknown [ns]
     up : axis that points up, "" = unknown
