@@ -21,7 +21,7 @@ MOST_NAMES = 256
 """Counters, and gauges, in one telemetry."""
 LONGEST_NAME = 64
 LARGEST = 2**63 - 1
-"""Where counters stay."""
+"""Value at which counters stay."""
 CUT = "..."
 
 Number = TypeVar("Number", int, float)

@@ -44,7 +44,7 @@ LOOK_NS = 50_000_000
 PARTS = 4
 """Identity and two parts are right, one more is told from them."""
 SILENT_NS = 250_000_000
-"""After so long without a word another device may take the place of the one before [ns]."""
+"""Time without a message after which another device may take the place of the one before [ns]."""
 DONTWAIT = int(zmq.DONTWAIT)
 
 Kind = TypeVar("Kind", Output, Device)

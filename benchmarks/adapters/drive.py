@@ -45,7 +45,7 @@ PER_METRE = 8
 WALK_S = 10.0
 Y_TO_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 ZEROMQ = "zeromq"
-"""In place of a double: the same frames by our own publisher, without a relay."""
+"""Name for our own publisher in place of a double: the same frames without a relay."""
 
 
 def server_ns(local_ns: int) -> int:

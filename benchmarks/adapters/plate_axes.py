@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 DEPTH = 0.04
-"""From the surface down to the sensors [m]."""
+"""Depth of the sensors below the surface [m]."""
 
 
 def axes_of(corners: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -29,7 +29,7 @@ LONGEST_S = 3.0
 """Longest recording that is taken whole [s]; of a longer one a part is taken, at one of N_PART places."""
 N_PART = 3
 CHECK = "check "
-"""With this begin notes on what is unusual (docs/clinic.md)."""
+"""Beginning of notes on what is unusual (docs/clinic.md)."""
 SHORTEST = 20
 """Frames below which a recording is left out."""
 

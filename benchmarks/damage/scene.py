@@ -19,7 +19,7 @@ LONGEST = 0.5
 DETERMINING = 3
 """Markers that determine a segment; fewer do where it has no more."""
 N_NAMED = 12
-"""So many markers are named where more are damaged."""
+"""Number of markers that are named where more are damaged."""
 RIGID_M = 0.025
 """Change of the distance of two markers from which their segment has not kept its shape [m]: a choice, of the
 size of what skin does (docs/uncertainty.md)."""
@@ -150,7 +150,7 @@ def some_frames(rng: Generator, scene: DamagedMarkers, seconds: float) -> slice:
 
 
 def rest_of(rng: Generator, scene: DamagedMarkers) -> slice:
-    """From somewhere in the first half, after the margin, to the end."""
+    """Place from somewhere in the first half, after the margin, to the end."""
     first = int(rng.integers(int(MARGIN * scene.n_frame), scene.n_frame // 2 + 1))
     return slice(first, scene.n_frame)
 

@@ -31,7 +31,7 @@ BACKLOG = 4096
 
 
 class FaultRig:
-    """From within a `with` block.
+    """Processes of a run with a fault; used in a `with` block.
 
     Parameters
     ----------

@@ -26,12 +26,12 @@ from rtsim.errors import ConfigError
 CORPUS = ROOT / "build" / "fuzz"
 LOOK_S = 0.2
 PATIENCE = 5.0
-"""So many times the processor time of an input may pass before it counts as one that hangs."""
+"""Factor by which the time of an input may exceed its processor time before it counts as one that hangs."""
 LEAST_PATIENCE_S = 20.0
 START_S = 1800.0
 """Longest until the first input is fed: kernels may have to be compiled [s]."""
 MEMORY = Path("/dev/shm")
-"""Where files cost no disk, on Linux."""
+"""Folder in which files cost no disk, on Linux."""
 COVERAGE = re.compile(rb"\bcov: (\d+)")
 
 

@@ -50,7 +50,7 @@ class FuzzTarget(NamedTuple):
     weight: float = 1.0
 
     def path_in(self, folder: Path) -> Path:
-        """Where an input is written."""
+        """Path at which an input is written."""
         return folder / f"input{self.suffix}"
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from benchmarks.hil_hostile.lab import RunningModels
 
 FAMILIES = ("honest", "device", "model", "stream", "crowd")
-"""Who is hostile; nobody among the honest ones, where any fault is a false alarm."""
+"""Families of cases, by who is hostile; nobody among the honest ones, where any fault is a false alarm."""
 LIE_DEG, LIE_MS = 5.0, 50.0
 """An angle that is farther off, or older, is a lie that has to be found."""
 

@@ -21,7 +21,7 @@ RAMP_S = 0.2
 WINDOW_MS = 1000.0
 """Over which angles and paces are compared; a clock with that of the window before (hil.md, worn.md)."""
 WALK_MS = 700.0
-"""In which a walk that is none loses its confidence (docs/worn.md)."""
+"""Time in which something that is not a walk loses its confidence [ms] (docs/worn.md)."""
 PORTS = {"results": ANY_PORT, "control": ANY_PORT, "device": ANY_PORT}
 ENDURING = {"connect_s": 3600.0, "valid_for_ms": 60.0}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {

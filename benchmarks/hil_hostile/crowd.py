@@ -15,7 +15,7 @@ from benchmarks.strangers.zmtp import dial, frame
 from streams.clock import now_ns
 
 SETTLE_S = 0.4
-"""Between the arrival of a crowd and what is tried beside it [s]."""
+"""Time between the arrival of a crowd and what is tried beside it [s]."""
 STOP, STOPPED = b"rtsim:stop", b"rtsim:stopped"
 TOKEN = 8
 AGAIN_S, GIVE_UP_S = 0.02, 2.0

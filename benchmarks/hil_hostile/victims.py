@@ -36,7 +36,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CLIENT_RAMP_MS, CLIENT_TICK_MS = 50.0, 2.0
 """Ramp and tick of the example clients, as they state them [ms]."""
 TURN_S = 0.01
-"""Between two outputs [s]."""
+"""Time between two outputs [s]."""
 ARM_S, COMES_BACK_S = 6.0, 5.0
 VALID_MS = 60.0
 """Validity of the outputs [ms]."""

@@ -15,7 +15,7 @@ from benchmarks.kills.lab import ROLES, STREAMS, Lab
 from rtsim.bench.figures import BenchFigure, say
 
 SHORTEST_S, LONGEST_S = 0.1, 1.0
-"""Between the moment when all works and a kill [s]."""
+"""Time between the moment when all works and a kill [s]."""
 MOST_BYTES = 500_000
 """A recording of this size is begun anew, so that looking at it takes no longer than the rest."""
 

@@ -84,7 +84,7 @@ class MutantFinder(ast.NodeVisitor):
         return self._offsets[line - 1] + len(text)
 
     def span(self, node: ast.expr) -> tuple[int, int]:
-        """Where a node begins and ends."""
+        """First and last character of a node."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)

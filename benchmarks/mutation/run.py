@@ -59,7 +59,7 @@ def source_of(tree: MutatedTree, mutant: Mutant) -> str:
 
 
 def draw(root: Path, room: MutatedRoom, count: int, seed: int) -> list[Mutant]:
-    """So many of all mutants of a room, each as likely as any other, in the order of the draw."""
+    """Draw so many of all mutants of a room, each as likely as any other, in the order of the draw."""
     modules = [(name, (root / name).read_text(encoding="utf-8")) for name in modules_of(root, room)]
     found = [mutant for name, source in modules for mutant in find_mutants(name, source)]
     return random.Random(seed).sample(found, min(count, len(found)))

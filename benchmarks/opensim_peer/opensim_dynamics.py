@@ -155,7 +155,7 @@ def pushing(opensim: Any, model: Any, body: str, times: Array, rows: Array) -> A
 
 
 def speed_indices(coordinates: list, state: Any) -> list[int]:
-    """Where the speed of each coordinate is in OpenSim's state."""
+    """Indices of the coordinates' speeds in OpenSim's state."""
     found = []
     for coordinate in coordinates:
         for other in coordinates:

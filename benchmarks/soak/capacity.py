@@ -26,7 +26,7 @@ WALKER_MARKERS, MOST_MARKERS = 17, 4352
 NEAR = 1.1
 """The search ends where what fails is at most so many times what is held."""
 SETTLE_S = 2.0
-"""After the start, before it counts [s]."""
+"""Time after the start before it counts [s]."""
 BUSY, SOURCE_LATE = 85.0, 1.0
 """A process that takes so much of a core is at its end [%]; so many late frames are the source's own [%]."""
 SEGMENTS = ("pelvis", "thigh", "shank", "foot")

@@ -25,7 +25,7 @@ from streams.receiving.subscriber import Subscriber
 
 MASS_KG = "72"
 END_S = 15.0
-"""For the stream's end to reach everybody, and for a recorder to close its file [s]."""
+"""Time for the stream's end to reach everybody, and for a recorder to close its file [s]."""
 BACKLOG = 4096
 
 

@@ -44,9 +44,8 @@ def machine_busy_s() -> float:
 
 
 def waited_s() -> float:
-    """For how long some process of the machine has waited for a processor, by the system's account of
-    pressure [s]; NaN where it keeps none.
-    """
+    """Time for which some process of the machine has waited for a processor, by the system's account of
+    pressure [s]; NaN where it keeps none."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         words = Path("/proc/pressure/cpu").read_text(encoding="ascii").splitlines()[0].split()
         return 1e-6 * int(words[-1].partition("=")[2])

@@ -37,7 +37,7 @@ NUMBER, STATUS, CAPTURED, RECEIVED, PUBLISHED, ARRIVED = range(6)
 WINDOW = "monitor"
 MEASURED = ("estimator", "recorder", WINDOW, "page", "source")
 FULL_S = REACH_S + 30.0
-"""When the window holds all of the past that it keeps, with its own start [s]."""
+"""Time at which the window holds all of the past that it keeps, with its own start [s]."""
 
 
 class SoakResult(NamedTuple):

@@ -38,7 +38,7 @@ MET = 1e-3
 
 
 class LoadSharing(NamedTuple):
-    """Which feet may bear load, and the standard deviations of what determines their shares."""
+    """Flags of the feet that may bear load, and the standard deviations of what determines their shares."""
 
     place: float  # deviation of the centre of pressure of both feet [m]
     height: float  # of the difference of heights of feet that stand flat [m]

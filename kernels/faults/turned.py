@@ -48,7 +48,7 @@ KNOWN = 0.1
 SWUNG, NARROW = 0.15, 4.0
 """Root mean square of the swing of the shank, in its length, and how many times less it leaves a plane."""
 USUAL_STEP = 0.01
-"""Where the stream does not tell the time between two frames [s]."""
+"""Time between two frames that is assumed where the stream does not tell it [s]."""
 HALF, WHOLE = math.pi, 2.0 * math.pi
 
 

@@ -3,5 +3,5 @@
 FARTHEST = 1e9
 """Largest coordinate that is accepted [m]; squares and sums of smaller ones stay finite."""
 FILLERS = (9999.0, 99999.0, 999999.0, 9999999.0)
-"""One of these numbers, as all three coordinates, is what some systems write for a marker that they do not
-see, in whatever unit."""
+"""Numbers that some systems write, as all three coordinates, for a marker that they do not see, in
+whatever unit."""

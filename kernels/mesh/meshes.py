@@ -33,7 +33,7 @@ FAR = 1e6
 """Coordinates of the centre of a disc that stands for no triangle [m]."""
 
 OF_A, OF_B, OF_BOTH = 0, 1, 2
-"""Which vertices a contact looks at: those of A in B's surface, those of B in A's, or the mean of both."""
+"""Vertices that a contact looks at: those of A in B's surface, those of B in A's, or the mean of both."""
 OWN_AREA, PAPER_AREA = 0, 1
 """Area of a vertex: a third of the area of its own triangles, or the whole area of the closest triangle of
 the other surface (Andersen et al. 2017, nomenclature)."""

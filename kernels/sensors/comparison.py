@@ -33,7 +33,7 @@ AGREED_S = 1.0
 SHORT_S = 0.5
 """Memory of the turn that speed and angle tell [s]."""
 LONGEST_S = 0.05
-"""Between two measurements, of which speed and angle are compared [s]."""
+"""Longest time between two measurements of which speed and angle are compared [s]."""
 MOST_GAIN_OFF = 0.5
 """That the gain of angle or speed may differ from 1."""
 MOVED_RAD = math.radians(1.0)

@@ -19,7 +19,7 @@ HELD_ANGLE, HELD_LENGTH = 0.15, 0.05
 HELD_ANGLE_SPEED, HELD_LENGTH_SPEED = 3.0, 1.0
 """... and the speed at which a joint of a walking person leaves its pose [rad/s, m/s]."""
 FOLDED = -1
-"""In place of a body's number of visible markers: the body and its neighbour both have too few."""
+"""Value in place of a body's number of visible markers where the body and its neighbour both have too few."""
 NEVER = 1e9
 """Time since a dof was determined, where it never was [s]."""
 

@@ -120,7 +120,7 @@ class LslOutlets:
         return self._lsl.StreamOutlet(info, 0, BUFFER_S)
 
     def _stamp(self, frame: ReceivedFrame) -> float:
-        """When the frame was captured, or else received, on liblsl's clock [s]."""
+        """Time at which the frame was captured, or else received, on liblsl's clock [s]."""
         return 1e-9 * (captured_ns(frame) - self._ours_ns)
 
 

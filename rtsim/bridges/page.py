@@ -22,7 +22,7 @@ from streams.receiving.subscriber import Subscriber
 
 
 class PageOptions(NamedTuple):
-    """Where the page is served, and how viewers authenticate.
+    """Address at which the page is served, and authentication of viewers.
 
     place : HOST:PORT
     token_file : file with the token; None = a random token is generated if one is needed

@@ -39,7 +39,7 @@ STATE_TURNS = 5
 STALL_S = 10.0
 """Time that a viewer may leave unread what it is sent, and that a visitor may take to ask [s]."""
 MOMENT_S = 0.3
-"""Where all places are taken, whoever has not asked for longer than this makes room [s]."""
+"""Time after which whoever has not asked for anything makes room where all places are taken [s]."""
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
 """Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""

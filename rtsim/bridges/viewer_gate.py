@@ -24,7 +24,7 @@ from streams.readable import readable
 HOST = "127.0.0.1"
 VIEWERS_MOST = 16
 MOMENT_S = 0.3
-"""Where all places are taken, whoever has not asked for longer than this makes room [s]."""
+"""Time after which whoever has not asked for anything makes room where all places are taken [s]."""
 REQUEST_MOST = 16_384
 """Longest request of a viewer [bytes]."""
 REQUEST_S = 5.0

@@ -30,7 +30,7 @@ from streams.messages import Device, Output
 NEWEST = 100
 """Commands of which the share that was taken in time is told."""
 MOST_PERIODS = 2.0
-"""So many periods a tick counts for at the most: what came late is not caught up with."""
+"""Number of periods that a tick counts for at most: what came late is not caught up with."""
 LOOK_MS = 5
 """Interval at which a wait for an answer looks whether torque is to end [ms]."""
 

@@ -15,7 +15,7 @@ ENDING = (EMERGENCY, DISARM, "pause", "reset")
 ONCE = (*ENDING, ARM)
 """Commands that once in a tick are the same as often: however many come, one waits, in the newest place."""
 OF_RUN = "a run with a device, as of `rtsim hil`,"
-"""Who takes commands on a device, in words."""
+"""Runs that take commands on a device, in words."""
 WATCHED = "watched"
 """Name of a command that stands for what a watch by the clock said, or says no more: nobody gives it."""
 

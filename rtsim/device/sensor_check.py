@@ -60,7 +60,7 @@ from rtsim.device.told_angles import ToldAngles
 from streams.messages import Device
 
 SOLVE_S = 0.02
-"""Between two looks at the fit [s]."""
+"""Time between two looks at the fit [s]."""
 SIGMAS, EARLY = 3.0, 0.85
 MIRRORED = 0.75 * math.pi
 FROZEN = 0.2

@@ -28,7 +28,7 @@ MOST_CHANNELS = 64
 RUN_AT_LIMIT, LEAST_RUNS, LEAST_VALUES = 3, 5, 64
 """A signal of so many values that stands so long at its largest or smallest, so often, is cut off."""
 GREATEST = 1e9
-"""Beyond, a sample is none."""
+"""Magnitude above which a sample is not valid."""
 
 
 class C3dEmg(NamedTuple):

@@ -46,7 +46,8 @@ LOOSE = 0.015
 LOOSE_TWO = 0.015
 """The same where there are only two, as no third one makes up for skin."""
 BESIDE = 1.3
-"""So many times that for one where others of its segment say where it must be, and nothing else is near."""
+"""Factor on that error for a marker where others of its segment say where it must be, and nothing else is
+near."""
 
 
 class SharedCentre(NamedTuple):

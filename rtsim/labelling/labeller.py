@@ -33,11 +33,11 @@ LEARN_EVERY = 4
 LOST = 0.4
 """Part of the markers that were seen when they were sought below which they are sought again."""
 GAP_S = 0.15
-"""After a longer gap between frames nothing is followed [s]."""
+"""Longest gap between frames over which anything is followed [s]."""
 REMEMBERED_S = 1.5
-"""So long it is expected where it was [s]."""
+"""Time for which a marker is expected where it was [s]."""
 USUAL_S = 0.01
-"""Between frames whose times say nothing [s]."""
+"""Time between frames whose times say nothing [s]."""
 DEARER = 0.25
 """Difference in cost at which names are given up for others that fit better."""
 STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.001, 0.5, 0.25, 10

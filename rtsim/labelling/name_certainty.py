@@ -15,7 +15,7 @@ others."""
 APART_S = 0.1
 """Frames that are nearer to each other say hardly more than one [s]."""
 STAYS_S, STAYS_FRAMES = 0.05, 5
-"""For so long [s], and on so many frames, a marker that came back must stay in place to be certain."""
+"""Time [s], and number of frames, that a marker that came back must stay in place to be certain."""
 NEAR = 0.5
 """Within this part of its reach a marker is in place; no two stand so near."""
 BETTER = 0.5

@@ -18,10 +18,10 @@ NEIGHBOUR, HARDLY, NEIGHBOUR_M = 0.2, 0.001, 0.25
 """Weight of a marker of a joined segment beside one of its segment, where three of that say where it is,
 and at what distance it has a third of this [m]."""
 NEAR_M, MOST_STRANGERS = 0.15, 40
-"""At what distance a marker beside a point that is nobody's has a third of its weight [m]; so many are
-remembered."""
+"""Distance at which a marker beside a point that is nobody's has a third of its weight [m]; number of such
+points that are remembered."""
 LONGEST_S = 5.0
-"""After a longer time nothing is foretold of a marker [s]."""
+"""Longest time over which a marker's place is predicted [s]."""
 RIGID, BENDS, AGES, SWINGS, OLD_S = 0.025, 0.045, 0.08, 0.15, 0.6
 """Error of the expected place of a marker: with three or more of its segment [m], with fewer [m], and its
 growth without and with one other of its segment [m/s], for at most OLD_S [s]."""

@@ -27,7 +27,8 @@ CLEARLY = 1.0
 SegmentPoints = list[tuple[int, int]]
 """Markers, and the points that they are."""
 CLEARER = 1.5
-"""So many times farther any other point must be where the segment does not say for sure where a marker is."""
+"""Factor by which any other point must be farther where the segment does not say for sure where a marker
+is."""
 
 
 def reidentified(

@@ -29,7 +29,7 @@ class RunningSearch(Generic[Found]):
         self._search = search
 
     def go_on(self, n_step: int) -> tuple[bool, Found | None]:
-        """So many steps further, 0 = to its end: whether it is over, and what it found."""
+        """Go on by so many steps, 0 = to the end; return whether it is over, and what it found."""
         done = 0
         while True:
             try:

@@ -18,7 +18,7 @@ NEAR = 0.5
 FARTHEST_BIAS, LEARNS = 0.05, 0.25
 """More is no motion of skin [m]; part of what is seen in a frame that is learned of it."""
 LEARNED_TIMES = 8
-"""So often it must have been seen to be known."""
+"""Number of times that a distance must have been seen to be known."""
 JOINT = 0.5
 """Weight of a joint centre beside a marker."""
 

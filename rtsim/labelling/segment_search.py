@@ -24,7 +24,7 @@ MOST_SAMPLES = 800
 """Pairs or triples of points that are tried for one of them: a cloud beyond that has too much that looks
 alike."""
 NEAREST_MOST = 1.5
-"""So many times farther off than after the fit a marker may be before it."""
+"""Factor by which a marker may be farther off before the fit than after it."""
 Found = TypeVar("Found")
 NEAR_FIRST = 1e-12
 SIDE_OF_TWO = -0.5
@@ -161,7 +161,8 @@ class _SegmentSearch:
         return rows[self.before.costs[rows] < best]
 
     def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> tuple[Indices, Array, Array]:
-        """Beside which ways, and where the segment is, by points that can be the markers of a base."""
+        """Sample hypotheses of the neighbours, and poses of the segment by points that can be the markers
+        of a base."""
         hypothesis, p = np.nonzero(self.can[rows, base[0]])
         hypothesis, taken = rows[hypothesis], p[:, None]
         for k, marker in enumerate(base[1:], 1):

@@ -22,7 +22,7 @@ SPEED = 4.0
 FARTHEST = 0.12
 """Never farther [m]."""
 CLEARER = 2.0
-"""So many times as far everything else must be."""
+"""Factor by which everything else must be farther."""
 AS_WELL, AS_WELL_M = 3.0, 0.003
 """Two points could have changed places where that costs less than so many times as much, and so much [m]."""
 UNKNOWN = -2

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rtsim.subjects.subject import Subject
 
 FOOT = re.compile(r"foot|feet|calc|heel|tal(us|ar)|toe|hallux|meta|sole|shoe", re.IGNORECASE)
-"""In the name of a body that plates may press."""
+"""Pattern of the names of bodies that plates may press."""
 BODY_MASS = "Bodymass"
 """Mass of the person [kg], among what a C3D file tells of the subject."""
 SWAYS = 0.05

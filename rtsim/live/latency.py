@@ -17,7 +17,8 @@ _SCALE = 1.0 / math.log(RATIO)
 _LOWEST = math.log(LOWEST_NS)
 _SHARES = np.array(list(PERCENTILES.values()))
 MOST_NEW = 4096
-"""So many durations are put down before they are sorted into bins: more than come between two telemetries."""
+"""Number of durations that are kept before they are sorted into bins: more than come between two
+telemetries."""
 
 
 class LatencyHistogram:

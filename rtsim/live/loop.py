@@ -38,7 +38,7 @@ TELEMETRY_NS = 1_000_000_000
 MOST_WAITING = 32
 """Sentences of the control server that wait for a telemetry; with more it comes at once."""
 STALE_NS = 250_000_000
-"""Without a frame for this long, and then again each time, a result flagged stale is published."""
+"""Time without a frame after which, again and again, a result flagged stale is published [ns]."""
 MOST_OF_STAGES = 32
 """Sentences of the stages in one telemetry, so that they do not crowd out the others."""
 INTERRUPTED = "the run was interrupted"

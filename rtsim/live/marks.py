@@ -53,7 +53,7 @@ class Marks:
 
 
 def _time(args: Mapping[str, Any], newest: Result) -> float:
-    """When something was marked [s]; NaN for what is no number, which may be a text of one."""
+    """Time of a mark [s]; NaN for what is no number, which may be a text of one."""
     try:
         return float(args.get("time", newest.time))
     except (TypeError, ValueError, OverflowError):

@@ -11,9 +11,9 @@ from streams.capture.records import CaptureDescription, CaptureFrame, LengthUnit
 from streams.capture.relayed import Labelled
 
 LOOK_NS = 250_000_000
-"""So long a person is looked at [ns]."""
+"""Time for which a person is looked at [ns]."""
 PATIENCE_NS = 1_000_000_000
-"""After that the usual axis is taken, where nobody shows another whose markers could [ns]."""
+"""Time after which the usual axis is taken, where nobody shows another whose markers could [ns]."""
 LARGEST: tuple[tuple[LengthUnit, float], ...] = (("m", 10.0), ("cm", 400.0))
 """Greatest extent of a person's markers in a unit; anything larger is in millimetres."""
 MOST_LOOKED_AT = 64

@@ -17,7 +17,7 @@ import numpy as np
 WINDOW_S = 0.05
 """A speed is the slope of a line through the samples of so long [s]."""
 LEAST_SAMPLES = 4
-"""Or of so many samples, where they come slower than that."""
+"""Least number of samples, where they come slower than that."""
 LEAST_STEP_S = 0.004
 """Samples that come faster are not looked at [s]: only the phase goes on."""
 DOWN = 0.6
@@ -37,9 +37,9 @@ LEARN = 0.5
 AIDE = 0.35
 """Part of its own difference by which an event other than the foot's own heel strike moves the phase."""
 PULL_S = 0.07
-"""In about this time the phase follows what the shape of the stride says [s]."""
+"""Time constant with which the phase follows what the shape of the stride says [s]."""
 FLAT = 0.2
-"""Where the shape is as level as this part of a sine's slope (squared), it says little of the phase."""
+"""Squared slope, in parts of a sine's, below which the shape says little of the phase."""
 MOST_PULL = 0.05
 """Largest difference in phase that one sample may tell."""
 NEAR_S = 0.15

@@ -15,16 +15,17 @@ LEAP_M, FASTEST_M_S = 0.3, 10.0
 LEAP_RAD, FASTEST_RAD_S = 1.0, 20.0
 """Nor turns by more."""
 TURN_RAD = math.radians(45.0)
-"""Who has turned by more within TURN_S turns round; in level walking the pelvis turns to and fro by half."""
+"""Angle within TURN_S from which somebody turns round; in level walking the pelvis turns to and fro by
+half."""
 TURN_S = 1.0
 LOOK_S = 0.02
 """Headings are kept so often [s]."""
 STEPS_S = 0.4
 """Time over which the motion of raised feet is compared [s]."""
 HEIGHT_S = 1.0
-"""And the height of one foot alone is averaged [s]."""
+"""Time over which the height of one foot alone is averaged [s]."""
 LEARNING_S = 0.8
-"""Nothing is said of steps before so much has been seen [s]."""
+"""Time that has to be seen before anything is said of steps [s]."""
 LEAST_M_S = 0.15
 """Feet that move by less, from their mean square, do not step [m/s]."""
 BACK_FROM, FORWARDS_FROM = -0.3, 0.2
@@ -32,7 +33,7 @@ BACK_FROM, FORWARDS_FROM = -0.3, 0.2
 BACK_M_S, BACK_S = 0.4, 0.2
 """A pelvis that goes backwards so fast, over such a time, walks backwards whatever the feet do."""
 LONGEST_S = 0.25
-"""After a longer time without a sample one begins anew [s]."""
+"""Longest time without a sample after which one goes on; after a longer one, one begins anew [s]."""
 TURNS, BACKWARDS = "the person turns round", "the person walks backwards"
 
 

@@ -34,7 +34,8 @@ SOURCE = (
     "J Biomech 29, 1223-1230, Winter (2009), fig. 4.1"
 )
 ANKLE, SHOULDER, L5_S1, T12_L1 = 0.039, 0.818, (-0.0168, 0.0563), (-0.0110, 0.0884)
-"""In parts of the stature: heights of ankles and shoulders; L5/S1 from the hips, T12/L1 from there (x, y)."""
+"""Lengths in parts of the stature: heights of ankles and shoulders; L5/S1 from the hips, T12/L1 from there
+(x, y)."""
 CERVICALE_MM = {"male": 242.9, "female": 243.7}
 """Distance of the cervicale below the vertex of the mean person."""
 HEEL = 0.266
@@ -70,7 +71,7 @@ COORDINATES: dict[str, tuple[str, float]] = {
 LIMBS = (("thigh", "pelvis"), ("shank", "thigh"), ("foot", "shank"))
 TRUNK = ("pelvis", "middle_trunk", "upper_trunk")
 SLICES = ("lower_trunk", "middle_trunk", "upper_trunk")
-"""From the hips upwards: segments of the model, slices of de Leva."""
+"""Segments of the model that are slices of de Leva's trunk, from the hips upwards."""
 AXES = "xyz"
 ARMS = (("upper_arm", "upper_trunk"), ("forearm", "upper_arm"), ("hand", "forearm"))
 

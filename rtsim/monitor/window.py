@@ -198,7 +198,7 @@ class MonitorWindow(QMainWindow):
         return not math.isnan(self.time_bar.at)
 
     def _turns_per_curve(self) -> int:
-        """In every how many turns the curves are drawn."""
+        """Number of turns from one drawing of the curves to the next."""
         long, many = self.curves.duration / SECONDS_PER_TURN, self.curves.n_curve / N_CURVE_PER_TURN
         return max(N_TURN_PER_CURVE, round(long), round(many))
 
@@ -383,7 +383,7 @@ class MonitorWindow(QMainWindow):
         self._changed = True
 
     def _fit_columns(self) -> None:
-        """As many columns of plots as there is width for."""
+        """Set as many columns of plots as there is width for."""
         n = max(1, min(3, self.plots.width() // (self.theme.px(COLUMN_LEAST) + COLUMN_GAP)))
         if n != self.curves.n_column_most:
             self.curves.n_column_most = n

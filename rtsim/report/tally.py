@@ -30,7 +30,7 @@ N_ANGLE = 64
 N_STATUS = 32
 """Combinations of status bits told apart; there are 2^31, and a stranger may send them all."""
 LONGEST_WORD = 64
-"""So much of a name that a stranger chose is shown [characters]."""
+"""Length of a name that a stranger chose that is shown [characters]."""
 
 
 def in_full(method: str | None, chosen: Sequence[str]) -> str:

@@ -29,14 +29,14 @@ FIELDS = (
 )
 """Values, speeds and accelerations by their quantities, in the order in which they are looked for."""
 RAMP_S = 0.5
-"""From rest to a stream that begins, or begins again [s]."""
+"""Time from rest to a stream that begins, or begins again [s]."""
 SILENT_S = 0.25
-"""Without a frame for so long the coordinates come to rest [s]."""
+"""Time without a frame after which the coordinates come to rest [s]."""
 STOP_S = 0.1
-"""And so fast [s]."""
+"""Time in which they do [s]."""
 USUAL_PERIOD_S = 0.01
 SHORTEST_PERIOD_S, LONGEST_PERIOD_S = 0.001, 0.1
-"""Period of a stream that states no rate, and bounds of any other's [s]: a piece of no length is no motion."""
+"""Period of a stream that states no rate, and bounds of any other's [s]: no piece of motion has no length."""
 FARTHEST, FASTEST, STRONGEST = 1e6, 1e3, 1e6
 """No coordinate is, moves or speeds up more than this [rad, m], [rad/s, m/s], [rad/s^2, m/s^2]."""
 JUMP = 0.5
@@ -54,7 +54,7 @@ KNOTS = np.array([0.0, 1.0, 2.0, 3.0, 6.0]) / 3.0
 
 
 class Slot(NamedTuple):
-    """Where a coordinate's value, speed and acceleration are: a field and a label's number.
+    """Place of a coordinate's value, speed and acceleration: a field and a label's number.
 
     Without an acceleration the difference of speeds stands for it.
     """

@@ -38,7 +38,7 @@ from streams.messages import Curves, Image, Session
 from streams.receiving.ring import ReceivedFrame
 
 GRAVITY, TOUCH_N = 9.81, 1.0
-"""On a person [m/s^2]; of a foot that just touches, where the weight is not known."""
+"""Gravity on a person [m/s^2]; load of a foot that just touches, where the weight is not known [N]."""
 COMPARED_N = 50.0
 """Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"

@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 LOST = "whole_body_unseen"
 NOT_SEEN = "A part of the body is not seen: the ground reaction of the whole body is unknown (NaN)."
 LEAST_N = 1.0
-"""Without so much force there is no centre of pressure [N]."""
+"""Least force that has a centre of pressure [N]."""
 
 
 class GroundReaction(Stage):

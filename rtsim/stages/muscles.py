@@ -13,7 +13,7 @@ from rtsim.stages.stage import FINE, Stage, StageOutcome
 from streams.receiving.ring import ReceivedFrame
 
 N_NAMED = 8
-"""So many muscles are named where more have no length."""
+"""Number of muscles that are named where more have no length."""
 ABOUT_ANGLES = "about the angles of joint_angles: "
 ABOUT_COORDINATES = "about the model's coordinates, without unit where one is a length: "
 SIGN = "-d(length)/d(angle), positive where tension turns the angle the positive way; NaN where undefined"

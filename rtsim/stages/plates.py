@@ -315,4 +315,4 @@ STAGE = StageDeclaration(
     make=make, needs=("kinematics",), inputs=(FORCES,), usual=(FORCES,), order=50, spared=(WHOLE_BODY,),
     kernels={"forces": ()},
 )  # fmt: skip
-"""Where the whole body tells the forces, plates are there to compare, or not at all."""
+"""Stage of the plates; where the whole body tells the forces, plates are there to compare, or not at all."""

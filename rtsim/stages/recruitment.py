@@ -73,7 +73,7 @@ class SharedLoads(Stage):
         return FINE
 
     def _lacking(self) -> str:
-        """Which rows are violated most, and by how much."""
+        """Rows that are violated most, and by how much, in words."""
         sharing, model = self.sharing, self._estimator.model
         turns = dict(zip(model.names.angles, model.angle_is_rotation, strict=True))
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])

@@ -142,7 +142,8 @@ def at_time(times: Array, values: Array, at: float) -> float:
 
 
 def first_crossing(times: Array, values: Array, threshold: float) -> float:
-    """When values first reach a threshold from either side [s], straight between rows; NaN: never."""
+    """Time at which values first reach a threshold from either side [s], straight between rows; NaN:
+    never."""
     above = values >= threshold
     if values[0] == threshold:
         return float(times[0])

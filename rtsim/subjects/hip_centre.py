@@ -104,7 +104,8 @@ def bell1989(p: Predictors) -> tuple[Array, Array, Array]:
 
 
 def usual_trochanter(leg_length: float) -> float:
-    """From the ASIS back to the trochanter by the length of the leg [mm], where it was not measured."""
+    """Distance from the ASIS back to the trochanter by the length of the leg [mm], where it was not
+    measured."""
     return 0.1288 * leg_length - 48.56
 
 
@@ -125,7 +126,8 @@ def davis1991(p: Predictors) -> tuple[Array, Array, Array]:
 
 
 MOST_OFF_TROCHANTER = 40.0
-"""From what goes with the length of the leg, beyond which a distance hardly was measured [mm]. A choice."""
+"""Difference from what goes with the length of the leg from which a distance hardly was measured [mm]. A
+choice."""
 USUAL_INTER_ASIS = (0.7, 1.1)
 """Usual ratio of the stored distance of both ASIS to that of their markers, which on a soft belly are
 farther apart: of three persons in two labs 0.86 to 1.00 [1]."""

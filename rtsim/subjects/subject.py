@@ -26,7 +26,7 @@ LENGTHS = {
 }  # fmt: skip
 ANGLES = (5.0, 175.0)
 PERSON = {"mass_kg": (2.0, 400.0), "stature_mm": (400.0, 2500.0)}
-"""From infants to the largest adults."""
+"""Ranges from infants to the largest adults."""
 FARTHEST_M = 1.0
 """Largest distance of a marker or a landmark from the origin of its segment [m]."""
 

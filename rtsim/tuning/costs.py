@@ -23,7 +23,7 @@ LEAST_FRAMES = 4
 
 
 class FieldEntry(NamedTuple):
-    """Where a number stands in the frames: the field, and its entry, row by row."""
+    """Place of a number in the frames: the field, and its entry, row by row."""
 
     field: str
     entry: int
@@ -65,7 +65,7 @@ def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigErr
 
 
 def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[FieldEntry], FieldEntry | None]:
-    """Where the numbers of all costs stand, and that with which a cycle begins, if one does."""
+    """Places of the numbers of all costs, and of that with which a cycle begins, if one does."""
     costs = [find(term, fields, f"tuning.costs[{k}]") for k, term in enumerate(spec.costs)]
     begins = spec.cycle.begins
     return costs, find(begins, fields, "tuning.cycle.begins") if begins else None

@@ -34,7 +34,8 @@ BEFORE, BEST = "before_tuning", "best"
 """Snapshots of the run: its parameters before, and the best at the end."""
 BACKLOG = 4096
 SILENT_S, WAIT_S = 10.0, 0.05
-"""Without a frame for so long the run is gone; longest wait without a look at anything else."""
+"""Time without a frame after which the run counts as gone; longest wait without a look at anything else
+[s]."""
 ANSWER_S = 2.0
 """Time that a command may take, ramps aside, in the model's time [s]."""
 BROKEN_MOST = 5

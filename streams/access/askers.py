@@ -34,7 +34,7 @@ class Asker(NamedTuple):
 
 
 ANYBODY = Asker("whoever may connect", "arm")
-"""Where nobody tells: no keys, and no system that says whose a connection is."""
+"""Sender where nobody can tell who it is: no keys, and no system that says whose a connection is."""
 NOT_TOLD = Asker("a connection whose user the system does not reveal", "")
 
 
@@ -52,7 +52,7 @@ class Askers:
             guard.is_foreign = is_foreign
 
     def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
-        """Who sent a message; drained_ns : when the socket was last seen to be empty before it came [ns]."""
+        """Sender of a message; drained_ns : when the socket was last seen to be empty before it came [ns]."""
         if self._known is not None:
             return self._known.get(key_of(frame), NOT_TOLD)
         if not self.tells:

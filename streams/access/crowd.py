@@ -23,7 +23,8 @@ PLACES = 64
 MOST = 256
 """Connections at the same time, newcomers that have not had their moment yet included."""
 MOMENT_NS = 300_000_000
-"""So long nobody goes for having said nothing: a handshake and a command take some milliseconds [ns]."""
+"""Time for which nobody loses a place for having said nothing: a handshake and a command take some
+milliseconds [ns]."""
 TAKES_NOTHING_NS = 1_000_000_000
 """A subscriber for which something has waited so long, and nothing of it gone, does not read [ns]."""
 

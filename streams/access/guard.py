@@ -24,7 +24,7 @@ from streams.clock import is_over, now_ns
 LOOK_MS, BUSY_LOOK_MS = 25, 2
 """Intervals at which connections are looked at, while there are any, and while they send something [ms]."""
 REST, LONGEST_REST_MS = 20, 50
-"""After a look nothing is looked at for so many times as long as it took, at most so long [ms]: a crowd costs
+"""Rest after a look, in multiples of the time that it took, and longest rest [ms], so that a crowd costs
 the others little."""
 SAY_NS = 1_000_000_000
 """Sentences come at most once in this time [ns]."""

@@ -16,7 +16,7 @@ BORNE_N = 100.0
 EMPTY_N = 20.0
 """Below, nobody does, and the sign is that of noise [N]."""
 ENOUGH = 25
-"""So many samples of somebody on the plates, more one way than the other, decide."""
+"""Number of samples of somebody on the plates, more one way than the other, that decide the sign."""
 
 
 class ForceSign:

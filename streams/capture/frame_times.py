@@ -15,7 +15,7 @@ from streams.capture.records import CaptureFrame
 NEAR_NS = 1_000_000_000
 """Age up to which frames can come again over a new connection [ns]."""
 KEPT_NS = 250_000_000
-"""After a connection is made anew its stamps are of the same clock if they fit it as well as that [ns]."""
+"""Difference up to which stamps of a new connection fit the clock of the one before [ns]."""
 REMEMBERED = 1024
 """Frames by which one that comes again is known."""
 MOST_SKIPPED = 64
@@ -23,7 +23,7 @@ MOST_SKIPPED = 64
 MOST_LEFT_OUT = 1_000_000
 """A gap of more frames is none of frames: the rate is not what the system says."""
 LEAST_STEP_S = 1e-6
-"""Between two frames, whatever their stamps say [s]."""
+"""Least time between two frames, whatever their stamps say [s]."""
 
 
 class FrameTimes:

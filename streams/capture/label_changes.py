@@ -18,7 +18,7 @@ from streams.capture.records import CaptureDescription, CaptureFrame, FloatArray
 STEP_NS = 500_000_000
 """Two sessions a second may begin [ns]."""
 AT_ONCE = 3
-"""So many may begin at once after a pause, as when a person is chosen and named."""
+"""Number of labels that may begin at once after a pause, as when a person is chosen and named."""
 MOST_NAMED = 8
 
 

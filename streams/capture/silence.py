@@ -9,7 +9,7 @@ from streams.capture.system import CaptureSystem
 from streams.clock import now_ns
 
 QUIET_NS = 3_000_000_000
-"""After so long without a frame, or without a marker in any, it is told [ns]."""
+"""Time without a frame, or without a marker in any, after which this is reported [ns]."""
 
 
 class Silence:

@@ -175,7 +175,7 @@ class ControlServer(Closing):
             self._wake.send(b"x")
 
     def _note(self, first: zmq.Frame) -> None:
-        """Who has said something keeps its place before those who have not."""
+        """Note that a client has said something, so that it keeps its place before those who have not."""
         if self._bound.guard is not None:
             connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
             if connection is not None:

@@ -21,7 +21,7 @@ WITHOUT_TICKET = frozenset({TICKET, "status", "list", "disarm", "emergency_stop"
 NO_COMMAND = "There is no command"
 """Begins the answer to a command that the other side does not take."""
 VALID_S = 2.0
-"""So long a ticket may be used, as long as a client waits for an answer [s]."""
+"""Time for which a ticket may be used, which is how long a client waits for an answer [s]."""
 MOST = 1024
 """Tickets that are kept, of all connections together."""
 

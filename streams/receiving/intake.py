@@ -26,7 +26,8 @@ _COUNTER_OF_REASON = {
 LONGEST_REASON = 200
 """Length of the stated reason for a stream's end that is reported [characters]."""
 JOINING_NS = 1_500_000_000
-"""Who joins a stream that goes on has its descriptor, which is repeated every second, by then [ns]."""
+"""Time by which somebody who joins a stream that goes on has its descriptor, which is repeated every
+second [ns]."""
 N_OTHER = 64
 """Number of sessions of other streams on the same address that are known by their ids."""
 

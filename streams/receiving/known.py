@@ -25,7 +25,7 @@ IRREGULAR_SILENCE_NS = 1_000_000_000
 SHORT = 4096
 """Messages of up to so many bytes take no longer to read than to receive."""
 ROOM = MAX_PAYLOAD - MAX_ARRAY_BYTES
-"""Beside its arrays a frame has room for names and stamps [bytes]."""
+"""Room for names and stamps that a frame has beside its arrays [bytes]."""
 
 
 class KnownSession:

@@ -183,7 +183,7 @@ class Ring:
             self._news.release()
 
     def _oldest(self, of: Callable[[Session], bool]) -> int:
-        """Where the oldest unread frame of such a session is; without one, the oldest of all."""
+        """Place of the oldest unread frame of such a session; without one, the oldest of all."""
         return next((n for n, frame in enumerate(self._unread) if of(frame.session)), 0)
 
     def _take(self, index: int) -> ReceivedFrame:

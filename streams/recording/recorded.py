@@ -193,7 +193,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         )
 
     def _span_of(self, content: bytes) -> str:
-        """When the messages of a damaged chunk came, in words."""
+        """Times between which the messages of a damaged chunk came, in words."""
         first, last = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8))
         if self._first_ns is None or not self._first_ns <= first <= last:
             return ""

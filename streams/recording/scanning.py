@@ -58,7 +58,8 @@ KINDS: dict[int, Callable[[ReadDataStream], Any]] = {
 }
 """Readers of a record's content, by its opcode; chunks and messages are read elsewhere."""
 _SOUND = re.compile(rb"[\x05\x06][\s\S]{3}[\x00-\x03]\x00{4}|\x0f\x04\x00{7}")
-"""Where a message, a chunk, or the end of the data may begin: opcode and a length within the limit."""
+"""Pattern of the beginning of a message, a chunk, or the end of the data: opcode and a length within the
+limit."""
 
 
 class ScannedRecord(NamedTuple):
@@ -190,8 +191,8 @@ class RecordScan(Iterator[ScannedRecord]):
         return part + self._file.read(n - len(part)) if len(part) < n else part
 
     def _sound_place(self, text: bytes, start: int, to_end: bool = True) -> tuple[int, int]:
-        """Where the first sound record begins, -1 where there is none; and where the first may begin that
-        ends beyond the text.
+        """Place of the first sound record, -1 where there is none; and of the first that may begin and ends
+        beyond the text.
 
         A chunk is sound by its checksum, the end of the data by the record that follows. So is a message,
         but in files whose messages stand in chunks: those of a damaged chunk are not to be believed.

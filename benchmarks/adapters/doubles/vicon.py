@@ -286,7 +286,7 @@ def _unlabelled(positions: NDArray[np.float64]) -> bytes:
 
 
 def _place(plate: DoubledPlate) -> bytes:
-    """Where a plate lies: its middle and axes in the world, its bounds and place in itself [mm]."""
+    """Pose of a plate: its middle and axes in the world, its bounds and place in itself [mm]."""
     rotation, middle = axes_of(plate.corners)
     local = (plate.corners - middle) @ rotation
     bounds = np.vstack((local.min(axis=0) - np.array((0.0, 0.0, 0.05)), local.max(axis=0)))

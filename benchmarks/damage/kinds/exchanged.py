@@ -101,7 +101,7 @@ def other_person_takes_all(rng: Generator, scene: DamagedMarkers) -> Damage:
 
 
 def opposite(name: str, names: Sequence[str]) -> int:
-    """Which of the names is that of the other side: RKNE and LKNE, r.ASIS and L.ASIS; -1 for none."""
+    """Index of the name of the other side: RKNE and LKNE, r.ASIS and L.ASIS; -1 for none."""
     if name[:1].lower() not in OTHER_SIDE:
         return -1
     wanted = (OTHER_SIDE[name[0].lower()] + name[1:]).lower()
@@ -109,7 +109,8 @@ def opposite(name: str, names: Sequence[str]) -> int:
 
 
 def ring(rng: Generator, scene: DamagedMarkers, frames: slice, n: int) -> Damage | None:
-    """So many labels of a segment, 0 = all of at least three, each on the next one's marker."""
+    """Exchange so many labels of a segment, 0 = all of at least three: each stands on the next one's
+    marker."""
     segment = some_segment(rng, scene, n or 3)
     if segment is None:
         return None

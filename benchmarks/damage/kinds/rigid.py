@@ -27,7 +27,7 @@ LATE_FRAMES, LATE_S = 3, 0.05
 CUFF_M_PER_S = 0.02
 SMOOTHED_HZ = 2.0
 BELOW = {"thigh": "shank", "shank": "foot"}
-"""Which way a cuff slides: towards the markers of the next segment."""
+"""Segment towards which a cuff slides: towards the markers of the next segment."""
 
 
 def cluster_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:

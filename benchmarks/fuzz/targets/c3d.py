@@ -69,7 +69,7 @@ def made(plates: bool) -> bytes:
 
 
 def feed_c3d(path: Path) -> None:
-    """One of the readers, by a checksum of the input, so that an input always meets the same."""
+    """Feed one of the readers, chosen by a checksum of the input, so that an input always meets the same."""
     c3d.read_content = forked_content
     kind = zlib.crc32(path.read_bytes()) % 4
     if kind == 0:

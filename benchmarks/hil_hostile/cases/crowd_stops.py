@@ -144,7 +144,7 @@ CROWDS: dict[str, tuple[str, str, tuple[Member, ...]]] = {
     ),
 }
 FLOODS = ("flood_of_commands", "flood_of_sets", "flood_of_bytes", "endless_parts", "all_at_once")
-"""Beside which newcomers at the control socket have to wait (docs/reliability.md)."""
+"""Cases beside which newcomers at the control socket have to wait (docs/reliability.md)."""
 WAYS: dict[str, tuple[str, Stop, tuple[str, ...]]] = {
     "datagram": ("by datagram", by_datagram, tuple(CROWDS)),
     "command": ("by command", by_command, tuple(CROWDS)),

@@ -26,7 +26,7 @@ TOLD_S = 3.0
 ARMED_MOST = 4
 """Times that a person arms, where a stall of this computer ends the torque before a lie is told."""
 STRIDES_S = 4.5
-"""Until the spline has torque: more than three strides."""
+"""Time until the spline has torque: more than three strides."""
 
 
 def gone(positions: Any) -> Any:

@@ -38,7 +38,7 @@ STIFFNESSES_N_M, USUAL_N_M, STRAINS = (136.2, 272.4, 544.8), 272.4, (-0.04, -0.0
 N_PHASE = 101
 """Places of a cycle at which cycles are compared."""
 SETTLED_S, WITHIN_MM = 1.0, 2.0
-"""Where the first cycle begins; how near condyles should be to the truth."""
+"""Time at which the first cycle begins [s]; largest distance of condyles from the truth [mm]."""
 
 
 def run(seconds: float = 10.0) -> list[BenchFigure]:

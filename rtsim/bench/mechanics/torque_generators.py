@@ -41,7 +41,7 @@ minimum to which its start leads, with t^PE_max 1."""
 REFERENCE = "reference"
 """Folder of the cases, beside the folder of data."""
 NEAR = 1e-4
-"""From what the authors' program finds, which stops at about this."""
+"""Largest difference from the result of the authors' program, which stops at about this."""
 
 
 class ExtensorCase(NamedTuple):
@@ -115,7 +115,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def cases_beside(folder: Path) -> Path:
-    """Where the authors' own cases are: beside the folder of data that the lift is in."""
+    """Folder of the authors' own cases: beside the folder of data that the lift is in."""
     return folder.resolve().parent.parent / REFERENCE
 
 

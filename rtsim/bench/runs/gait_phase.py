@@ -36,7 +36,7 @@ N_STRIDE = 20
 RATE = 100.0
 NOISE_M = 0.002
 BEGIN = 0.3
-"""Where in its stride the right foot is as a walk begins: both feet then show their first heel strike."""
+"""Phase of the right foot as a walk begins: both feet then show their first heel strike."""
 SETTLED = 2.0
 """Strides before errors count, from the first heel strike of a foot on."""
 STOP_S = 2.0

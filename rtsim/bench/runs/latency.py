@@ -23,7 +23,7 @@ P50_US, CPU_PERCENT = 500.0, 15.0
 CHAIN_P50_US, CHAIN_CPU_PERCENT = 1000.0, 25.0
 """The same with force plates, rates, inverse dynamics and moment arms, at 100 and at 200 Hz."""
 RECRUITED_P99_US = 5000.0
-"""With recruitment of a model's muscles at 100 Hz."""
+"""Limit with recruitment of a model's muscles at 100 Hz [us]."""
 LOOP = "--loop"
 PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 

@@ -26,7 +26,7 @@ N_FIELD, N_JOINT, N_MOVEMENT, RATE_HZ, STRIDE_S = 2, 10, 3, 100.0, 1.1
 """Sixty curves with deviations, a figure, and feet that walk."""
 REDRAW_HZ, CPU_PERCENT, RATIO = 30.0, 60.0, 1.05
 START_S = 3.0
-"""For a window to start, before it is measured by others [s]."""
+"""Time for a window to start, before it is measured by others [s]."""
 N_TURN = 3
 """Runs with and without, in turns."""
 SEGMENTS = ("pelvis", "thigh_r", "shank_r", "foot_r", "thigh_l", "shank_l", "foot_l")

@@ -31,7 +31,7 @@ FROZEN_MB = 64.0
 """Memory that may wait for a window that is stopped, on either side [MB]."""
 LOOK_S = 0.5
 START_S, BUILT_S = 60.0, 20.0
-"""For a window to ask for results; and then, for its plots to be built and drawn [s]."""
+"""Times for a window to ask for results, and then for its plots to be built and drawn [s]."""
 
 
 def replay(hours: float, speed: float) -> list[BenchFigure]:

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "interrupted"
 IN_PASSING = "rtsim.in_passing"
-"""In a context's meta: the files are for another command, which goes on with them and tells of its own."""
+"""Key of a context's meta: the files are for another command, which goes on with them and reports on its
+own."""
 N_TOLD = 10
 """Sentences that are told at the most."""
 

@@ -22,6 +22,6 @@ BENCHES = (
     bench_studies,
     bench_tests,
 )
-"""Whose commands are in the group."""
+"""Benches whose commands are in the group."""
 
 __all__ = ["BENCHES", "command"]

@@ -19,9 +19,9 @@ TAKEN_BY = {
     **dict.fromkeys((ARM, DISARM, EMERGENCY, "step", "reset"), OF_RUN),
     "restart": "a live simulation, as of `rtsim simulate --live`,",
 }
-"""Who takes a command that not every run takes."""
+"""Commands that not every run takes -> the runs that take them, in words."""
 OTHERS = "Or `rtsim hil`, or `rtsim simulate --live`, whichever is meant?"
-"""Who takes, beside an estimator, what every run takes."""
+"""Runs, beside an estimator, that take what every run takes, in words."""
 
 
 @click.command("command")

@@ -21,7 +21,7 @@ from rtsim.models.packing.torque_generators import PlacedGenerator
 
 MOST_NAMED = 5
 WHOLE = ""
-"""In place of a name: the number is of all."""
+"""Placeholder for a name: the number is of all generators."""
 LIMITS = {
     "angle_scale": (1.0, 100.0), "speed_scale": (1.0, 100.0), "passive_shift_deg": (-90.0, 90.0),
     "passive_blend": (0.0, 1.0), "strength_scale": (1.0, 100.0),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rtsim.live.compiled.groups import CompileCost, CompileProgress
 
 N_LINE = 10
-"""Where no terminal shows a bar, so many lines are printed."""
+"""Number of lines that are printed where no terminal shows a bar."""
 
 
 def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, CompileCost]:

@@ -38,7 +38,7 @@ MOST_TOLD = 20
 MOST_NOTES = 200
 """Notes that are told in all, however many sessions a stranger begins."""
 NEEDED = ("estimator", "player", "connector")
-"""Without these there is nothing to watch; without a recorder or a monitor the run goes on."""
+"""Processes without which there is nothing to watch; without a recorder or a monitor the run goes on."""
 
 
 class Watch:

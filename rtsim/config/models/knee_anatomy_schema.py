@@ -10,7 +10,7 @@ from rtsim.config.models.place_schema import Vector
 
 Points = Annotated[tuple[Vector, ...], msgspec.Meta(min_length=1, max_length=5000)]
 MOST_MM = 500.0
-"""From the origin of a bone's axes to a point at its knee."""
+"""Largest distance from the origin of a bone's axes to a point at its knee."""
 
 
 class CompartmentPoints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

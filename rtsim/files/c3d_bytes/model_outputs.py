@@ -29,7 +29,7 @@ PLUG_IN = {
     "hip": "Hip", "knee": "Knee", "ankle": "Ankle", "pelvis": "Pelvis", "foot_progression": "FootProgress",
     "trunk": "Trunk", "foot": "FootProgress",
 }  # fmt: skip
-"""As labels of Plug-in Gait call a joint, after the letter of the side."""
+"""Names of joints in labels of Plug-in Gait, after the letter of the side."""
 AXES = (
     ("flexion", "dorsiflexion", "tilt"),
     ("adduction", "inversion", "obliquity", "bending", "abduction"),

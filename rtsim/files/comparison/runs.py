@@ -200,7 +200,7 @@ def entries_of(spec: FieldSpec) -> tuple:
 
 
 def _paired(one: FloatArray, other: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Which frames belong together, by their times; by their order where times are not increasing."""
+    """Pairs of frames that belong together, by their times; by their order where times are not increasing."""
     if not len(one) or not len(other):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if not all((np.diff(times) > 0.0).all() for times in (one, other)):

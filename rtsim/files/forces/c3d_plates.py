@@ -247,7 +247,7 @@ def _tell_uncorrected(content: Content, plates: Sequence[_Plate]) -> list[str]:
 
 
 def _origin(plate: _Plate) -> FloatArray:
-    """From where the plate measures to the middle of its surface (3,) [m]."""
+    """Vector from the point at which the plate measures to the middle of its surface (3,) [m]."""
     return -plate.origin if _is_above(plate) else plate.origin
 
 

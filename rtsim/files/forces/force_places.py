@@ -20,13 +20,15 @@ LOW = 0.3
 LOWEST = 2.0
 """Percentile of the heights that is taken for the lowest, as single samples may be wrong."""
 MOST_POINTS = 500
-"""So many points are looked at, evenly over the recording."""
+"""Number of points that are looked at, evenly over the recording."""
 NEAREST = 30.0
 """Percent of the points, the nearest, by which a unit is judged: one leg alone may be marked."""
 CLOSE = 0.12
-"""With the right unit these are no farther from a low marker, along the floor [m]: few may be on a foot."""
+"""Distance from a low marker, along the floor, within which points are with the right unit [m]: few
+markers may be on a foot."""
 CLEARER = 0.5
-"""And nearer by this factor than as read, and than all at the origin are: one may walk there on a belt."""
+"""Factor by which they are nearer than as read, and than all at the origin are: somebody may walk there on
+a belt."""
 UNITS = ("m", "cm", "mm", "in")
 
 

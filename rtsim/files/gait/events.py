@@ -18,7 +18,7 @@ from rtsim.files.markers.trial import count_of, name_some
 
 STRIKE, OFF = "foot strike", "foot off"
 FILE, PLATES, MARKERS = "file", "plates", "markers"
-"""Who tells of an event."""
+"""Sources of an event."""
 MOST_IN_HEADER = 18
 AT_COUNT, AT_TIMES, AT_LABELS = 300, 304, 396
 """Bytes of the header (c3d.org: words 151, 153 and 199): how many events, their times, their labels of four

@@ -13,7 +13,7 @@ from streams.messages import Command
 MARK = "mark"
 """Name of the command that marks, and of its message among the results."""
 MARKED = "marked"
-"""Who tells of such an event."""
+"""Source of such an event."""
 LONGEST_LABEL = 64
 MOST_MARKS = 10_000
 

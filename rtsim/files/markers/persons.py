@@ -14,7 +14,7 @@ COLON = ":"
 SEPARATORS = "_.- "
 """Other characters that may stand between a person and a marker, where no label has a colon."""
 UNNAMED = "unnamed"
-"""Whose markers have no name before them, beside others' that have one."""
+"""Name for markers that have none before them, beside others' that have one."""
 
 
 def parted(label: str, separators: str = COLON) -> tuple[str, str]:

@@ -25,7 +25,7 @@ MISPLACED_DECLARATION = expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_
 NEWEST_LAYOUT = 40000
 """Version from which joints stand beside bodies, and parts name frames by paths."""
 LARGEST = 1e100
-"""Beyond it sums of squares overflow."""
+"""Largest number that is read: above it, sums of squares overflow."""
 FLAGS = {"true": True, "1": True, "false": False, "0": False}
 UPDATE = "open the model in OpenSim 4 and save it again"
 

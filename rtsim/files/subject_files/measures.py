@@ -11,7 +11,7 @@ from rtsim.files.markers.trial import name_some
 MILLIMETRES, KILOGRAMS, RADIANS = "length", "mass", "angle"
 UNITS = {MILLIMETRES: "m", KILOGRAMS: "kg", RADIANS: "rad"}
 FACTORS = {MILLIMETRES: 1e-3, KILOGRAMS: 1.0, RADIANS: 1.0}
-"""From the units of Vicon's files: millimetres, kilograms, radians."""
+"""Factors from the units of Vicon's files: millimetres, kilograms, radians."""
 OF_SIDES = {
     MILLIMETRES: (
         "LegLength", "AsisTrocanterDistance", "KneeWidth", "AnkleWidth", "SoleDelta", "ShoulderOffset",

@@ -14,7 +14,7 @@ HEAD, DATA = "# AmiraMesh", "@1"
 SUFFIX = ".landmarkAscii"
 N_MOST = 1_000_000
 FARTHEST = 1e6
-"""From the origin, in the unit of the file: more has no place in a scan."""
+"""Largest distance from the origin, in the unit of the file: more has no place in a scan."""
 
 
 def read_landmarks(path: Path) -> NDArray[np.float64]:

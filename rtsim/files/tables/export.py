@@ -44,7 +44,7 @@ FOXGLOVE = ".foxglove.mcap"
 DESCRIBED = ("model", "method", "subject", "side", "source", "markers", "forces")
 """Entries of a descriptor that stand in the header of storage files, before the notes."""
 LONGEST = 256
-"""So much of each [characters]."""
+"""Length of each entry that is kept [characters]."""
 
 
 def export(

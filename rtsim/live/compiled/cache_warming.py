@@ -19,7 +19,7 @@ from streams.messages import Session
 from streams.receiving.ring import ReceivedFrame
 
 LEAD_NS = 1_000_000
-"""So long before the next frame is due a rehearsal begins [ns]; it takes a third to a half of that."""
+"""Time before the next frame is due at which a rehearsal begins [ns]; it takes a third to a half of that."""
 LATEST_NS = 600_000
 """Whoever wakes later than this before the frame leaves the rehearsal out, not to delay the frame [ns]."""
 SLOWEST = 1.0

@@ -59,7 +59,7 @@ class JournalInput:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         """The next frame; None where the last result was repeated then, and at the end."""

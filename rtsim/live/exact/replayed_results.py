@@ -174,7 +174,7 @@ def _common(mine: Session, theirs: Session) -> FieldLayout | None:
 
 
 def _changes(then: Session, now: Session) -> list[str]:
-    """In what two descriptors differ, in words."""
+    """Differences between two descriptors, in words."""
     found = []
     for name in ("rate", "stream"):
         if getattr(then, name) != getattr(now, name):

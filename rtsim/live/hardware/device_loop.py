@@ -55,8 +55,8 @@ LOOK_MS = 50
 """Interval at which the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
 TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
-"""From an output to its answer; reading the device's message; the forward step alone; writing and sending the
-output; from the message's bytes to those of the command, without sockets; what was left of the tick."""
+"""Parts of a tick: output to its answer; reading the device's message; the forward step alone; writing and
+sending the output; from the message's bytes to those of the command, without sockets; the rest of the tick."""
 
 
 SILENT = "the stream of motion is silent"
@@ -64,8 +64,7 @@ SILENT = "the stream of motion is silent"
 
 def simulator_for(spec: HilSpec) -> Simulator:
     """The limb of a config at its start; ConfigError for settings that contradict each other or exceed
-    the stability limit.
-    """
+    the stability limit."""
     model, _ = parts_of(spec)
     tick_ms = 1e3 / spec.exchange.rate_hz
     step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)

@@ -29,8 +29,8 @@ from streams.recording.opening import opened_anew
 SLICE_MS = 20
 """Longest wait without a look whether to stop [ms]."""
 FALLING_WAIT_NS = 20_000_000
-"""So long after a question the own clock takes over while torque falls, or is to fall [ns]: not sooner, so
-that a run whose model asks in time repeats."""
+"""Time after a question at which the device's own clock takes over while torque falls, or is to fall [ns]:
+not sooner, so that a run whose model asks in time repeats."""
 LOG_HEAD = "t_ns,kind,command,age_ms,valid_for_ms,commanded_armed,state,commanded_Nm,actuator_Nm,torque_Nm\n"
 EMERGENCY = "emergency stop"
 

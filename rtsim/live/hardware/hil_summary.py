@@ -12,7 +12,7 @@ from rtsim.stages.device.exchange import TorqueCommand
 
 
 def fault_time(loop: Loop) -> float:
-    """When the newest fault latched, on the clock of the model [s]; -1 without one."""
+    """Time at which the newest fault latched, on the clock of the model [s]; -1 without one."""
     return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
 
 

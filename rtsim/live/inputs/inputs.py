@@ -237,7 +237,7 @@ class ClockInput:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     @property
     def over(self) -> str:

@@ -13,7 +13,7 @@ from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
 BACKLOG = 8
-"""So many frames of motion wait for a tick, at the most."""
+"""Number of frames of motion that wait for a tick, at most."""
 
 
 class MotionStream:

@@ -53,7 +53,7 @@ class TimesInput:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
     @property
     def over(self) -> str:

@@ -150,7 +150,7 @@ def load_trial(
 
 
 def side_of_walker(run: RunConfig) -> str:
-    """Which legs of the walker a run needs: both where they are requested or the model has both."""
+    """Legs of the walker that a run needs: both where they are requested or the model has both."""
     from rtsim.models.load import BOTH_LEGS
 
     return "both" if run.model == BOTH_LEGS else run.side

@@ -33,7 +33,7 @@ LAST = "rtsim: "
 POLITE_S = 3.0
 """Time that a process may take to end after its standard input is closed [s]."""
 TERMINATE_S = 1.0
-"""And then after the request to terminate [s]."""
+"""Time that it may take after that, upon the request to terminate [s]."""
 
 
 class ChildFailedError(RtsimError):

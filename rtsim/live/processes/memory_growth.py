@@ -25,7 +25,7 @@ class ResidentMemory:
         self._page = os.sysconf("SC_PAGE_SIZE") if self._file >= 0 else 0
 
     def __call__(self) -> float:
-        """In MB; NaN where it is not known."""
+        """Memory of the process [MB]; NaN where it is not known."""
         if self._file < 0:
             return float("nan")
         return 1e-6 * self._page * int(os.pread(self._file, 128, 0).split()[1])

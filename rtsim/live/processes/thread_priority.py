@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 PRIORITY = 50
-"""In the middle of 1 to 99, as of the threads that serve interrupts."""
+"""Priority in the middle of 1 to 99, as of the threads that serve interrupts."""
 
 
 def may_have_priority(wanted: bool = True) -> bool:

@@ -21,7 +21,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 FloatArray = NDArray[np.float64]
 BORNE_BY = "plates.borne_by"
 MOST_FRAMES = 20_000
-"""So many frames of a recording are looked at before a run of a model that brings its own markers."""
+"""Number of frames of a recording that are looked at before a run of a model that brings its own markers."""
 
 
 def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:

@@ -33,7 +33,7 @@ BEARS_COP = 50.0
 
 
 UNFELT = StepPressure(np.zeros(0, np.int64), np.zeros((0, 2)), 0.0, np.zeros((0, 0)))
-"""Where no pressure was measured."""
+"""Pressure where none was measured."""
 
 
 class Weights(NamedTuple):

@@ -32,7 +32,7 @@ from rtsim.subjects.feet.foot_frame import FootFrame
 Array = NDArray[np.float64]
 
 MIRROR = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
-"""From the axes of the parameters to those of a model."""
+"""Rotation from the axes of the parameters to those of a model."""
 ORDER = [1, 2, 0]
 """Radii of an ellipsoid along the axes of a model."""
 BASE = "foot"

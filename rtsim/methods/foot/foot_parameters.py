@@ -77,7 +77,7 @@ THESIS_HEEL = 0.0331
 """Height of the thesis' heel above the ground [m]: that of the toes' axis, 16 mm, and its place below the
 heel, 17.1 mm (table 5.2)."""
 THESIS_LENGTH = 0.2059
-"""From its heel to the toes' axis [m] (table 5.2)."""
+"""Distance from its heel to the toes' axis [m] (table 5.2)."""
 ROOM = np.array([0.05, 0.05, 0.04])
 """Largest displacement of a centre from its place in the guess [m]."""
 LEAST_RADIUS, MOST_RADIUS = 0.006, 0.12

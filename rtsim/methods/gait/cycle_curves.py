@@ -22,7 +22,8 @@ PERCENT: FloatArray = np.arange(101.0)
 TURN_RAD = math.radians(20.0)
 """A stride between whose strikes the pelvis turns by more is a turn: in a straight walk it comes back."""
 ACROSS_RAD = math.radians(45.0)
-"""Who faces farther off the direction of walking has turned a corner: angles to it are of another walk."""
+"""Angle to the direction of walking above which somebody has turned a corner: angles to it are of another
+walk."""
 ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 
 

@@ -56,7 +56,7 @@ def by_plates(results: Results) -> list[GaitEvent]:
 
 
 def _passes(times: FloatArray, load: FloatArray) -> list[tuple[float, bool]]:
-    """When a load (n,) [N] passes the threshold, and whether it rises; not over gaps."""
+    """Times at which a load (n,) [N] passes the threshold, and whether it rises; not over gaps."""
     passes: list[tuple[float, bool]] = []
     above = load > THRESHOLD
     for i in np.flatnonzero(above[1:] != above[:-1]).tolist():

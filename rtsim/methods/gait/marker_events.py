@@ -143,8 +143,8 @@ def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: floa
 
 
 def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray, BoolArray]:
-    """Where forwards is in the ground plane (n, 2), by the pelvis, and whether one walks that way or
-    turns (n,)."""
+    """Forward direction in the ground plane (n, 2), by the pelvis, and whether one walks that way or turns
+    (n,)."""
     positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
     axes = rotations[:, root][:, [0, 2], 0]
     size = np.hypot(axes[:, 0], axes[:, 1])
@@ -202,7 +202,7 @@ def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[fl
 
 
 def _placed(pairs: list[tuple[int, float]]) -> list[float]:
-    """Where steps of a foot are by their peaks, or as far from turning points as usual with this foot."""
+    """Times of a foot's steps by their peaks, or as far from turning points as usual with this foot."""
     off = [peak - row for row, peak in pairs if math.isfinite(peak)]
     usual = float(np.median(off)) if off else 0.0
     return [peak if math.isfinite(peak) else row + usual for row, peak in pairs]

@@ -294,7 +294,7 @@ class MomentArms:
         return inside or muscle_path.STATUS_NAMES[status]
 
     def _point_inside(self, m: int) -> str:
-        """Which point of a muscle's path lies inside which surface; nothing where it is a contact point."""
+        """Sentence on a point of a muscle's path inside a surface; empty where it is a contact point."""
         stations, work = self.leverage.stations, self._work
         rows = range(stations.start[m], stations.start[m + 1])
         placed = work.path.wrap.placement
@@ -351,7 +351,7 @@ def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
 
 
 def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:
-    """Where a name is; ModelError names the allowed ones."""
+    """Index of a name; ModelError names the allowed ones."""
     if name not in names:
         raise ModelError(f"unknown {what} {name!r}", where=f"model {model}", allowed=", ".join(names))
     return names.index(name)

@@ -47,8 +47,8 @@ LEG = 0.53
 AT_EASE = (0.363, 0.5)
 """Speeds of walking at ease, over the root of gravity times the height of the hip (Schwartz et al. 2008)."""
 BOTH, LEAPS = 0.02, 1.5
-"""Who runs has both feet down in less than this part of the frames with weight, and a foot that bears more
-than so many weights."""
+"""Part of the frames with weight below which both feet are down in running, and load of a foot, in
+weights, above which it is."""
 
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:

@@ -25,9 +25,10 @@ Array = NDArray[np.float64]
 
 AT = {SLOW: ", slow walking", FREE: "", FAST: ", fast walking", RUNS: ", running"}
 WALKS = 0.1
-"""Who has one foot on the ground in this part of the frames with weight walks, on a treadmill as well."""
+"""Part of the frames with weight that one foot alone is on the ground from which somebody walks, on a
+treadmill as well."""
 STANDS, UPRIGHT = 0.05, np.radians(30.0)
-"""Who stands moves the pelvis by less [m/s], and bends no knee more [rad]."""
+"""Limits of standing: speed of the pelvis [m/s] and bend of the knees [rad]."""
 STILL, STILL_S = 0.03, 0.5
 """The feet of who stands move by no more along the floor [m] in so long [s]: on a belt they do."""
 FLAGS = {

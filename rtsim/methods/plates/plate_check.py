@@ -32,10 +32,10 @@ GOES_ABOUT, AT_FLOOR = 0.25, 0.1
 STANDS = 0.05
 """Feet slower than this stand [m/s]."""
 STANDS_S = 0.2
-"""Who stands for a shorter time in all [s] is not weighed: at a step both feet may rest for a moment."""
+"""Shortest time of standing in all that is weighed [s]: at a step both feet may rest for a moment."""
 EMPTY = 0.08
-"""On plates that together never bear so many weights nobody stands: one who does would be 0.10 with kilograms
-sent as newtons, the smallest of the usual mistakes of units beside kilonewtons."""
+"""Load of all plates together, in weights, below which nobody stands: one who does would be 0.10 with
+kilograms sent as newtons, the smallest of the usual mistakes of units beside kilonewtons."""
 AXIS_CLEAR = 2.0
 """Forces act along another axis than the vertical when they are so many times greater along it."""
 UNDER = 0.98
@@ -58,7 +58,8 @@ UNUSABLE = ("vertical", "down", "elsewhere")
 MOSTLY = 0.75
 """Plates that are pressed where no foot is in so much of their load are not those of these feet."""
 MOST_OF_OTHER = 0.5
-"""Where one foot alone is marked, the other may press a plate of which it does not more than this."""
+"""Largest part of a load that is not the marked foot's: where one foot alone is marked, the other may
+press a plate of which it does not more than this."""
 PRESSED = 200.0
 """A plate that is pushed along the floor by so much on the average is no handle [N]."""
 

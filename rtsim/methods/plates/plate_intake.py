@@ -25,7 +25,7 @@ from streams.messages import Session
 FloatArray = NDArray[np.float64]
 
 HOLD_S = 2.0
-"""So many seconds of samples are held."""
+"""Length of the samples that are kept [s]."""
 MOST_HELD = 20_000
 LEAST_HELD = 1000
 LONGEST_STEPS = 2.5

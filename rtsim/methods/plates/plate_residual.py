@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 LEAST_S = 0.3
 """Seconds of frames in which the force on all feet is known, without which nothing is said."""
 BENT = np.radians(60.0)
-"""Who bends both knees by more may sit, and a chair bears what no plate tells."""
+"""Bend of both knees from which somebody may sit, and a chair bears what no plate measures."""
 FALLS = 0.7
 """A mistake is told where without it no more than this part of the residual is left (root mean square)."""
 GAIN_OFF = 0.12

@@ -19,7 +19,8 @@ LARGEST_RESIDUAL_MM = 10.0
 """Largest residual of a marker on skin or brace, root mean square: more is another unit, a mirror image or
 another marker."""
 FARTHEST_M = 0.01
-"""From a condyle's landmark to its surfaces, and between surfaces that press on each other."""
+"""Largest distance from a condyle's landmark to its surfaces, and between surfaces that press on each
+other."""
 
 
 def check_spread(points: Array, where: str, what: str) -> None:

@@ -19,9 +19,11 @@ from rtsim.models.jaw.jaw_scan import RigidMotion
 Array = NDArray[np.float64]
 
 FARTHEST_MM = 40.0
-"""From an end of a muscle to that of the shipped model, in the head's frame: further is another muscle."""
+"""Largest distance from an end of a muscle to that of the shipped model, in the head's frame: farther is
+another muscle."""
 LEAST_PATH_MM = 5.0
-"""Between the ends of a muscle: a fifth of the shortest shipped one. Less is one landmark given twice."""
+"""Least distance between the ends of a muscle: a fifth of the shortest shipped one. Less is one landmark
+given twice."""
 LEAST_TENDON_MM = 0.5
 """The shortest of the shipped ones."""
 

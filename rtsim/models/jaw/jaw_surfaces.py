@@ -39,7 +39,7 @@ MODULUS = 1e10
 SIZE = ((-0.010, 0.022), (-0.014, 0.014))
 """Extent of a fossa, about the condyle: forwards, sideways [m]."""
 SLOPE, BEND, HOLLOW = np.tan(np.pi / 6.0), 10.0, 33.0
-"""At the condyle; how much steeper forwards [1/m]; half the curvature across [1/m]."""
+"""Slope at the condyle; how much steeper it is forwards [1/m]; half the curvature across [1/m]."""
 
 
 def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: float) -> ModelSpec:

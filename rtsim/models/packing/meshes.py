@@ -46,7 +46,7 @@ def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
 
 
 def finer(a: TriangleSurface, b: TriangleSurface) -> int:
-    """Which surface has the smaller triangles: OF_A or OF_B."""
+    """Surface with the smaller triangles: OF_A or OF_B."""
     size = [triangle_areas(surface).mean() for surface in (a, b)]
     return OF_A if size[0] <= size[1] else OF_B
 

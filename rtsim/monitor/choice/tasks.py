@@ -9,7 +9,7 @@ QUALITY, OTHERS = "Quality", "Others"
 GROUPS = (
     ANGLES, MOMENTS, FORCES, DISPLACEMENTS, LIGAMENTS, MUSCLES, FEET, GAIT, DEVICE, ENERGY, QUALITY, OTHERS,
 )  # fmt: skip
-"""In the order in which they are offered."""
+"""Groups in the order in which they are offered."""
 
 BY_FIELD = (
     ("foot_progression", ANGLES),

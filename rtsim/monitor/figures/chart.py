@@ -202,7 +202,7 @@ class Chart:
             self._paint_letters(painter)
 
     def _across(self, at: float) -> float:
-        """Where a value of the abscissa is [px]."""
+        """Place of a value of the abscissa [px]."""
         return float(self._place(np.array([at]), np.zeros(1))[0][0])
 
     def _paint_letters(self, painter: QPainter) -> None:

@@ -31,7 +31,7 @@ VIEWS = {
 }
 """Directions to the right and upwards on paper, of a left foot with X medial, Y forward, Z up, as in maps."""
 HEAT = ((1.0, 1.0, 1.0), (0.99, 0.85, 0.46), (0.89, 0.42, 0.18), (0.35, 0.05, 0.15))
-"""From no pressure to the greatest: red, green, blue."""
+"""Colours from no pressure to the greatest: red, green, blue."""
 
 
 class FootFigureContent(NamedTuple):

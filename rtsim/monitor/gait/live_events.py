@@ -103,7 +103,7 @@ class LiveGaitEvents:
         self.n_found += 1
 
     def _by_plates(self, frame: ReceivedFrame) -> list[GaitEvent]:
-        """Where a load passed the threshold since the frame before, by a straight line."""
+        """Crossing of the threshold by a load since the frame before, by a straight line."""
         found = []
         for side, k in self._loads:
             load = float(frame.data[LOADS][k])
@@ -118,7 +118,7 @@ class LiveGaitEvents:
         return found
 
     def _by_markers(self, frame: ReceivedFrame) -> list[GaitEvent]:
-        """Where a foot has begun to go back, or forwards, before the pelvis."""
+        """Time at which a foot has begun to go back, or forwards, before the pelvis."""
         if not self._feet:
             return []
         positions, rotations = frame.data["segment_positions"], frame.data["segment_rotations"]

@@ -18,7 +18,8 @@ RATE_HZ = 100.0
 """Samples of faster streams become pairs of their smallest and largest value [Hz]."""
 POSE_HZ = 25.0
 CURVE_BYTES, POSE_BYTES = 192 << 20, 96 << 20
-"""With more curves, or larger poses, one can look back less far, or poses are fewer."""
+"""Memory for curves and poses: with more curves, or larger poses, one can look back less far, or poses are
+fewer."""
 
 
 class CurveArchive:
@@ -80,7 +81,7 @@ class CurveArchive:
         return Window(self._time[slots], values, self._quality[slots], self.n_pushed - len(self) + a)
 
     def _slot(self, k: int) -> int:
-        """Where the sample with this number, from the oldest, stands."""
+        """Place of the sample with this number, counted from the oldest."""
         return (self.n_pushed - len(self) + k) % self.n_capacity
 
     def _after(self, time: float) -> int:

@@ -23,7 +23,7 @@ N_FEW = 250
 
 
 def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> NDArray[np.bool_]:
-    """Which samples are needed, (n_row, n).
+    """Mask of the samples that are needed, (n_row, n).
 
     time : (n,) rising times [s]
     rows : (n_row, n) values; values that are not finite and their neighbours are kept, and all samples if

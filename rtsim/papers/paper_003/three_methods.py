@@ -35,7 +35,7 @@ methods."""
 KEPT_PERCENT = 1e-6
 """Change of a held length that the residual allows."""
 SECONDS = 5.0
-"""For one cycle."""
+"""Time for one cycle [s]."""
 MOST_UNSOLVED = 0.2
 """Part of a recording's frames that may lack a solution."""
 

@@ -39,7 +39,7 @@ TABLE_A_2 = {
     "wrist_ulnar_deviation": (31, -25, 85, 1032, 1.35, 0.20, 0, 30),
     "wrist_radial_deviation": (24, 65, 147, 1247, 1.31, 0.21, -20, -50),
 }
-"""As printed: angles are negative in flexion, ours positive."""
+"""Table as printed: angles are negative in flexion, ours positive."""
 COLUMNS = (
     ("tau_o", "N m", "strength_Nm", 1.0),
     ("theta_o^A", "deg", "optimal_angle_deg", -1.0),

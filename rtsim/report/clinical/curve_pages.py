@@ -102,7 +102,7 @@ def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSo
 
 
 def room_of(k: int, rows: int) -> PanelRoom:
-    """Where the panel of this number stands on a page of so many rows."""
+    """Place of the panel with this number on a page of so many rows."""
     width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
     height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
     row, column = divmod(k, COLUMNS)

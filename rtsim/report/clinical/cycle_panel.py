@@ -101,7 +101,7 @@ def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
 
 
 def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
-    """From values to heights on the page; NaN outside the span."""
+    """Heights on the page of values; NaN outside the span."""
     (_, _, top, bottom), (low, high) = box, span
 
     def up(values: FloatArray) -> FloatArray:

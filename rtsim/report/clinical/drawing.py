@@ -21,7 +21,7 @@ INK, SOFT, GRID, NORM = "#1a1a1a", "#5c6166", "#d5d9de", "#c9cdd2"
 COLOURS = {"right": "#00609c", "left": "#c1121f"}
 """Left red, right blue, as reports of gait have them."""
 DASHES = {"right": "", "left": "22 9"}
-"""So that the sides can be told in a grey print."""
+"""Dashes of the sides, by which they can be told in a grey print."""
 SMALLEST = 0.75
 """Smallest size of a text, in parts of its own, before it is cut."""
 WIDE = 0.62

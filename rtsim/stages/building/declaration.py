@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from rtsim.stages.stage import Stage
 
 PERSON, OWN_MARKERS = "person", "own_markers"
-"""Who is followed: a person of a subject's file or a static trial, or a model that brings its own markers."""
+"""Facts on who is followed: a person of a subject's file or a static trial, or a model that brings its own
+markers."""
 FORCES, MASS, EMG = "forces", "mass", "emg"
 MUSCLES, TORQUE_GENERATORS = "muscles", "torque_generators"
 """Facts on what the model has."""

@@ -29,7 +29,7 @@ from rtsim.subjects.subject import Subject
 
 GROUP = "rtsim.stages"
 REST = "usual"
-"""In the stages of a run: all usual ones that it does not name, which have something to do."""
+"""Word for all usual stages that a run does not name and that have something to do."""
 PLAIN = RunConfig(name="plain")
 """Run config that sets nothing: all defaults."""
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 N_NAMED = 4
-"""So many freedoms are named where more lack."""
+"""Number of degrees of freedom that are named where more lack."""
 TOLD = 0.01
 """A lack is told by name from this part of the largest one on."""
 

@@ -32,13 +32,13 @@ person never are."""
 MOST = 0.7
 """Part of the markers that leaves at once with all labels."""
 FORESEEN_S = 0.06
-"""After a longer gap no place is foreseen [s]."""
+"""Longest gap over which a place is predicted [s]."""
 REACH, SPEED = 0.15, 2.5
 """Distance of a body from where the person was lost [m], and its speed from there on [m/s], at most."""
 KNOWN, SETTLED = 10, 50
 """Frames after which a person's distances are known, and after which others are another's behind a gap."""
 EVERY = 10
-"""From then on one of so many frames adds to them."""
+"""Interval in frames at which one adds to them from then on."""
 WINDOW = 5
 """Frames that are judged at least, but for labels that are back and differ little within the first."""
 FEWEST = 6

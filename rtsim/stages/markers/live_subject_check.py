@@ -235,7 +235,7 @@ class LiveSubjectCheck(Stage):
         self.refused, self.unsettled, self._known = "", "", True
 
     def _forget(self) -> None:
-        """Nothing is known of the stream; a thread that still looks at another one is left alone."""
+        """Forget all that is known of the stream; a thread that still looks at another one is left alone."""
         self.refused, self._known, self._judged = "", False, None
         self._wait = FIRST_NS
         self._rest()

@@ -33,9 +33,9 @@ Array = NDArray[np.float64]
 FLOAT = np.dtype(np.float64)
 
 N_NAMED = 8
-"""So many markers are named where more are missing or unknown."""
+"""Number of markers that are named where more are missing or unknown."""
 LONGEST_LABEL = 32
-"""So much of a stranger's label stands in a sentence [characters]."""
+"""Length of a stranger's label that stands in a sentence [characters]."""
 SHORTEST_M = 1e-9
 """Markers that are nearer to each other are at one place [m]."""
 TOO_LARGE = {

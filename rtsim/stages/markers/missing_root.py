@@ -18,8 +18,8 @@ ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
 def beside_missing_root(
     model: Model, segments: Mapping[str, SubjectSegment], absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which angles (3 n_joint,) belong to joints at a root without markers, and a sentence on it: the root
-    is fixed, so that angles relative to it would be meaningless.
+    """Mask of the angles (3 n_joint,) that belong to joints at a root without markers, and a sentence on it:
+    the root is fixed, so that angles relative to it would be meaningless.
 
     segments : segments of the tracked person; none for a model with its own markers
     absent : markers of the subject that the stream does not have

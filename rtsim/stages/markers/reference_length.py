@@ -13,7 +13,7 @@ from rtsim.subjects.subject import Subject, kind_of_segment
 Array = NDArray[np.float64]
 
 PERSON, MODEL = 5.0, 20.0
-"""So many times too large or too small, a unit is wrong: of a person; of a model, which may fold further."""
+"""Factors by which a size is wrong from which a unit is: of a person; of a model, which may fold further."""
 LEG = ("thigh", "shank", "foot")
 SHORTEST = 1e-3
 """Markers of a model that are all nearer to each other say nothing about a unit [m]."""

@@ -237,7 +237,7 @@ class KinematicResults:
         ]  # fmt: skip
 
     def _shown(self, raw: Array, signs: Array) -> Array:
-        """Where raw times signs are found after `report`: raw itself where no sign turns it."""
+        """Array in which raw times signs are found after `report`: raw itself where no sign turns it."""
         if (signs == 1.0).all():
             return raw
         out = np.zeros(raw.shape)

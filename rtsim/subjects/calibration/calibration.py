@@ -359,8 +359,7 @@ def build_segments(
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
     """Return the trunk by the frames of the trial itself, where its markers lie elsewhere than in the
-    static trial, as with raised arms; None where no frame shows trunk and pelvis together.
-    """
+    static trial, as with raised arms; None where no frame shows trunk and pelvis together."""
     mirror = MIRROR if side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in role_positions(trial, table).items()}
     if not shows_pelvis(known):

@@ -20,7 +20,8 @@ PLACES = {
     "asis": (0.3, 0.4, 0.65), "asis_opposite": (0.3, 0.4, -0.65),
     "psis": (-0.6, 0.4, 0.25), "psis_opposite": (-0.6, 0.4, -0.25),
 }  # fmt: skip
-"""From the middle of the hips, in parts of the distance between them: forwards, along the trunk, outwards."""
+"""Places from the middle of the hips, in parts of the distance between them: forwards, along the trunk,
+outwards."""
 KNEE, ANKLE = 0.5, 0.35
 """Width of a joint in parts of the distance between the hips' centres, twice: nothing but a direction."""
 NOTES = (

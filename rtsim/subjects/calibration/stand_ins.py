@@ -44,13 +44,14 @@ from rtsim.units import DEGREES
 Array = NDArray[np.float64]
 
 FOREFOOT_WIDTH = 0.48
-"""Between the heads of the first and the fifth metatarsal, in parts of the distance from the heel to their
-middle: of the legs behind `misplaced.USUAL`."""
+"""Distance between the heads of the first and the fifth metatarsal, in parts of the distance from the heel
+to their middle: of the legs behind `misplaced.USUAL`."""
 INSIDE = 0.08
 """Distance to the inner side, in parts of the length of thigh or shank, from which a marker is on the
 wrong side."""
 BEYOND = (-0.15, 1.15)
-"""On the way from the upper end of its segment to the lower one: outside of it there is another segment."""
+"""Range of a marker's place on the way from the upper end of its segment to the lower one: outside, it is
+on another segment."""
 EXCHANGED = 0.3
 """Difference between the cosines of a device's axis and the pelvis' by both orders of its labels: the
 right order, up to 50 degrees of rotation, differs by less, and exchanged labels by 0.67 without any
@@ -121,7 +122,8 @@ class LegMeasures(NamedTuple):
         return self.knee_width_mm if joint == "knee" else None
 
     def radius(self, joint: str, where: str) -> float:
-        """From the lateral marker of knee or ankle to the centre [m]; ConfigError where it is not known."""
+        """Distance from the lateral marker of knee or ankle to the centre [m]; ConfigError where it is not
+        known."""
         known = {**self.stored, **({DIAMETER: USUAL_MARKER_DIAMETER} if self.takes_usual_markers else {})}
         return centre_offset(known, self.label_side, joint, self.given(joint), where)
 

@@ -29,7 +29,7 @@ Range = tuple[float, float]
 LEG = "lower_limb"
 """The model whose joints are asked."""
 STILL = 0.1
-"""In a still trial no joint centre moves farther [m]."""
+"""Largest motion of a joint centre in a still trial [m]."""
 USUAL = {
     "hip_flexion": (-25.0, 40.0), "hip_adduction": (-25.0, 25.0), "hip_internal_rotation": (-40.0, 40.0),
     "knee_flexion": (-20.0, 30.0), "knee_adduction": (-20.0, 20.0), "knee_internal_rotation": (-45.0, 35.0),

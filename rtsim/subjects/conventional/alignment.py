@@ -97,7 +97,7 @@ def by_medial_marker(proximal: Array, lateral: Array, medial: Array, wand: Array
 
 
 def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: Array, side: str) -> float:
-    """From the axis of the knee to that of the ankle about the tibia, mean over the frames [rad].
+    """Angle from the axis of the knee to that of the ankle about the tibia, mean over the frames [rad].
 
     As a file stores it: negative = the ankle's axis is turned outwards.
 
@@ -110,5 +110,5 @@ def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: 
 
 
 def _mean_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array, side: str) -> float:
-    """As a file stores it [rad]."""
+    """Mean rotation offset, as a file stores it [rad]."""
     return TURNS[side] * float(np.nanmean(wand_rotation(proximal, centre, lateral, wand)))

@@ -23,7 +23,7 @@ RANGES = {
         (-MOST_ROTATION, MOST_ROTATION),
     ),
 }  # fmt: skip
-"""From small children to very tall adults [m, rad]."""
+"""Ranges of the measures, from small children to very tall adults [m, rad]."""
 STORED = {
     "leg_length": "LegLength", "knee_width": "KneeWidth", "ankle_width": "AnkleWidth",
     "asis_trochanter": "AsisTrocanterDistance", "sole_delta": "SoleDelta", "tibial_torsion": "TibialTorsion",

@@ -20,7 +20,8 @@ FOREFOOT = 0.8
 TOES = 1.3
 """Tip of the toes from the heel, relative to the heads of the metatarsals, at three quarters of a foot."""
 MIDDLE = 0.22
-"""From the fifth metatarsal alone to the middle of the forefoot, relative to its distance from the heel."""
+"""Distance from the fifth metatarsal alone to the middle of the forefoot, relative to its distance from
+the heel."""
 UP = np.array([0.0, 1.0, 0.0])
 
 

@@ -23,7 +23,7 @@ from rtsim.subjects.calibration.natural import unit
 Array = NDArray[np.float64]
 
 LENGTH = 0.33
-"""From the ankle to the middle of the metatarsal heads, in lengths of the shank."""
+"""Distance from the ankle to the middle of the metatarsal heads, in lengths of the shank."""
 UPRIGHT = np.cos(np.radians(25.0))
 """Cosine of the angle between shank and vertical up to which the sole counts as level."""
 STILL = 0.06

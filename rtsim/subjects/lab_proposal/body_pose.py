@@ -46,7 +46,7 @@ STATURE = (1.6, 0.25)
 TALL = (0.5, 1.15)
 """The markers reach up to such parts of the stature: from pelvis and legs alone to raised arms [1]."""
 STEP = 5.0
-"""Between headings that are tried first [deg]."""
+"""Step between headings that are tried first [deg]."""
 FINE = (np.arange(-3.0, 4.0, 1.0), np.linspace(-0.02, 0.02, 5), np.linspace(0.97, 1.03, 5))
 """Headings [deg], middles [m] and statures (factors) that are tried about the best one."""
 PAIRED = (0.03, 0.045, 0.7)
@@ -63,7 +63,7 @@ LOW = 0.055
 BEHIND = 0.03
 """Distance from the rearmost marker within which the lowest is that of the heel: the others are wands."""
 FOREFOOT = 0.07
-"""In front of the heel's marker by more, in parts of the stature."""
+"""Distance in front of the heel's marker from which a marker is on the forefoot, in parts of the stature."""
 OUTSIDE = 0.16
 """Markers farther from the middle, in parts of the stature, are on no leg."""
 INWARDS = -0.015
@@ -214,7 +214,8 @@ def side_costs(x: Array) -> Array:
 
 
 def on_side(x: Array) -> Bools:
-    """Which markers (n, 3) may be on a leg that is solved as a right one, or on its half of the pelvis."""
+    """Mask of the markers (n, 3) that may be on a leg that is solved as a right one, or on its half of the
+    pelvis."""
     able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
     return able
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 ANKLE, HIP = 0.039, 0.52
 """Heights of the ends of a leg's line."""
 HIP_ASIDE = 0.052
-"""From the middle of the pelvis to a hip: half of 0.19 of the stature (same figure) less soft tissue."""
+"""Distance from the middle of the pelvis to a hip: half of 0.19 of the stature (same figure) less soft
+tissue."""
 ANKLE_AHEAD = 0.04
-"""From the marker on the heel to the ankle, along the foot."""
+"""Distance from the marker on the heel to the ankle, along the foot."""
 
 
 class LandmarkPlace(NamedTuple):

@@ -13,7 +13,7 @@ MARK = {CERTAIN: "", UNSURE: "UNSURE: "}
 """Beginnings of comments."""
 BY_PLACE_MARK = "check: "
 COLUMN = 34
-"""Where comments begin."""
+"""Column at which comments begin."""
 
 
 def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], one_leg: str = "") -> str:

@@ -60,7 +60,7 @@ SEGMENTS = {
     "pelvis": re.compile(r"^(pelvis|becken|bassin|bacino|iliac|crist)"),
 }  # fmt: skip
 COMPUTED = re.compile(r"^v_|hjc|kjc|ajc|joint[ _.]?cent", re.IGNORECASE)
-"""In the names of points that a program computed: joint centres are no markers."""
+"""Pattern in the names of points that a program computed: joint centres are no markers."""
 
 
 def words_of(name: str) -> list[str]:

@@ -27,7 +27,8 @@ NUMBERED = re.compile(r"^[A-Za-z]{1,6}[_ .-]?\d{1,4}$")
 """Names that say nothing but a number: M001, Marker 12."""
 MOSTLY = 0.8
 FAR, KNEES, FEWEST_OTHERS = 0.2, 0.26, 4
-"""So many markers below the knees, so far from the lines of legs, in parts of the stature, are another's."""
+"""Distance from the lines of the legs, height of the knees, in parts of the stature, and number of
+markers: so many below the knees and so far off are another person's."""
 FEWEST_NAMED = 4
 """Fewer names of landmarks do not contradict a person who stands."""
 Array = NDArray[np.float64]

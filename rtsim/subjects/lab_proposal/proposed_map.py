@@ -20,7 +20,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 
 SIDES = ("right", "left")
 ALWAYS = ("epicondyle_lateral", "malleolus_lateral", "calcaneus")
-"""Beside the pelvis, of each leg."""
+"""Roles that are always required of each leg, beside the pelvis."""
 NO_FOREFOOT = "the toe stands in for the middle of the metatarsals, and inversion is 0 as the person stands"
 WITHOUT = {
     "epicondyle_medial": "the knee centre comes from the width of the knee (--knee-width) and thigh_lateral",

@@ -47,7 +47,8 @@ REGIONS = {
 """Least and largest place along a leg, in parts of the stature, of roles that have no place of their own."""
 OTHER = {"right": "left", "left": "right", "": ""}
 EXCHANGED = 4
-"""So many markers, and most of all, have to stand on the other side before sides are called exchanged."""
+"""Number of markers, which have to be most of all, that stand on the other side before sides are called
+exchanged."""
 SIDEWAYS = 0.02
 """Markers nearer to the middle tell no side, in parts of the stature."""
 

@@ -23,7 +23,8 @@ SEGMENT_OF = {
     "calcaneus": "foot", "metatarsal_1": "foot", "metatarsal_2": "foot", "metatarsal_3": "foot",
     "metatarsal_5": "foot", "toe": "foot",
 }  # fmt: skip
-"""Where a role's marker is followed; the hallux moves against the foot, a device is on in statics alone."""
+"""Segment on which a role's marker is followed; the hallux moves against the foot, a device is on in
+statics alone."""
 KNEE, ANKLE = 0.02, 0.015
 """Markers nearer to the height of knee or ankle, in parts of the stature, may be on either segment."""
 BESIDE = (0.09, 0.075)

@@ -28,7 +28,8 @@ APART = 0.7
 FEWEST = 10
 """Markers of a person: pelvis and one leg have at least so many, or nothing can be told."""
 HEIGHTS = (0.45, 2.4)
-"""From the lowest marker of a child's leg to the head of a tall adult with arms up [m]."""
+"""Range of the height from the lowest marker of a child's leg to the head of a tall adult with arms up
+[m]."""
 SPREADS = (0.1, 4.0)
 """Median distance of markers from their middle [m]: 0.3 to 0.9 of a person, more where several stand."""
 LONGEST = 2.5
@@ -146,8 +147,8 @@ def sway_of(positions: Array) -> float:
 
 
 def one_person(points: Array, names: list[str], where: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Which points (n, 3) belong to the person, and the names of other markers; ConfigError for two
-    persons."""
+    """Mask of the points (n, 3) that belong to the person, and the names of other markers; ConfigError for
+    two persons."""
     groups = fcluster(linkage(points, "single"), APART, "distance")
     sizes = {int(g): int((groups == g).sum()) for g in np.unique(groups)}
     largest = max(sizes, key=lambda g: sizes[g])

@@ -30,8 +30,9 @@ it to be used; nearer ones say next to nothing of the turn [m]."""
 AT_JOINT = 0.09
 """Distance of a marker from the knee's centre within which it is beside the knee [m]."""
 LEAST_TURN, LEAST_SHIFT = np.radians(20.0), 0.02
-"""From standing, of a thigh against its shank, that no knee makes [rad], and no skin on a wand [m]. Of 18
-legs of nine undamaged recordings with static trials the mean over half a second is 14 degrees at the most."""
+"""Least turn of a thigh against its shank, from standing, that no knee makes [rad], and least shift of a
+wand that no skin makes [m]. Of 18 legs of nine undamaged recordings with static trials the mean over half
+a second is 14 degrees at the most."""
 
 
 class LegBones(NamedTuple):

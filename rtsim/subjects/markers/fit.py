@@ -34,7 +34,7 @@ LARGEST_MISFIT = 0.01
 """Root mean square of the distances beyond which a trial of the subject's own session is unusual [m]: told,
 and refused where the person is of another size, too."""
 FARTHEST = 0.02
-"""Beyond this a trial is refused in any case [m]."""
+"""Misfit above which a trial is refused in any case [m]."""
 OTHER_SIZE = 0.015
 """Part by which a person's distances are longer or shorter on the whole that is another one's."""
 MOVED, MOVED_PART = 0.03, 0.15

@@ -24,7 +24,7 @@ from rtsim.subjects.markers.marker_names import find_markers
 
 OPTION = "--person"
 MOST = 32
-"""So many persons are looked at, those with the most markers."""
+"""Number of persons that are looked at, those with the most markers."""
 Share = Callable[[Sequence[str]], float]
 """Names of markers -> part of those that are wanted which are there [1]."""
 

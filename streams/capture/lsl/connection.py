@@ -30,7 +30,7 @@ ANY = "any"
 TYPE = "mocap"
 """Type of streams of markers, in whatever case."""
 RATE_S = 0.4
-"""From how long a stretch the rate of a stream is taken that does not tell it [s]."""
+"""Time over which the rate is measured of a stream that does not state it [s]."""
 LEAST_FOR_RATE = 10
 LOOK_S = 0.5
 MOST_TOLD = 8

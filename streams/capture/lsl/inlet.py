@@ -34,7 +34,7 @@ SO_MANY_TRIPS = 60
 WORST_S = 200e-6
 """Corrections by round trips longer than the shortest of late by this say too little of the clocks [s]."""
 SILENT_NS = 1_200_000_000
-"""Without a sample for so long, it is looked whether the stream is still there [ns]."""
+"""Time without a sample after which it is checked whether the stream is still there [ns]."""
 LOOK_S = 0.5
 FARTHEST_S = 1e9
 """No clock counts from so long ago [s]."""

@@ -45,17 +45,18 @@ from streams.errors import DecodeError
 ANSWER_NS = 3_000_000_000
 """Time that the server has for its first answer [ns]."""
 AGAIN_NS = 400_000_000
-"""After so long without a frame it is told anew that we are there, as it may have been started anew [ns]."""
+"""Time without a frame after which the server is told again that we are there, as it may have restarted
+[ns]."""
 ECHO_NS = 250_000_000
 """Interval between two comparisons of the clocks, which also tell the server that we are there [ns]."""
 DEFINITIONS_NS = 700_000_000
 """Interval at which definitions are asked for, so that a changed list is known within a second [ns]."""
 ANSWERS_NS = 800_000_000
-"""For the other answers of a server that answers questions [ns]."""
+"""Time for the other answers of a server that answers questions [ns]."""
 SOON_NS = 10_000_000
 """They are asked for at most so often where a frame says that they have changed [ns]."""
 SILENT_NS = 1_600_000_000
-"""Without any word for so long, the server is gone [ns]."""
+"""Time without any message after which the server counts as gone [ns]."""
 LATEST_STAMP_NS = 1 << 62
 """Stamps beyond this are of no clock [ns]."""
 OLDEST_NS = 10_000_000_000

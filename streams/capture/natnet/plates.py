@@ -77,7 +77,7 @@ class NatNetPlates:
 
 
 def _order(channels: tuple[str, ...]) -> list[int] | None:
-    """Where Fx to Mz are among the channels; the first six where their names say nothing."""
+    """Places of Fx to Mz among the channels; the first six where their names say nothing."""
     names = [name.strip().casefold()[-2:] for name in channels]
     if all(name in names for name in CHANNELS):
         return [names.index(name) for name in CHANNELS]

@@ -7,7 +7,8 @@ from __future__ import annotations
 LEAP_NS = 1_000_000_000
 """Stamps and arrivals that differ by more than this are no pause of the network [ns]."""
 CONFIRMING = 3
-"""So many frames in a row that agree with each other are of a clock that was set anew; fewer are damaged."""
+"""Number of frames in a row that have to agree with each other for the clock to count as set anew; fewer
+are damaged."""
 
 
 class StampCheck:

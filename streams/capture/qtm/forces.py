@@ -88,7 +88,7 @@ class QtmForces:
         )
 
     def _is_beside(self, k: int, point: FloatArray) -> BoolArray:
-        """Which application points are beside the plate, of which the corners are known."""
+        """Mask of the application points that are beside the plate, of which the corners are known."""
         if not self._plates[k].corners:
             return np.zeros(len(point), dtype=bool)
         corners = np.array(self._plates[k].corners)

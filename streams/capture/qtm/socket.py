@@ -9,7 +9,7 @@ from streams.capture.records import CaptureError
 from streams.clock import now_ns
 
 CONNECT_S, SEND_S = 2.0, 1.0
-"""For the connection, and for a server that does not read what it is sent [s]."""
+"""Time for the connection, and for a server that does not read what it is sent [s]."""
 RECEIVE = 1 << 16
 PORTS = "give QTM's little-endian port, which is 22223 unless it was changed"
 SHORTEST_S = 1e-4

@@ -40,11 +40,11 @@ PORT, DISCOVERY_PORT = 22223, 22226
 VERSIONS = ("1.25", "1.20", "1.15", "1.8")
 """Versions of the protocol, newest first; what is used here has not changed since the last of them."""
 ANSWER_S = 1.0
-"""For each answer before data begin [s]."""
+"""Time for each answer before data begin [s]."""
 ASK_NS = 800_000_000
-"""Between two questions for the settings, so that a change is known within a second [ns]."""
+"""Time between two questions for the settings, so that a change is known within a second [ns]."""
 SILENT_NS = 2_000_000_000
-"""Without a whole message, with a question unanswered: the server is gone [ns]."""
+"""Time without a whole message, with a question unanswered, after which the server counts as gone [ns]."""
 SETTINGS = ("GetParameters General 3D Force", "GetParameters General 3D")
 """A project without force plates may refuse the first."""
 STREAM = "StreamFrames AllFrames 3D 3DNoLabels Force Timecode"

@@ -42,7 +42,7 @@ SILENT_NS = 1_700_000_000
 LEAP_NS = 500_000_000
 """Frame numbers and arrivals that differ by more than this are of numbers that began anew [ns]."""
 USER_TIMEOUT_MS = 1500
-"""After so long without an acknowledgement the system ends a connection, where it can."""
+"""Time without an acknowledgement after which the system ends a connection, where it can [ms]."""
 LATEST_STAMP_NS = 1 << 62
 """Stamps beyond this are of no clock [ns]."""
 MOST_SENTENCES = 16
@@ -331,7 +331,8 @@ class _FrameNumbers:
         self._last: tuple[int, int, int] | None = None
 
     def stamp_ns(self, number: int, arrived_ns: int) -> int | None:
-        """When a frame was captured, on the clock of its numbers [ns]; None where they say nothing."""
+        """Time at which a frame was captured, on the clock of its numbers [ns]; None where they say
+        nothing."""
         if number < 0 or not self.period_ns:
             return None
         if self._last is None:

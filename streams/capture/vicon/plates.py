@@ -16,7 +16,7 @@ LONGEST_LEVER = 3.0
 """No plate is so large that a moment about its own origin has a longer lever; then it is in N mm [m]."""
 MOST_SAMPLES = 4096
 CORNERS = ((1, 1), (0, 1), (0, 0), (1, 0))
-"""Which of the bounds in x and y the corners have, in C3D's order: +x +y, -x +y, -x -y, +x -y."""
+"""Indices of the bounds in x and y of each corner, in C3D's order: +x +y, -x +y, -x -y, +x -y."""
 
 
 class ViconPlates:
