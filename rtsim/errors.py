@@ -33,7 +33,7 @@ class ConfigError(RtsimError):
     what : the fault, with the offending value
     where : file, key or option of the fault
     allowed : the allowed values or range
-    remedy : how to correct it
+    remedy : way to correct it
     """
 
     def __init__(

@@ -29,10 +29,10 @@ class Quantity(NamedTuple):
     name : field of the frames
     array : float64 of the shape of every frame, in SI units, updated in place
     labels : labels of the entries of the first axis
-    parts : of the second, if tables have a column for each
+    parts : names of the entries of the second axis, if tables have a column for each
     frame : axes of vectors and rotation matrices, GROUND or in words
-    curves : how it is drawn over time
-    image : how it is drawn as an image
+    curves : its drawing over time
+    image : its drawing as an image
     meaning : a one-line description
     deviation, mask : of the shape of the array: standard deviations, and 1 for entries that must not be used
     implausible : likewise, 1 for entries outside the range of their joint

@@ -84,7 +84,7 @@ class Curves(Struct, frozen=True):
 class Image(Struct, frozen=True):
     """Drawing of a field of two axes, or of three with a label for each of the first, as an image.
 
-    title : of its panel; across, along : size of a cell from column to column and from row to row [mm]
+    title : title of its panel; across, along : size of a cell from column to column and from row to row [mm]
     """
 
     title: Annotated[str, Meta(max_length=64)] = ""
@@ -95,12 +95,12 @@ class Image(Struct, frozen=True):
 class FieldSpec(Struct, frozen=True):
     """One array of every frame.
 
-    name, shape, unit : of the array; labels : of the entries of its first axis, parts : of its second
+    name, shape, unit : of the array; labels : names of the entries of its first axis, parts : of its second
     frame : axes in which vectors are given, "ground" or in words
     of : the field of which this is the standard deviation or mask
     role : which of them it is
-    curves : how it is drawn over time
-    image : how it is drawn as an image
+    curves : its drawing over time
+    image : its drawing as an image
     meaning : a one-line description
     as_is : labels of entries that files keep in the unit of the field, even if they convert the others
     joints : for each entry of the first axis the joints that it depends on, as named by `joint_status`
@@ -230,7 +230,7 @@ class Output(Message, frozen=True, kw_only=True):
     """A command to a device: model -> device, with its own time to live.
 
     t_sent : time of sending on the model's clock [ns]
-    valid_for_ms : how long after it the torque may act [ms]
+    valid_for_ms : time after it in which the torque may act [ms]
     torque, torque_max : torque of each joint, and its limit [N m]
     armed : False = no torque, whatever `torque` says
     time, tick_ms : time of the model [s], length of one of its ticks [ms]

@@ -111,7 +111,7 @@ class Publisher(Closing):
         for _ in range(MOST_AT_ONCE):
             try:
                 # Under a flood libzmq takes in subscriptions without end here. So it has to be a call that
-                # lets other threads run, or the guard could not cut the flood off: `get(EVENTS)` is none.
+                # lets other threads run, or the guard could not cut the flood off: `get(EVENTS)` does not.
                 message = self._socket.recv(DONTWAIT, copy=False)
             except zmq.Again:
                 self._drained_ns = now_ns()

@@ -45,7 +45,7 @@ class AdapterChain:
 
     Attributes
     ----------
-    address : of the markers' stream
+    address : address of the markers' stream
     """
 
     def __init__(self, scheme: str, walker: bool = False) -> None:

@@ -42,7 +42,7 @@ class RecordedPerson:
     Attributes
     ----------
     stage : to be told the method by `use`; groups : the segment of each marker, "" of those it does not have
-    notes : what is told before the first frame
+    notes : sentences that are told before the first frame
     calibrated : labels of the static trial that the subject comes from
     """
 

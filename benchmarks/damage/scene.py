@@ -32,7 +32,7 @@ class DamagedMarkers(NamedTuple):
 
     names : n_marker labels; groups : the segment of each, "" where the subject does not have it
     positions : (n_frame, n_marker, 3) - in ground, Y up [m]; NaN = missing
-    times : (n_frame,) [s]; rate : of the frames [Hz]
+    times : (n_frame,) [s]; rate : rate of the frames [Hz]
     calibrated : labels of the static trial that the subject comes from, () = it comes from none
     """
 
@@ -114,9 +114,9 @@ Damaging = Callable[[Generator, DamagedMarkers], Damage | None]
 class DamageKind(NamedTuple):
     """One class of damage; it has the name of its function.
 
-    in_deviations : what counts is not the size of the error, but its part of the stated standard deviation:
+    in_deviations : not the size of the error counts, but its part of the stated standard deviation:
         of damage that is small, or that slides in as skin does
-    needless : of the frames of the damage, most that may be flagged though they are right [%]
+    needless : largest share of the frames of the damage that may be flagged though they are right [%]
     """
 
     damage: Damaging

@@ -22,7 +22,7 @@ WEIGHTS, RESIDUALS, RMS = "marker_weights", "marker_residuals", "marker_rms"
 class SolvedScene(NamedTuple):
     """The results of every frame of a scene; frames that were not sent are NaN, with status -1.
 
-    labels : of the angles; markers : of the weights
+    labels : names of the angles; markers : names of the markers that have weights
     status : (n_frame,) int64 - bits; angles : (n_frame, n_angle) [rad]; rms : (n_frame,) [m]
     stated : (n_frame, n_angle) - their standard deviations [rad], None where they have none
     weights, residuals : (n_frame, n_marker) [1, m]; residuals are NaN where a marker is missing

@@ -48,10 +48,10 @@ class Fault(NamedTuple):
     """A row: of the page, and of the tests.
 
     name : in a word or two; done : what is done; happens, seen, lost : as the page says it
-    words : of what the user is told, each of which must be there; counter : that must not be 0
+    words : words that the user must be told, each of them; counter : name of a counter that must not be 0
     act : does it to real processes; None where `test` is a test that was there
     test : its path below tests/ and its name, of those that were there
-    code : of the estimator at the end
+    code : exit code of the estimator
     """
 
     name: str

@@ -25,7 +25,7 @@ class NetworkRelay:
     Attributes
     ----------
     address : where to connect instead
-    delay_s, jitter_s : how long each piece is under way, and what chance adds to it at most
+    delay_s, jitter_s : time that each piece is under way, and the most that chance adds to it
     holds : nothing gets through; broken : connections are cut and none is taken
     """
 

@@ -42,7 +42,7 @@ class FaultRig:
 
     Attributes
     ----------
-    publisher : of the markers; estimator : the process; stack : closed with the rig
+    publisher : publisher of the markers; estimator : the process; stack : closed with the rig
     n_sent : frames so far; after_ns : since when frames count as sent after the fault
     """
 

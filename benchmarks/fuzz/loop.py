@@ -55,8 +55,8 @@ class FuzzLoop:
 
     Parameters
     ----------
-    folder : of the target; scratch : where files are written
-    seconds : how long; seed : of what is drawn
+    folder : folder of the target; scratch : where files are written
+    seconds : duration; seed : seed of what is drawn
 
     Attributes
     ----------

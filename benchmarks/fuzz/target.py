@@ -26,12 +26,12 @@ class FuzzTarget(NamedTuple):
 
     name : a word; also the folder of its corpus
     feed : takes the bytes of a message, or the path of a file where there is a suffix; whatever it returns is
-        dropped, so it raises NonsenseError where the result is none that a reader may give
+        dropped, so it raises NonsenseError where a reader may not give this result
     seeds : gives valid inputs, made by the project's own writers
-    form : of the input, by which it is mutated
-    suffix : of the file; "" = a message, which is never written
+    form : form of the input, by which it is mutated
+    suffix : suffix of the file; "" = a message, which is never written
     beside : files that inputs may name, by their names in the same folder
-    refusals : what may be raised
+    refusals : errors that may be raised
     seconds, megabytes : of processor time and memory that one input may take
     longest : inputs are cut here [bytes]
     weight : share of the time

@@ -36,13 +36,13 @@ class Evidence(NamedTuple):
     arms : when a person armed
     fault_ns : when what ends the torque happened; 0 = nothing does
     began_ns : from when on sentences count, where it began before that; 0 = with the fault
-    declared_ms : how long torque may last after it, by config and protocol
-    nothing : a torque that is none [N m]
-    hold_ms : how long a sample of torque acts where no further one comes, as its time to live
+    declared_ms : time that torque may last after it, by config and protocol
+    nothing : torque below which there is none [N m]
+    hold_ms : time that a sample of torque acts where no further one comes, as its time to live
     until_ns : when somebody looked last; 0 = with the last sample
-    faults : how often a fault latched
+    faults : number of times that a fault latched
     stop_ns : when somebody asked for an emergency stop; 0 = nobody did
-    wrong : what was otherwise than the protocol says, a sentence each
+    wrong : sentences on what was not as the protocol says
     """
 
     torque: Sequence[Sample]
@@ -67,7 +67,7 @@ class HostileCase(NamedTuple):
 
     Attributes
     ----------
-    what : what happens, in a sentence
+    what : course of the case, in a sentence
     act : does it, and returns what came of it
     words : one of them has to be in a sentence that is told; none: nothing has to be told
     lie : it is about an angle, and has to be found

@@ -58,8 +58,8 @@ class FalseDevice:
 
     Parameters
     ----------
-    address : of the model; seed : of its noise
-    stream : of the person who wears it; while that lies the device measures the joint as it was before
+    address : address of the model; seed : seed of its noise
+    stream : stream of the person who wears it; while that lies the device measures the joint as it was before
 
     Attributes
     ----------

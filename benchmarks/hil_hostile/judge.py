@@ -20,7 +20,7 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     after_ms : from the fault to the last instant with torque, NaN where no fault happened
-    declared_ms : how long it may last; ended : whether torque had ended when the case was over
+    declared_ms : time that it may last; ended : whether torque had ended when the case was over
     told : whether a sentence named it, None where nothing has to be told
     sentence : the one that did; else the last one that was told at all
     unarmed : samples with torque that nobody had armed

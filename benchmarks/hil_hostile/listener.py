@@ -24,7 +24,7 @@ class OutputListener:
     ----------
     torque : the outputs, by the model's clock when each was sent, which is this computer's
     said : sentences, and when they were heard
-    parameters : of the controller in each result, and when it was heard
+    parameters : parameters of the controller in each result, and the time at which it was heard
     """
 
     def __init__(self, address: str) -> None:

@@ -29,9 +29,9 @@ def device_lies(
 ) -> Act:  # fmt: skip
     """The device is armed, then lies for this time, or until torque ends and a little longer.
 
-    declared : how long torque may last after the lie has begun to count
+    declared : time that torque may last after the lie has begun to count
     of_angle : it counts from the first angle that is farther off than a lie may be
-    check : what else is otherwise than it must be
+    check : sentences on what else is not as it must be
     """
 
     def act(lab: RunningModels) -> Evidence:

@@ -31,7 +31,7 @@ Positions = NDArray[np.float64]
 class OutgoingFrame(NamedTuple):
     """A frame that is about to be sent.
 
-    keys : of its message, without data; positions : (n_marker, 3) [m]
+    keys : keys of its message, without data; positions : (n_marker, 3) [m]
     s, n : seconds and frames since the lie began
     """
 

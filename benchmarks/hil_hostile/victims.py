@@ -83,8 +83,8 @@ class Victim:
     name : `device`, `python` or `c`; torque : that acts, by the device's messages and their clock
     arms : when an armed output followed one of the same run that was not
     said : the reasons that it gives for a fall, and when; state : the newest
-    start : makes the process, by the model's address; log : of the device, where it keeps one
-    session, seq : of the outputs; fall_ms : how long its safe state lasts, with two ticks
+    start : makes the process, by the model's address; log : log of the device, where it keeps one
+    session, seq : of the outputs; fall_ms : duration of its safe state, with two ticks
     """
 
     def __init__(self, name: str, start: Start, fall_ms: float, rng: Any, log: Path | None = None) -> None:

@@ -37,7 +37,7 @@ class Lab:
 
     Attributes
     ----------
-    addresses : of the streams; recordings : of each
+    addresses : addresses of the streams; recordings : recordings of each stream
     """
 
     def __init__(self, folder: Path) -> None:

@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 class Moved(NamedTuple):
     """A motion and what pushes from outside.
 
-    names : of the coordinates; q, v, v_dot : (n, n_coordinate) [rad, m; per s; per s^2]
+    names : names of the coordinates; q, v, v_dot : (n, n_coordinate) [rad, m; per s; per s^2]
     wrenches : body -> (n, 6) moment about ground's origin [N m] and force [N], ground axes
     """
 

@@ -36,7 +36,7 @@ class CapacityTry(NamedTuple):
     """A rate and a number of markers that were tried.
 
     holds : whether they are kept up with; limit : the part that is nearest to its end, in words
-    used : how much of that is used [%]
+    used : share of that which is used [%]
     """
 
     rate: float
@@ -130,7 +130,7 @@ def limiting(
 ) -> tuple[str, float]:
     """The part that is nearest to its end, and how much of it is used [%].
 
-    used : of a core, by the estimator; of_source : of its frames it sent late; waiting : of the time somebody
+    used : of a core, by the estimator; of_source : of its frames sent late; waiting : of the time somebody
     waited for a processor [%]
     """
     if used >= BUSY:

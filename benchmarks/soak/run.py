@@ -45,7 +45,7 @@ class SoakResult(NamedTuple):
 
     rows : of each result (SoakChain.rows); account : of the processes; sent : what the source says
     counters : the estimator's last; recorder : its last sentences; left_out : what could not run
-    failures : of processes that ended meanwhile; interrupted : whether it ended early
+    failures : failures of processes that ended meanwhile; interrupted : whether it ended early
     """
 
     rows: NDArray[np.int64]

@@ -29,7 +29,7 @@ TURNS = 1.0
 VOID = 0.1
 """Median innovation from which a frame was not predicted at all [m]."""
 LEAP, CREEP = 0.005, 0.3
-"""Largest change of a residual since the marker's last frame without a fault that is none: a distance and a
+"""Largest change of a residual since the marker's last sound frame that is no fault: a distance and a
 speed [m, m/s]. Clean walks: at most 2.8 mm from frame to frame at 100 Hz, 5.6 mm at 60 Hz."""
 MEDIAN_NEEDS = 5
 """Number of visible markers from which the median of their innovations is used."""

@@ -55,13 +55,13 @@ HALF, WHOLE = math.pi, 2.0 * math.pi
 class LegTurns(NamedTuple):
     """Legs, and what the frames so far say of the turns of their markers about the bones."""
 
-    body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; a pelvis of -1 is none
+    body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; -1 = no pelvis
     marker: np.ndarray  # (n, 5) int64 - AT_KNEE, ON_THIGH ...; -1 = none
     centre: np.ndarray  # (n, 4, 3) - HIP_IN_PELVIS, HIP ... [m]
     # (n, 4, 3) - of the thigh upwards, to its front, along the epicondyles; of the shank upwards
     axis: np.ndarray
     standing: np.ndarray  # (n, 2) - turn of thigh in pelvis and shank in thigh [rad]; NaN = not known
-    limit: np.ndarray  # (n,) - turn from standing that is none of a knee [rad]
+    limit: np.ndarray  # (n,) - turn from standing that no knee makes [rad]
     # time with a straight knee [s], and how far hip and knee are turned from standing then, means [rad]
     turn: Annotated[np.ndarray, Floats("n", 3)]
     # time [s]; mean of the shank's direction forwards and aside in the thigh, and their second moments [1]

@@ -38,7 +38,7 @@ MOST_GAIN_OFF = 0.5
 """That the gain of angle or speed may differ from 1."""
 MOVED_RAD = math.radians(1.0)
 LEAP_RAD = math.radians(1.0)
-"""That the reference may leap beyond the greatest speed, before its motion is none to compare with."""
+"""That the reference may leap beyond the greatest speed, before its motion is not compared any more."""
 
 
 class Allowed(NamedTuple):

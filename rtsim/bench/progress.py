@@ -20,7 +20,7 @@ class BenchProgress:
 
     Parameters
     ----------
-    bench : name of the bench, or of a stage of it; n : of its parts
+    bench : name of the bench, or of a stage of it; n : number of its parts
     console : where it is told; now : a clock [s]
     """
 

@@ -42,9 +42,9 @@ class EnergyMonitor:
 
         Parameters
         ----------
-        energy : [J]; power : of all but gravity and the device, at the state [W]
+        energy : [J]; power : power of all but gravity and the device, at the state [W]
         done : work of the device over the tick [J]
-        powers : of the sources [W]; that of the device, which is the first, is not read
+        powers : powers of the sources [W]; that of the device, which is the first, is not read
         """
         half = 0.5 * self.period_s
         if self._power == self._power:  # not the first

@@ -56,7 +56,7 @@ class LagFit:
     gain_error, delay_error_s : their standard deviations; infinite if the motion does not determine them
     offset : mean of measured minus reference angle, without the part that is due to the delay [rad]; NaN
         before LEAST_S
-    phase : of the delay, atan2(w q, g) [rad]; about pi where the angle is mirrored
+    phase : phase of the delay, atan2(w q, g) [rad]; about pi where the angle is mirrored
     """
 
     def __init__(self, sums: NDArray[np.float64] | None = None) -> None:

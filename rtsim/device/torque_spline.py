@@ -19,7 +19,7 @@ def torque(phase: float, peak_Nm: float, peak_time: float, rise_time: float, fal
 
     Parameters
     ----------
-    phase : of the stride since the heel strike, 0 to 1; others are taken modulo 1
+    phase : phase of the stride since the heel strike, 0 to 1; others are taken modulo 1
     peak_Nm : torque at the peak [N m], of either sign
     peak_time : phase of the peak
     rise_time : from the first torque to the peak, in parts of the stride, above 0

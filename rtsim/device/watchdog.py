@@ -16,7 +16,7 @@ WINDOW_NS = 10_000_000_000
 HALF = 0.5
 """Part of a tick by which sums of ticks may be off."""
 NOTHING = 1e-9
-"""A torque that is none [N m]."""
+"""Torque below which there is none [N m]."""
 
 
 class Delays:
@@ -75,7 +75,7 @@ class Watchdog:
 
     Parameters
     ----------
-    safe : what to do if torque may no longer act
+    safe : safe state for when torque may no longer act
     period_s : period of the device's clock [s]
     one_clock : the model's time stamps are of the same clock, as on one machine
 
@@ -154,7 +154,7 @@ class Watchdog:
     def fall(self, why: str, torque: float, angle: float, late_s: float = 0.0) -> None:
         """Begin the safe state from a torque [N m] at an angle [rad]; a ramp down that has begun continues.
 
-        late_s : how long ago it should have begun
+        late_s : time since it should have begun
         """
         if self.state in ("falling", "stopped"):
             return
@@ -175,7 +175,7 @@ class Watchdog:
             valid_s = self._valid_s if falls else 1e-3 * self.output.valid_for_ms
         if t_ns is not None:
             passed_s = self._passed.count(period_s, t_ns, valid_s)
-        if falls and self._fallen_s == 0.0:  # what passed before it fell is none of the safe state's
+        if falls and self._fallen_s == 0.0:  # what passed before it fell does not count for the safe state
             passed_s = max(period_s, self._late_s)
         self._fallen_s += passed_s if falls else 0.0
         return passed_s

@@ -90,8 +90,8 @@ class SegmentShape(NamedTuple):
 
     bases : markers that fix the segment alone, then those that do with each of its joint centres, those that
         fix it best first
-    loose : by how much more than on a bone markers may be off [m]
-    part : what remains of how far markers may be off, once it was learned where skin has them
+    loose : additional error of markers compared with those on a bone [m]
+    part : part of the markers' error that remains once it was learned where skin has them
     expected : where it was a while ago, if that is known
     """
 

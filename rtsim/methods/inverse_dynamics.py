@@ -58,7 +58,7 @@ class InverseDynamics:
 
     Attributes
     ----------
-    weight : of the whole person [N]
+    weight : weight of the whole person [N]
     errors : inputs of `deviate`
     deviations : standard deviations of the results, after it
     """

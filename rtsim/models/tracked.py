@@ -25,7 +25,7 @@ class TrackedModel(NamedTuple):
     mirrors : whether it is solved as its mirror image, a left leg
     spine : the point that pelvis and trunk of a person share, if it has both
     errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
-    legs : of a person, as their bones turn about their long axes
+    legs : legs of a person, as their bones turn about their long axes
     """
 
     title: str

@@ -79,7 +79,7 @@ class Feed:
 
     Attributes
     ----------
-    layout : what the current session has to show, None before the first
+    layout : panels that the current session has to show, None before the first
     history : display values of the last minute
     pose, pose_quality : arrays of the newest frame (copies), and what it is worth
     device : those of a device, where there is one; reason : of its

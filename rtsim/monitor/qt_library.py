@@ -20,7 +20,7 @@ INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: 
 def require_qt(names: Sequence[str] = WINDOW) -> None:
     """Raise a ConfigError with the remedy when libraries of the monitor cannot be loaded.
 
-    names : of the modules; PAGES is enough for who draws pages, and loads in half the time
+    names : names of the modules; PAGES is enough for who draws pages, and loads in half the time
     """
     os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")
     for name in names:

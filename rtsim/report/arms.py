@@ -14,7 +14,7 @@ from rtsim.methods.muscles.moment_arms import MomentArms, SweepPoint
 Array = NDArray[np.float64]
 
 SMALLEST_MM = 1e-4
-"""Moment arms below this are none [mm]: round-off of a muscle that passes the joint by."""
+"""Moment arms below this count as zero [mm]: round-off of a muscle that passes the joint by."""
 
 
 def arms_at(

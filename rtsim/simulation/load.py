@@ -64,7 +64,7 @@ def read_setup(
     """The setup for a model (.toml, .osim or a shipped name) and the options of a run.
 
     subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
-    note : hears what is left out; changes : of the model's [simulation], None leaves it as it is
+    note : hears what is left out; changes : changes of the model's [simulation]; None leaves it as it is
     motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
     excited : excitation of muscles and torque generators, 0 to 1, in place of what the model says
     """

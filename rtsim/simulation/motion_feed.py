@@ -205,7 +205,7 @@ class MotionFeed:
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
 
     def _find_scales(self, fields: Mapping[str, FieldSpec]) -> None:
-        """Take the units that the slots' fields declare; nothing is read where one is none of a motion."""
+        """Take the units that the slots' fields declare; nothing is read where one is not of motion."""
         self._scale[:] = 1.0
         for k, slot in enumerate(self._slots):
             for row, place in enumerate(slot):

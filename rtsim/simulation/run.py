@@ -33,7 +33,7 @@ class SimulatedRun:
     """Rows of a run and how it went.
 
     times : (n_row,) - of the rows [s]; trace : their results; n_asked, n_done : steps
-    status : of kernels/rosenbrock/step, of the last step; n_large : steps with a large error
+    status : status of the last step (kernels/rosenbrock/step); n_large : steps with a large error
     n_part : steps and parts of steps that were taken; wall : time of the computation [s]
     stopped : whether it was told to stop
     """
@@ -159,7 +159,7 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
 def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
     """Raise ModelError, with the time and a remedy, where a step had no result or many had a large error.
 
-    kept : what is said about results at the end of the sentence
+    kept : words on the results at the end of the sentence
     """
     step_ms, name = 1e3 * simulator.options.step, simulator.model.name
     shorter = f"shorten the step of {step_ms:g} ms (--step or simulation.step_ms)"

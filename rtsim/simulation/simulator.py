@@ -20,8 +20,8 @@ Array = NDArray[np.float64]
 class Simulator(ModelState):
     """A model with its state; every call of `run` continues where the last one ended.
 
-    equilibrium : how the one at the start was found, None without one
-    met : how far the start was from what is held, None where nothing is held
+    equilibrium : search for the one at the start, None without one
+    met : violations of the constraints at the start, None without constraints
     """
 
     def __init__(self, model: Model, settings: SimulationSpec) -> None:

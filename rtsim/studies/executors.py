@@ -40,7 +40,7 @@ class StudyWorkers(NamedTuple):
     n : cases that are solved at a time; here : in this process
     start : a new one; stop : ends one at once, with what it is at
     lost : what a future raises whose worker has ended; name : in words
-    n_ended : how many workers of one have ended, whether it has noticed that or not
+    n_ended : number of an executor's workers that have ended, whether it has noticed that or not
     """
 
     n: int

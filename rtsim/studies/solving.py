@@ -49,7 +49,7 @@ class SolvedCase(NamedTuple):
     """A case of a study that was solved, or the reason why it was not.
 
     number : from 0; numbers : (n_result,), NaN where there is none; units : of them, () where none is known
-    curves : (n_curve, n_point) or None; seconds : that it took; versions : of what solved it
+    curves : (n_curve, n_point) or None; seconds : time that it took; versions : those of what solved it
     """
 
     number: int

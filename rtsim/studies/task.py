@@ -17,7 +17,7 @@ class StudyTask(Protocol):
     ----------
     bases : root of keys (model, run, subject, input) -> the tables that it has before anything changes
     files : that it reads beside configs; their content belongs to the study
-    groups : of kernels that it calls (rtsim/live/compiled/group_table)
+    groups : groups of kernels that it calls (rtsim/live/compiled/group_table)
     """
 
     bases: Mapping[str, Any]

@@ -203,7 +203,7 @@ def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) 
     """The measures stored with a trial, of a leg that is solved as a right one; they are checked where
     they are used.
 
-    name : of the regression; side : of the leg, right or left; where : the file, for a ConfigError
+    name : name of the regression; side : side of the leg, right or left; where : the file, for a ConfigError
     """
     measures = stored_measures(stored)
     if find_regression(name).needs_leg:
@@ -236,7 +236,7 @@ def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> li
 def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> list[str]:
     """Sentences on measures of the pelvis that Davis takes and that are not those of this person.
 
-    side : of the leg; apart : between the markers on both ASIS [m]
+    side : side of the leg; apart : between the markers on both ASIS [m]
     """
     own, notes = measures.of(side), []
     if own.asis_trochanter is not None and own.leg_length is not None:

@@ -57,7 +57,7 @@ def centre_offset(
 ) -> float:
     """Half the width of the knee or the ankle plus the radius of its marker [m].
 
-    measures : of the person, as stored with a trial [m]: RKneeWidth or LKneeWidth, RAnkleWidth or
+    measures : measures of the person, as stored with a trial [m]: RKneeWidth or LKneeWidth, RAnkleWidth or
         LAnkleWidth, and MarkerDiameter
     label_side : right or left, as the markers are labelled; joint : knee or ankle
     width_mm : takes the place of the stored width; ConfigError where there is neither

@@ -27,7 +27,7 @@ class Bayesian(Trials):
 
     Parameters
     ----------
-    n : parameters; seed : of the candidates among which the next setting is looked for
+    n : parameters; seed : seed of the candidates among which the next setting is looked for
     together : this many settings may be tried at a time after the first points
     """
 

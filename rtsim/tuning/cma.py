@@ -23,7 +23,7 @@ class Cma(Trials):
 
     Parameters
     ----------
-    n : parameters; seed : of all that is drawn
+    n : parameters; seed : seed of all that is drawn
     """
 
     def __init__(self, n: int, seed: int = 0) -> None:

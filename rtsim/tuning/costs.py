@@ -89,7 +89,7 @@ class CycleCost:
 
     Parameters
     ----------
-    spec : what counts; fields : of the frames; t_settled : before it no cycle begins [s]
+    spec : what counts; fields : fields of the frames; t_settled : before it no cycle begins [s]
 
     Attributes
     ----------

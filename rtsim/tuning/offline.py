@@ -156,7 +156,7 @@ class Pool:
 
     Parameters
     ----------
-    spec, seed, control : of OfflineRuns; n_process : how many work at a time
+    spec, seed, control : of OfflineRuns; n_process : number of processes at a time
     """
 
     def __init__(

@@ -84,7 +84,7 @@ class Preference:
 
     Parameters
     ----------
-    n : parameters; seed : of the candidates among which the next setting is looked for
+    n : parameters; seed : seed of the candidates among which the next setting is looked for
     """
 
     def __init__(self, n: int, seed: int = 0) -> None:
@@ -185,7 +185,7 @@ def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Wor
     ----------
     log : (n + 1,) - logarithms of the lengths, and of the noise of a judgement
     points : (m, n)
-    pairs : of points, the preferred one first
+    pairs : pairs of points, the preferred one first
     """
     n = points.shape[1]
     lengths, noise = np.exp(log[:n]), math.exp(log[n])

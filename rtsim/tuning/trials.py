@@ -59,7 +59,7 @@ def highest(promise: Callable[[Array], Array], tried: Array, rng: np.random.Gene
     """(n,) - the point of the cube where a promise is highest: the best of many points, improved by a search
     nearby.
 
-    promise : (m, n) -> (m,); tried : (m, n) - points that are looked at, too; rng : of the others
+    promise : (m, n) -> (m,); tried : (m, n) - points that are looked at, too; rng : generator of the others
     """
     n = tried.shape[1]
     at = np.vstack([rng.random((CANDIDATES * n, n)), tried])

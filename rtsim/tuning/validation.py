@@ -25,7 +25,7 @@ LEVEL = 0.95
 class Effect(NamedTuple):
     """Difference between the costs of two conditions, the first less the second.
 
-    share : of the second's mean cost [%]; low, high : ends of the interval of `difference`
+    share : share of the second's mean cost [%]; low, high : ends of the interval of `difference`
     """
 
     pair: tuple[str, str]

@@ -64,7 +64,7 @@ class AllowList:
     Attributes
     ----------
     askers : names and roles by public key
-    n_taken : how often a key was removed, or given another role
+    n_taken : number of times that a key was removed or given another role
     sentences : sentences on changes, newest last; take them with popleft
 
     Raises StreamError where the list cannot be used at the start.

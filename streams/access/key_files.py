@@ -64,7 +64,7 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
             part.write_text(_PUBLIC_FILE.format(*keys), encoding="ascii")
             part.chmod(0o644)  # nobody else writes it, whatever the umask
     except OSError as fault:
-        for path in (public, secret):  # half a key is none
+        for path in (public, secret):  # half a key is no key
             path.unlink(missing_ok=True)
         raise StreamError(
             f"the keys {name} cannot be written into {folder} ({fault.strerror}); no file was kept"

@@ -30,7 +30,7 @@ LATE_BLOCKS = 4
 class ClockMap:
     """Converts stamps of a system's clock to ours, learnt from arrivals.
 
-    n_restart : how often the system's clock was found to be reset, so that everything was learnt again
+    n_restart : number of times that the system's clock was reset, so that everything was learnt again
     """
 
     def __init__(self) -> None:

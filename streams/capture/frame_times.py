@@ -21,7 +21,7 @@ REMEMBERED = 1024
 MOST_SKIPPED = 64
 """Numbers that were left out last: frames that bear one and come now were overtaken."""
 MOST_LEFT_OUT = 1_000_000
-"""A gap of more frames is none of frames: the rate is not what the system says."""
+"""A gap of more frames means that the rate is not what the system says."""
 LEAST_STEP_S = 1e-6
 """Least time between two frames, whatever their stamps say [s]."""
 
@@ -90,7 +90,7 @@ class FrameTimes:
     def _came_before(self, stamp_ns: int, content: int) -> bool:
         """Whether a frame comes again: the last one, or of a connection that is new one of the last second.
 
-        A recording that the system plays in a loop is none that comes again, though its frames are the same.
+        A recording that the system plays in a loop does not count as one: its stamps go on.
         """
         last_ns, key = self._stamp_ns, (stamp_ns, content)
         near = last_ns is not None and (

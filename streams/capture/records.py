@@ -67,8 +67,8 @@ class CaptureDescription(NamedTuple):
     """The description of a stream, which does not change from frame to frame; two that are equal describe one
     session.
 
-    names : of the markers, in the order of the frames' rows; () = there are none yet
-    unit : of positions; "" = not told, judged by the standing person
+    names : names of the markers, in the order of the frames' rows; () = there are none yet
+    unit : unit of positions; "" = not told, judged by the standing person
     up : the axis that points up; "" = not told, judged likewise
     rate : frames per second [Hz], 0 = irregular or not told
     plates : force plates, in the order of the force samples

@@ -32,8 +32,8 @@ class Subscriber(Closing):
     address : where the sender is bound, e.g. "tcp://127.0.0.1:5560"; it need not be there yet
     topics : the message types wanted, e.g. ("markers",) or ("result", "telemetry"), with exactly one of
         "markers", "forces", "result"; "session" and "end" are always received
-    backlog : how many unread frames are kept, in order, at most 64 MiB of them; 1 means strictly the newest
-    queue : how many messages may wait before this thread has looked at them; beyond, they wait at the sender
+    backlog : unread frames that are kept, in order, at most 64 MiB of them; 1 means strictly the newest
+    queue : messages that may wait before this thread has looked at them; beyond, they wait at the sender
     security : the keys of this client, when the sender demands them
 
     Only one thread may call `wait`. Raises StreamError for a bad address, topic, backlog or key.

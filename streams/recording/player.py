@@ -114,13 +114,13 @@ def play(
     publisher : where to send; stays open
     session : a markers descriptor whose "positions" field fits the frames
     frames : times and positions; to play a part, pass a slice
-    speed : how many times faster than recorded
+    speed : factor by which it is faster than recorded
     loop : start over at the end, after a rest, until `stop` is set; seq and time go on
     stop : set it to end early
     on_frame : called after each frame of markers with its seq
     beside : other channels on the same clock, each with its own rate; at equal times their frames are sent
         first, so that forces are available when the markers arrive
-    wait_s : how long to wait for a first subscriber, so that it misses nothing; then it starts anyway [s]
+    wait_s : time to wait for a first subscriber, so that it misses nothing; then it starts anyway [s]
     say : called with a plain sentence where it has to wait
 
     Raises StreamError when the frames, the speed or the session do not fit together.

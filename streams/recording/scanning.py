@@ -155,7 +155,7 @@ class RecordScan(Iterator[ScannedRecord]):
         return self._go_to(place)
 
     def _next_sound(self, text: bytes) -> ScannedRecord:
-        """The next record behind bytes that are none."""
+        """The next record behind bytes that do not form one."""
         n_passed, start = 0, 1
         while True:
             self._waste(len(text))

@@ -21,9 +21,9 @@ class LslDouble:
 
     Attributes
     ----------
-    name, source_id, type : of the stream; unit : of positions, "meters" or "millimeters"
+    name, source_id, type : of the stream; unit : unit of positions, "meters" or "millimeters"
     described : whether channels are; nominal : whether the rate is told
-    clock : of the stamps that frames have; they are sent as stamps of liblsl's clock
+    clock : clock of the stamps that frames have; they are sent as stamps of liblsl's clock
     """
 
     def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:

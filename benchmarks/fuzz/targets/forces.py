@@ -147,7 +147,7 @@ def feed_pressure(path: Path) -> None:
     require((np.diff(trial.times) > 0.0).all(), "times that do not increase")
     require(np.isfinite(trial.cell).all() and (trial.cell > 0.0).all(), "a cell without a size")
     require(np.isfinite(trial.origin).all(), "an origin that is no place")
-    require(not (trial.pressure < 0.0).any() and not np.isinf(trial.pressure).any(), "a pressure is none")
+    require(not (trial.pressure < 0.0).any() and not np.isinf(trial.pressure).any(), "an invalid pressure")
     require(np.isfinite(trial.force).all(), "a force is no number")
     require(not np.isinf(trial.centre).any(), "a centre of pressure is at infinity")
     require(all(told(trial)), "an empty sentence")

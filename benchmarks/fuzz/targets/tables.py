@@ -48,7 +48,7 @@ def check_curves(curves: dict[str, NormCurve]) -> None:
     for curve in curves.values():
         for values in (curve.mean, curve.deviation):
             require(values.shape == (N_POINT,), "a curve of another number of points")
-            require(bool((np.abs(values) <= LARGEST_DEG).all()), "an angle that is none")
+            require(bool((np.abs(values) <= LARGEST_DEG).all()), "an angle beyond the largest one")
         require(bool((curve.deviation >= 0.0).all()), "a deviation below zero")
 
 

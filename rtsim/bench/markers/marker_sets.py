@@ -59,7 +59,7 @@ class SolvedSet(NamedTuple):
     """Results of a recording that was solved with one marker set.
 
     values : label -> (n,) angles [deg] or (n, 3) centres [m], after the name of their field
-    rms : of the markers [mm]
+    rms : root mean square residual of the markers [mm]
     """
 
     values: dict[tuple[str, str], Array]

@@ -74,7 +74,7 @@ def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[B
     """Measured numbers of all methods on both problems, of the linear algebra, and of whole steps of two
     chains.
 
-    n_batch, n_repeat : timed batches, and steps in each; muscled : of the finger as well
+    n_batch, n_repeat : timed batches, and steps in each; muscled : whether the finger has muscles, too
     """
     figures = []
     for name, problem in PROBLEMS.items():

@@ -49,7 +49,7 @@ class ExtensorCase(NamedTuple):
 
     file : table of angle, speed and torque; name : of the generator in the lift; sign : of the angle there
     cap, most_passive : a_max and t^PE_max; x : (5,) - what the authors' program finds
-    objective : of the best minimum that is known
+    objective : objective of the best minimum that is known
     """
 
     file: str

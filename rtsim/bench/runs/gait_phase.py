@@ -113,7 +113,7 @@ def belt(stance: tuple[float, float], length_m: float, down: float, shift: float
     Parameters
     ----------
     stance : part of the stride that the right and the left foot stand
-    length_m : how far the belt carries them [m]
+    length_m : distance that the belt carries them [m]
     down : speed backwards just before the heel strike, in parts of the belt's
     shift : the left foot's phase before the right one's
     """

@@ -31,7 +31,7 @@ PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 class LatencyChain(NamedTuple):
     """A chain that is measured: command lines of player and estimator, the latter by the markers' address.
 
-    forces : whether plates are played beside; limits : of a percentile [us], by its label
+    forces : whether plates are played beside; limits : limits of percentiles [us], by their labels
     cpu_percent : of a core, at most; None = no limit
     """
 

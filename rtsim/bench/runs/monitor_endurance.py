@@ -81,7 +81,7 @@ def frozen(seconds: float) -> list[BenchFigure]:
 class WatchedWindow:
     """A window off screen on the walk, in a process of its own, whose memory is looked at.
 
-    speed : of the walk
+    speed : speed of the walk
     """
 
     def __init__(self, speed: float) -> None:

@@ -49,7 +49,7 @@ def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], a
 
 
 def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
-    """The permitted differences by the names of quantities; ConfigError for a text that is none."""
+    """The permitted differences by the names of quantities; ConfigError for a text without one."""
     amounts = {}
     for text in within:
         name, _, amount = text.partition("=")

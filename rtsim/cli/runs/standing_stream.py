@@ -32,7 +32,7 @@ class StandingRequest(NamedTuple):
     """Requirements of a static trial from a stream.
 
     source : a stream or a capture system
-    seconds : how long to stand still with all markers seen [s]
+    seconds : time to stand still with all markers seen [s]
     within_s : time limit for that [s]
     lab, side, person, stored : as in `StandingTrial`
     """

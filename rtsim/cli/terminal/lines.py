@@ -32,7 +32,7 @@ def tell(text: str, err: bool = True) -> None:
 
 
 def json_text(told: Any, indent: int | None = None) -> str:
-    """The JSON of what a command found, with null for what is no number: NaN and infinity are none in JSON,
+    """The JSON of what a command found, with null for what is no number: JSON has no NaN and no infinity,
     and strict readers refuse all of it.
     """
     return json.dumps(_finite(told), indent=indent, allow_nan=False)

@@ -10,7 +10,7 @@ from rtsim.config.bounds import check_numbers, check_texts
 from rtsim.config.models.place_schema import Name, NonNegative, Positive
 
 LONGEST_RAMP_MS, LONGEST_SAFE_MS = 2_000.0, 30_000.0
-"""A safe state that lasts longer is none."""
+"""A state that lasts longer is not safe."""
 Share = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
 

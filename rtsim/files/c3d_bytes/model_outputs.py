@@ -135,7 +135,7 @@ def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
 
 def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]], list[str]]:
     """Unit and factor from SI of each kind that can be written, as the file says or as is usual, and
-    sentences for the user; mass : of the person [kg], NaN = not known.
+    sentences for the user; mass : mass of the person [kg], NaN = not known.
     """
     found, notes = {}, []
     for name, (usual, factors) in UNITS.items():

@@ -131,7 +131,7 @@ class Section:
         self.put_raw_texts(group, name, [text.encode("utf-8") for text in texts])
 
     def number(self, group: str, name: str) -> float | None:
-        """The first number of a parameter, None without one, or where it is none. Integers are read as
+        """The first number of a parameter, None without one, or where it is not finite. Integers are read as
         unsigned.
         """
         found = self.parameter(group, name)

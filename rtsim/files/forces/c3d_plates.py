@@ -215,7 +215,7 @@ def _factors(
 
 
 def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | None]:
-    """The factor where nothing is said, and that of the unit (None: it is none of this kind)."""
+    """The factor where nothing is said, and that of the unit (None: it is not of this kind)."""
     if what == "moment":
         return length, newton_metres_per_unit(unit)
     if what == "length":

@@ -90,7 +90,7 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
 
 
 def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
-    """Corners (n_plate, 4, 3) in ground [m]; NaN, and a sentence, for what is none."""
+    """Corners (n_plate, 4, 3) in ground [m]; NaN, and a sentence, where they are not valid."""
     corners = np.full((n_plate, 4, 3), np.nan)
     if not said:
         return corners, []
@@ -113,7 +113,7 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
 
 
 def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
-    """Zeros (n_plate, 6) in ground [N, N m], and a sentence for what are none."""
+    """Zeros (n_plate, 6) in ground [N, N m], and a sentence where they are not valid."""
     if not said or not n_plate:
         return np.zeros((n_plate, 6)), []
     try:

@@ -20,7 +20,7 @@ MOST_DRIFT = 50.0
 DROPPED_FROM, LONGEST_DROP = 200.0, 0.03
 """A force that falls from so much [N] to 0 and is back in no more [s] was not measured: leaps are longer."""
 SMALLEST_EDGE = 0.05
-"""No plate is smaller [m]: corners closer together are none."""
+"""No plate is smaller [m]: corners closer together are not valid."""
 
 
 class ForceTrial(NamedTuple):

@@ -20,8 +20,8 @@ Wrench = tuple[FloatArray, FloatArray]
 class PlateType(NamedTuple):
     """Type of a force plate, with how its channels are read.
 
-    n_channel : how many there are
-    kinds : of each channel "force", "moment", "length", or "raw" before a calibration matrix
+    n_channel : number of channels
+    kinds : kind of each channel: "force", "moment", "length", or "raw" before a calibration matrix
     wrench : (channels (n, n_channel) [N, N m, m], origin (3,) [m]) -> force, moment (n, 3)
     """
 

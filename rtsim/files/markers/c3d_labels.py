@@ -62,7 +62,7 @@ def strip_subjects(
 def classify(labels: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
     """The kind (REAL, UNLABELLED, POSITION or SCALAR) of every label.
 
-    groups : what the file itself lists as model outputs, by parameter name (ANGLES, ..., MODELED_MARKERS)
+    groups : labels that the file lists as model outputs, by parameter name (ANGLES, ..., MODELED_MARKERS)
     """
     listed = {
         label: POSITION if name == "MODELED_MARKERS" else SCALAR

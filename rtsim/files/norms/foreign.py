@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 GCD, CSV = ".gcd", ".csv"
 LEAST_POINTS = 11
 SWINGING, LEAST_SPAN_DEG = ("hip_flexion", "knee_flexion"), 5.0
-"""Angles that every walk swings by tens of degrees, and a span that is none, well above pi."""
+"""Angles that every walk swings by tens of degrees, and a span below which they are not in degrees."""
 MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
 COLUMNS = "variable, percent, mean, deviation (or sd)"
 

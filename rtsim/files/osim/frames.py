@@ -102,7 +102,7 @@ class OsimFrames:
             element.get("name", ""): element.tag
             for element in model.element.iter()
             if str(element.tag).endswith("Frame")
-            and element.tag != OFFSET_FRAME  # the tag of a comment is none
+            and element.tag != OFFSET_FRAME  # the tag of a comment is not text
         }
         ground = model.child("Ground") or next(
             (body for body in model.members("BodySet") if body.name == GROUND), None

@@ -64,7 +64,7 @@ def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
 
 
 def without_comments(text: str) -> str:
-    """The text with a space for each comment `{* ... *}`; one that has no end is none.
+    """The text with a space for each comment `{* ... *}`; one without an end is not a comment.
 
     No pattern does it: it would look through the rest of the text for each beginning without an end.
     """

@@ -35,7 +35,7 @@ class TriangleSurface(NamedTuple):
 def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> TriangleSurface:
     """The surface of a file in metres.
 
-    unit : of the file's numbers, a key of METRES
+    unit : unit of the file's numbers, a key of METRES
     flipped : the file's triangles are inside out
     Raises ConfigError with a remedy if the file cannot be read or is not a valid contact surface.
     """

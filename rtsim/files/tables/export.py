@@ -93,8 +93,8 @@ def exported(
     .csv : the same, each with its unit in brackets, after the status bits
 
     up, units : of the markers, where the descriptor is wrong
-    frames : of tables: marked (all, with a column `status`), all (without it), or ok
-    columns : of tables, as `table_parts` has them
+    frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
+    columns : columns of tables, as `table_parts` has them
 
     ConfigError for another suffix and for a recording that does not hold what the format needs.
     """

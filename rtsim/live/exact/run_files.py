@@ -20,7 +20,7 @@ PART_BYTES = MAX_PAYLOAD // 2
 KEPT_MOST = 32 << 20
 """Bytes of files' content, all together, that are kept; of the other files checksums are."""
 MOST_FILES = 256
-"""More are not noted: a run of this many files is none that somebody made."""
+"""More are not noted: nobody makes a run of so many files."""
 WRITING = os.O_WRONLY | os.O_RDWR
 
 

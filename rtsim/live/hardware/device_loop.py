@@ -55,8 +55,8 @@ LOOK_MS = 50
 """Interval at which the wait for a device looks at commands [ms]."""
 WHOLE = 1e-9
 TICK_PARTS = ("round_trip", "receive", "step", "send", "compute", "slack")
-"""Parts of a tick: output to its answer; reading the device's message; the forward step alone; writing and
-sending the output; from the message's bytes to those of the command, without sockets; the rest of the tick."""
+"""Parts of a tick: output to answer; reading the device's message; the forward step alone; writing and
+sending the output; from the message's bytes to those of the command, without sockets; what is left."""
 
 
 SILENT = "the stream of motion is silent"

@@ -83,7 +83,7 @@ class StreamInput:
     Parameters
     ----------
     open_stream : opens the subscriber
-    duration_s : how long to listen [s]; 0 = until the stream ends
+    duration_s : time to listen [s]; 0 = until the stream ends
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class ClockInput:
     ----------
     rate : ticks per second [Hz]
     frame_rate : rate of the published frames [Hz]
-    duration_s : how long to tick [s]; 0 = for ever
+    duration_s : time to tick [s]; 0 = for ever
     """
 
     def __init__(self, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:

@@ -123,7 +123,7 @@ def load_trial(
 
     duration_s, rate [Hz] and side are those of the synthetic walker, the former two those of the synthetic
     jaw, too; a file keeps its own.
-    units, up : of a marker file, where it is wrong; person : of several in it
+    units, up : of a marker file, where it is wrong; person : name of the one of several in it
     unnamed : whether trajectories without names are kept
     """
     from rtsim.files.markers.markers import read_markers

@@ -19,7 +19,7 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     """The request to an estimator.
 
     markers : address of the marker stream
-    wait_s, n_subscriber : how long to wait [s], and for how many subscribers of the results
+    wait_s, n_subscriber : time to wait [s], and number of subscribers of the results to wait for
     notes : sentences that are published with the results
     anyway : accept a stream that does not belong to the subject
     """
@@ -39,7 +39,7 @@ class PlayerRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     rate : rate of the synthetic walker and jaw [Hz]
     loop : start over at the end; start_s, end_s : the part that is played [s]
     duration_s : duration of the synthetic walker and jaw [s]
-    wait_s : how long to wait for a subscriber [s]
+    wait_s : time to wait for a subscriber [s]
     """
 
     run: RunConfig

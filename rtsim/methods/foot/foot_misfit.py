@@ -103,7 +103,7 @@ class StepMisfit:
     Parameters
     ----------
     trial : the step
-    weights : of the terms
+    weights : weights of the terms
     """
 
     def __init__(self, trial: FootTrial, weights: Weights, model: Prescribed) -> None:

@@ -124,7 +124,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     if mass is not None:
         return mass * GRAVITY, "of the mass"
     missing = loads.loaded == NOT_MEASURED
-    used = ~missing.all(axis=0)  # a plate that measured nothing is none
+    used = ~missing.all(axis=0)  # a plate that measured nothing does not count
     gaps = missing[:, used].any(axis=1)
     onsets = sorted(int(run[0]) for p, run in contacts_of(loads) if run[0] > 0 and not missing[run[0] - 1, p])
     spans = [(onsets[k + 1], onsets[k + 3]) for k in range(len(onsets) - 3)]

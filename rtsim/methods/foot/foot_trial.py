@@ -58,7 +58,7 @@ class FootTrial(NamedTuple):
     force : (n, 3) force on the foot [N]
     centre : (n, 2) - centre of pressure, X and Y [m]
     free_moment : (n,) - about Z [N m]
-    weight : of the person [N]
+    weight : weight of the person [N]
     frame : the frame of the foot
     ground : (4, 3) - the step's axes in the laboratory as rows, then its origin [m]
     pressure : under the foot, None = not measured

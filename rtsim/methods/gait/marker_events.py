@@ -101,7 +101,7 @@ def foot_centre(results: Results, column: int) -> FloatArray:
     """Midpoint of the hindmost and the foremost marker on a foot (n, 3) [m]; its origin where it has no two
     such markers.
 
-    column : of the foot among the segments
+    column : column of the foot among the segments
     """
     ends = foot_ends(results, column)
     return results.fields["segment_positions"][:, column] if ends is None else 0.5 * (ends[0] + ends[1])
@@ -110,7 +110,7 @@ def foot_centre(results: Results, column: int) -> FloatArray:
 def foot_ends(results: Results, column: int) -> FloatArray | None:
     """Hindmost and foremost marker on a foot (2, n, 3) [m]; None where it has no two such markers.
 
-    column : of the foot among the segments
+    column : column of the foot among the segments
     """
     origin = results.fields["segment_positions"][:, column]
     markers = results.fields.get("markers_model")

@@ -206,7 +206,7 @@ def judged(
 ) -> list[str]:
     """Sentences on units that the numbers suggest; ConfigError for values that no person's joint can have.
 
-    names : of the joints; times : (n,) [s]
+    names : names of the joints; times : (n,) [s]
     angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]
     """
     changes = np.gradient(angle, times, axis=0)

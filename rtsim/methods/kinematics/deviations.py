@@ -67,7 +67,7 @@ class MethodDeviations:
     Attributes
     ----------
     uncertain : (3 n_joint,) 1 = the angle's deviation is above the limit or not known
-    stated : what the deviations follow from
+    stated : numbers that the deviations follow from
     course : motion and poses of the newest `columns`
     """
 

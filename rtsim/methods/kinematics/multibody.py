@@ -270,7 +270,7 @@ class MultibodyEstimator:
             raise KeyError(method)
         former, new = self._now, self._setups[method]
         forget(new)
-        if new is not former:  # another method leaves other residuals: what was usual is none of it
+        if new is not former:  # another method leaves other residuals: what was usual no longer counts
             self._forget_markers()
         if former.model is new.model:
             for track in (new.state.track, new.state.first):

@@ -67,7 +67,7 @@ def fit_knee(
     poses : the measured motion
     anatomy : surfaces and attachment areas; None = the preliminary geometry is `start`
     start : geometry that replaces an anatomy
-    bound_m, bound_rad : how far points and lengths, and normals may be adjusted
+    bound_m, bound_rad : largest adjustments of points and lengths, and of normals
 
     ConfigError for a motion or points that do not determine a knee.
     """

@@ -62,7 +62,7 @@ class EmgEnvelope:
     def __call__(self, samples: FloatArray) -> FloatArray:
         """(n, n_channel) samples to their envelope, in the same unit; what is no number counts as none.
 
-        A sample that is none is NaN in the envelope, too, and goes into the filters as zero. So is the
+        A sample that is not valid is NaN in the envelope, too, and goes into the filters as zero. So is the
         envelope until the filters, which begin at rest, have settled, and after a gap for as long.
         """
         gone = ~np.isfinite(samples)
@@ -72,7 +72,7 @@ class EmgEnvelope:
         return np.where(gone | self._unsettled(gone), np.nan, envelope)
 
     def _unsettled(self, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n, n_channel) - where filters have not settled yet; gone : likewise, samples that are none."""
+        """(n, n_channel) - where filters have not settled yet; gone : likewise, invalid samples."""
         n = len(gone)
         if not gone.any():
             unsettled: NDArray[np.bool_] = np.arange(n)[:, None] < self._owed

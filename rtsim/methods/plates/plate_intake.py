@@ -44,7 +44,7 @@ class PlateIntake:
     Attributes
     ----------
     usable : whether the session describes plates; otherwise nothing is stored
-    names : of the plates
+    names : names of the plates
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
     plates : plates for the kernels
     zero : offsets that are subtracted from all samples

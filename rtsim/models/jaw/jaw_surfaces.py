@@ -49,7 +49,7 @@ def pressing(spec: ModelSpec, surfaces: dict[str, tuple[Path, Path]], grown_mm: 
     Vertices of the fossae press on the condyles, against their own normals: forces along gradients would
     jump from one closest triangle to the next, on rough surfaces by newtons.
 
-    grown_mm : how much the condyles are enlarged, for the soft tissue that they lack
+    grown_mm : distance by which the condyles are enlarged, for the soft tissue that they lack
     """
     one, other = load_model("mesh_ball").contacts[0].keys  # of any two surfaces of triangles
     rows: list[dict[str, Any]] = [

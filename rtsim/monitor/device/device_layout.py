@@ -70,7 +70,7 @@ def _is_row(spec: FieldSpec | None) -> bool:
 
 
 def _bounds(pair: Any) -> tuple[float, float] | None:
-    """Lower and upper bound; None where they are none."""
+    """Lower and upper bound; None where they are not valid."""
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         return None
     if not all(isinstance(x, int | float) and abs(x) < LARGEST_BOUND for x in pair):

@@ -23,7 +23,7 @@ def nice_step(extent: float, n_part: int = 4) -> float:
 def roomy_step(extent: float, n_part: int, size: float, least: float) -> float:
     """As `nice_step`, or larger where numbers would lie on each other, if one still fits into `extent`.
 
-    size : of `extent` on the screen; least : distance of two numbers there, both in pixels
+    size : size of `extent` on the screen; least : distance of two numbers there, both in pixels
     """
     step = nice_step(extent, n_part)
     while step / extent * size < least and (wider := nice_step(2.5 * step, 1)) <= extent:

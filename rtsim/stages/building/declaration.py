@@ -76,7 +76,7 @@ class StageDeclaration:
     options : the record of its own table [options.NAME]; None = it has none
     check : checks run, model, facts and the stages before it, before the run; raises ConfigError for
         impossible settings
-    provides : what it provides to others, such as GAIT
+    provides : inputs that it provides to others, such as GAIT
     of_motion : builds the stage that replaces it and its needs if the source of the run is a motion
     """
 

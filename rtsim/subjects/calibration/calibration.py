@@ -106,7 +106,7 @@ def subject_for(
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
     units, up : unit of length and axis that points up, where the files are wrong
     person : whose markers are taken from files of several persons; "" = of the only one who has those wanted
-    measures : of the person, which come before those stored with the trials
+    measures : measures of the person, which come before those stored with the trials
     The other parameters and the errors are those of `calibrate`.
     """
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
@@ -170,7 +170,7 @@ def calibrate(
     static : trial with all anatomical markers on
     hip_regression : a name of `REGRESSIONS` in rtsim/subjects/hip_centre.py
     knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
-    name : of the subject; that of the file if not given
+    name : name of the subject; that of the file if not given
     legs : side -> its landmarks, for `notes_on_places`: written
     standoff_mm : from the skin to the middle of a marker of the pelvis, as of `hip_centres`
 

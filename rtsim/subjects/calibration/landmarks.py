@@ -149,7 +149,7 @@ def find_landmarks(
 ) -> Landmarks:
     """Landmarks from the positions of roles on usable frames.
 
-    positions : of a leg that reads like a right one
+    positions : positions of a leg that reads like a right one
     knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one
     regression : name of the hip regression
     measures : of the person, whose right leg is the one that reads so; standoff : as of `hip_centres`

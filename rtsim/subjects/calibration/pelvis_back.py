@@ -28,7 +28,7 @@ def with_back_of(
     """A static trial with the back of the pelvis marked as in its movement trial, and sentences for the
     user.
 
-    table : of the map; where : name of the static trial's file
+    table : its table in the map; where : name of the static trial's file
     ConfigError where the movement has another kind of marker there, of which the static trial does not tell
     the place.
     """

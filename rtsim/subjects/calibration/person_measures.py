@@ -30,7 +30,7 @@ OWN = ".toml"
 class AskedMeasures(NamedTuple):
     """Measures of a person that the user gives.
 
-    path : of a file with measures of a person, "" = none; given : numbers that override those in the
+    path : path of a file with measures of a person, "" = none; given : numbers that override those in the
     file
     """
 

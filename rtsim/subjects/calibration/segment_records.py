@@ -17,7 +17,7 @@ SegmentMarkers = dict[str, dict[str, Array]]  # segment -> marker -> coordinates
 STILL_DEG = 10.0
 """Range of a joint's angle up to which a person stands still; in motion landmarks go with their skin."""
 BENT_DEG = 45.0
-"""Flexion beyond which a static trial is none of a person who stands."""
+"""Flexion beyond which the person in a static trial does not stand."""
 SEGMENTS = ("pelvis", "thigh", "shank", "foot")
 PARENTS = {"thigh": "pelvis", "shank": "thigh", "foot": "shank"}
 

@@ -74,7 +74,7 @@ class LegMeasures(NamedTuple):
 
     stored : of the person, as stored with a trial [m, rad]: RKneeWidth, RAnkleWidth, MarkerDiameter, ...
     label_side : right or left, as the markers are labelled
-    regression : of the hip; person : what it needs, of a leg that reads like a right one
+    regression : regression of the hip; person : what it needs, of a leg that reads like a right one
     conventional : whether the set is one of the conventional gait model, whose markers are of a usual size
         where nothing is said; those of others count as points
     knee_width_mm : takes the place of the stored width, if given; standoff : as of `hip_centres` [m]
@@ -132,7 +132,7 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
     """Substitutes for epicondyles, medial malleolus and metatarsals that are not marked.
 
     known : role -> (n, 3) [m], of a leg with its pelvis that reads like a right one, on usable frames
-    ConfigError where a width is needed and not known, and for a knee alignment device that is none.
+    ConfigError where a width is needed and not known, and where a knee alignment device has other markers.
     """
     check_widths(known, measures, where)
     check_wands(known, measures, where)

@@ -41,7 +41,7 @@ class AlignedJoint(NamedTuple):
 def device_origin(kax: Array, kd1: Array, kd2: Array, side: str) -> Array:
     """(n, 3) - where the arms of the device meet: the place of the marker on the lateral epicondyle [m].
 
-    kax, kd1, kd2 : (n, 3) - its markers [m]; side : of the leg that wears it, in right-handed axes
+    kax, kd1, kd2 : (n, 3) - its markers [m]; side : side of the leg that wears it, in right-handed axes
     """
     arm = DEVICE_SPACING / np.sqrt(2.0)
     normal = TURNS["left"] * TURNS[side] * unit(np.cross(kd2 - kd1, kax - kd1))

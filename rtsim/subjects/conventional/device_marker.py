@@ -17,7 +17,7 @@ def with_epicondyle(trial: MarkerTrial, table: LabSide, side: str) -> MarkerTria
     """A trial with the marker on the lateral epicondyle where the device of the side has it.
 
     So a walk's marker has its place on the thigh. A trial with that marker, or without a device, stays.
-    side : of the body
+    side : side of the body
     """
     roles = [table.named.get(role, "") for role in (*DEVICE, "epicondyle_lateral")]
     found = find_markers([name for name in roles if name], trial.names)

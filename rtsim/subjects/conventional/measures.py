@@ -52,11 +52,11 @@ class SideMeasures(NamedTuple):
     leg_length : from the ASIS to the medial malleolus [m]
     knee_width, ankle_width : between the epicondyles, between the malleoli [m]
     asis_trochanter : from the ASIS back to the trochanter, along the sagittal plane of the pelvis [m]
-    sole_delta : how much thicker the sole is under the heel than under the toes [m]
+    sole_delta : thickness of the sole under the heel less that under the toes [m]
     tibial_torsion : from the axis of the knee to that of the ankle, negative = externally [rad]
     thigh_rotation, shank_rotation : from the wand to the plane of the knee's, the ankle's axis;
         positive = the wand is behind the plane [rad]
-    static_plant_flexion, static_rotation : of the line ankle to toe against the foot, standing [rad]
+    static_plant_flexion, static_rotation : angles of the line ankle to toe against the foot, standing [rad]
     """
 
     leg_length: float | None = None

@@ -21,10 +21,10 @@ class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Record of one leg; rotations with the signs of Plug-in Gait.
 
     markers : role -> name in trials
-    hip_mm : of the hip centre from the middle of the ASIS: forwards, to the person's left, up
-    knee_radius_mm, ankle_radius_mm : of the joint centres from their lateral markers
-    plant_flexion_deg, foot_rotation_deg : of the line from ankle to toe against the foot; None = not known
-    stands : how the foot stands in the trial itself that the record is of, AS_MARKED or FLAT; "" = it walks.
+    hip_mm : distances of the hip centre from the middle of the ASIS: forwards, to the person's left, up
+    knee_radius_mm, ankle_radius_mm : distances of the joint centres from their lateral markers
+    plant_flexion_deg, foot_rotation_deg : angles from ankle to toe against the foot; None = not known
+    stands : stance of the foot in the trial itself that the record is of, AS_MARKED or FLAT; "" = it walks.
         This is of the trial, not of the person, and is not written into files.
     """
 

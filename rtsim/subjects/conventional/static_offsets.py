@@ -42,7 +42,7 @@ class Source(NamedTuple):
     """Trials of a leg from which its offsets are computed.
 
     walk : the trial itself; static : the one that its anatomy is from, which may be the same
-    table : of the map, by the labels; side : of the body; label_side : of the labels
+    table : its table in the map, by the labels; side : side of the body; label_side : that of the labels
     """
 
     walk: MarkerTrial

@@ -29,7 +29,7 @@ THIRD_FROM_FIRST = 0.5
 class FootFrame(NamedTuple):
     """A foot as a rigid body, and where its toes turn.
 
-    names : of the n_marker markers that the foot is followed by
+    names : names of the n_marker markers that the foot is followed by
     markers : (n_marker, 3) - in the frame of the foot [m]
     toe_origin : (3,) - of the toes' axis, below the first metatarsal [m]
     toe_axes : (3, 3) - of the toes' frame in that of the foot, as columns: x medial along their axis, y

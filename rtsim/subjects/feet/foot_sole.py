@@ -41,7 +41,7 @@ class Standing(NamedTuple):
     """A foot that stands flat, in the axes of its segment.
 
     marks : (n, 3) - of the marks that were asked for [m]; NaN = not seen; up : (3,) - normal of the ground
-    height : of the first mark above it [m]; off : of the markers from a rigid segment (RMS) [mm]
+    height : height of the first mark above it [m]; off : deviation of the markers from a rigid one (RMS) [mm]
     """
 
     marks: Array

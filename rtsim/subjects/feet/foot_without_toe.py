@@ -42,7 +42,7 @@ REMEDY = "use a static trial with the marker on, or one in which the person stan
 def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str, where: str) -> Array:
     """(n, 3) - estimated place of the marker on the toe [m].
 
-    known : role -> (n, 3) [m]; knee, ankle : (n, 3) - their centres [m]; name : of the marker
+    known : role -> (n, 3) [m]; knee, ankle : (n, 3) - their centres [m]; name : name of the marker
     ConfigError for a person who does not stand upright and still.
     """
     shank, heel = knee - ankle, known["calcaneus"]

@@ -88,7 +88,7 @@ class LegLine(NamedTuple):
 class StandingPose(NamedTuple):
     """Pose of a person in a static trial.
 
-    heading : [deg] about Y, of the way that the person faces; middle : of the body, to the right [m]
+    heading : [deg] about Y, of the way that the person faces; middle : middle of the body, to the right [m]
     stature : [m]; score : what it explains; doubt : of the best pose that faces another way, or is of another
         size
     """

@@ -25,7 +25,7 @@ class LandmarkPlace(NamedTuple):
     frame : leg (from the line of a leg), foot (from the heel's marker, along the foot), pelvis (from the
         hips, and the middle of the body)
     mean : forwards, upwards from the lowest marker, outwards; spread : standard deviations
-    odds : what a marker costs in this role beforehand, as twice a logarithm: rare roles more
+    odds : cost of a marker in this role beforehand, as twice a logarithm: rare roles more
     """
 
     frame: str

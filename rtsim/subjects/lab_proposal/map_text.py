@@ -19,7 +19,7 @@ COLUMN = 34
 def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], one_leg: str = "") -> str:
     """The text of a map.
 
-    roles : of its markers, with what is unsure; remarks : sentences for its head
+    roles : roles of its markers, with what is unsure; remarks : sentences for its head
     one_leg : the side of the only leg, whose table stands for both
     """
     doubts = {role.marker: role for role in roles if role.certainty != CERTAIN}

@@ -34,7 +34,7 @@ class NameReading(NamedTuple):
     """Meaning of a marker's name.
 
     roles : that the name may mean; side : right, left or ""
-    segment : of the leg on which a marker of that name is followed, TRUNK, SHOULDER,
+    segment : segment of the leg on which a marker of that name is followed, TRUNK, SHOULDER,
         FOLLOWED_SHOULDER, ELSEWHERE, COMPUTED_POINT, or ""
     """
 

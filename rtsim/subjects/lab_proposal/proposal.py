@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 class LabProposal(NamedTuple):
     """Proposed map for a static trial.
 
-    standing : the markers; pose : how the person stands; roles : of markers; followed : in movement
+    standing : the markers; pose : how the person stands; roles : roles of markers; followed : in movement
     proposed : the map; told : sentences on what was left out, and on the whole
     """
 
@@ -52,7 +52,7 @@ class LabProposal(NamedTuple):
 def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) -> LabProposal:
     """The map of a static trial in ground axes (Y up) [m].
 
-    name : of the map; movement : a trial of the same set that shows which markers are followed
+    name : name of the map; movement : a trial of the same set that shows which markers are followed
     ConfigError where nobody stands in the trial, and for markers without names.
     """
     told = check_names(trial.names, trial.source)

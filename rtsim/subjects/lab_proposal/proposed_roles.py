@@ -68,7 +68,7 @@ class MarkerRole(NamedTuple):
 class ProposedRoles(NamedTuple):
     """The roles that are proposed for the markers of a static trial.
 
-    roles : of the markers that have one; exchanged : whether labels of right stand on the left
+    roles : roles of the markers that have one; exchanged : whether labels of right stand on the left
     told : sentences on other markers and on the whole
     """
 

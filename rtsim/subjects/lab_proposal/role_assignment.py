@@ -33,7 +33,7 @@ class PlacedMarker(NamedTuple):
     """A marker with the landmark at whose place it lies.
 
     slot : role and side; cost : the square of the distance from the landmark's usual place in spreads
-    margin : what the best other answer costs more; other : what the marker would be then, rival : who this
+    margin : additional cost of the best other answer; other : what the marker would be then, rival : who this
         landmark; None = nothing and nobody
     """
 

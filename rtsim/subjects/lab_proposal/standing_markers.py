@@ -41,7 +41,7 @@ MOST_FRAMES = 2000
 class StandingMarkers(NamedTuple):
     """The markers of a person who stands.
 
-    names : of the markers that are there, without a person's name before them
+    names : names of the markers that are there, without a person's name before them
     points : (n_marker, 3) - in ground, Y up [m]; notes : sentences on what was left out, and from when it is
     """
 

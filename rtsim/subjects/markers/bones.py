@@ -46,7 +46,7 @@ class LegBones(NamedTuple):
     axes : (4, 3) - of the thigh upwards, to its front, along the epicondyles; of the shank upwards
     standing : turn of the thigh in the pelvis, and of the shank in the thigh, in the static trial [rad];
         NaN = not known
-    limit : turn from standing that is none of a knee [rad]
+    limit : turn from standing that no knee makes [rad]
     """
 
     segments: tuple[str, str, str]
@@ -108,10 +108,10 @@ def wand_of(segment: SubjectSegment, above: Array, below: Array) -> tuple[tuple[
 
 
 def shared_marker(thigh: SubjectSegment, shank: SubjectSegment, name: str, knee: Array) -> tuple[str, Array]:
-    """The marker at the knee, "" where it is none, and where the shank has it, or else the knee's centre (3,)
+    """The marker at the knee, "" without one, and where the shank has it, or else the knee's centre (3,)
     [m]; as the person stood, or where that is not known with the axes of both segments in line.
 
-    name : of the marker of the thigh that is nearest; knee : (3,) - centre of the knee in the thigh [m]
+    name : name of the marker of the thigh that is nearest; knee : (3,) - centre of the knee in the thigh [m]
     """
     if not name or float(np.linalg.norm(away := 1e-3 * np.array(thigh.markers_mm[name]) - knee)) > AT_JOINT:
         return "", np.zeros(3)

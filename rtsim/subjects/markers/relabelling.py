@@ -58,7 +58,7 @@ def find_exchanged(
     """Groups of labels that are exchanged among each other, and the tracks with each label where it
     belongs.
 
-    tracks : of the subject's markers, (n, 3) [m]; strangers : of the trial's other markers
+    tracks : tracks of the subject's markers, (n, 3) [m]; strangers : those of the trial's other markers
 
     Nothing is found where the markers concerned do not come to lie where they should. Loose segments, whose
     own distances change, are strangers first: they must not hide what the others show.

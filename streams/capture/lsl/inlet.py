@@ -55,7 +55,7 @@ class LslInlet:
 
     Parameters
     ----------
-    info : of the stream, as a search returns it
+    info : description of the stream, as a search returns it
 
     Raises CaptureError where the stream cannot be opened, or is one of texts.
     """

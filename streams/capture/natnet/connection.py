@@ -366,7 +366,7 @@ class NatNetConnection:
         self._definitions_due_ns = min(self._definitions_due_ns, max(soon_ns, now_ns()))
 
     def _believed(self, stamp_ns: int | None, arrived_ns: int) -> int | None:
-        """The stamp, None for one that is none; a clock that was set anew ends the connection afterwards."""
+        """The stamp, None if it is not valid; a clock that was set anew ends the connection afterwards."""
         if stamp_ns is None:
             return None
         if not (0 < stamp_ns < LATEST_STAMP_NS and self._stamps.believed(stamp_ns, arrived_ns)):

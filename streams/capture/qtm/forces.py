@@ -27,7 +27,7 @@ class QtmForces:
     Parameters
     ----------
     description : plates with their corners; the axis that points up is its `up`
-    numbers : by which the data name the plates, in order; metres : per unit of application points
+    numbers : numbers by which the data name the plates, in order; metres : per unit of application points
 
     Attributes
     ----------

@@ -93,7 +93,7 @@ def _text(element: Element | None, name: str) -> str:
 
 
 def _number(text: str) -> float:
-    """A rate [Hz]; 0 for what is none."""
+    """A rate [Hz]; 0 for what is not one."""
     try:
         value = float(text)
     except ValueError:

@@ -57,7 +57,7 @@ class ViconStatics(NamedTuple):
     subjects : subjects in the order sent
     plates : plates with a pose
     devices : number -> name
-    channels : of forces, by device
+    channels : channels of forces, by device
     """
 
     period_ns: int = 0
@@ -71,7 +71,7 @@ class ViconStatics(NamedTuple):
 class ViconFrame(NamedTuple):
     """One frame of Vicon's DataStream; arrays are views of the block.
 
-    number : of the frame; -1 = not told
+    number : number of the frame; -1 = not told
     labelled, unlabelled : (n,) of LABELLED and UNLABELLED; None = the frame has none of that kind
     latency_s : its age when it was sent [s], 0 = not told
     samples : "force", "moment", "pressure" -> samples of devices
@@ -88,7 +88,7 @@ class ViconStream:
     """Turns blocks of Vicon's DataStream into frames.
 
     statics : the known descriptions
-    n_change : how often they changed
+    n_change : number of times that they changed
     offered : kinds of data that the server offers; None = not yet announced
     """
 
