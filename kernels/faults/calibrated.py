@@ -36,7 +36,7 @@ SMALLEST = 1e-300
 
 
 class CalibratedShape(NamedTuple):
-    """Points of the segments that the calibration knows, and what a frame says of them."""
+    """Points of the segments by the calibration, and their faults in a frame."""
 
     body: np.ndarray  # (n_joint, 2) int64 - the two bodies that share each joint centre
     centre: np.ndarray  # (n_joint, 2, 3) - where it is in each of them [m]

@@ -44,16 +44,16 @@ KEPT = 0.75
 MEMORY_STANDING, MEMORY_AXIS = 0.5, 2.0
 """Time constants of the means over frames with straight knees, and over all frames [s]."""
 KNOWN = 0.1
-"""Time with a straight knee from which their mean tells [s]."""
+"""Time with a straight knee from which their mean counts [s]."""
 SWUNG, NARROW = 0.15, 4.0
 """Root mean square of the swing of the shank, in its length, and how many times less it leaves a plane."""
 USUAL_STEP = 0.01
-"""Time between two frames that is assumed where the stream does not tell it [s]."""
+"""Time between two frames that is assumed where the stream does not state it [s]."""
 HALF, WHOLE = math.pi, 2.0 * math.pi
 
 
 class LegTurns(NamedTuple):
-    """Legs, and what the frames so far say of the turns of their markers about the bones."""
+    """Legs, and means over the frames of the turns of their markers about the bones."""
 
     body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; -1 = no pelvis
     marker: np.ndarray  # (n, 5) int64 - AT_KNEE, ON_THIGH ...; -1 = none
@@ -254,7 +254,7 @@ def take_in(k, dt, shape, legs):
 
 @njit
 def judge(k, legs):
-    """Write what the means say of leg k; where they say nothing, what they said before stands."""
+    """Write the faults of leg k by the means; where these tell nothing, the last ones stay."""
     turn, swing, found, off = legs.turn[k], legs.swing[k], legs.found[k], legs.off[k]
     if turn[0] >= KNOWN:
         found[0] = since_standing(turn[1], turn[2])
@@ -269,7 +269,7 @@ def judge(k, legs):
 
 @njit
 def since_standing(hip, knee):
-    """Return the turn [rad] of the markers of thigh or shank that turns of hip and knee from standing tell.
+    """Return the turn [rad] of the markers of thigh or shank, by turns of hip and knee since standing.
 
     A wand of the thigh turns both against each other. Where the shank is placed by the thigh it goes along,
     and the knee shows about half: so the hip's turn counts, too, up to twice the knee's.

@@ -1,1 +1,1 @@
-"""Comparison of a device's measurements with what a model told it."""
+"""Comparison of a device's measurements with the angles that a model sent it."""

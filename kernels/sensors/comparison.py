@@ -1,4 +1,4 @@
-"""One measurement of a device against the angles that a model told it, in one call a tick.
+"""Comparison of one measurement of a device with the angles that a model sent it, in one call a tick.
 
 rtsim/device/sensor_check.py says what is compared and why, and has the words; here are the numbers. What
 they are kept in is one array, STATE, so that a tick touches little memory.
@@ -29,9 +29,9 @@ ANGLE_OFF, ANGLE_OVER, SPEED_OVER, SPEED_OFF, GAIN_OFF = 1, 2, 4, 8, 16
 LONG_S = 10.0
 """Time over which an angle that was off is forgotten, and a fault of following where nothing moves [s]."""
 AGREED_S = 1.0
-"""An angle that agreed for so long is no longer off [s]."""
+"""Time of agreement after which an angle is no longer off [s]."""
 SHORT_S = 0.5
-"""Memory of the turn that speed and angle tell [s]."""
+"""Time constant of the mean turn by speed and angle [s]."""
 LONGEST_S = 0.05
 """Longest time between two measurements of which speed and angle are compared [s]."""
 MOST_GAIN_OFF = 0.5
