@@ -1,16 +1,12 @@
-"""Converts a C3D file of a DEC or MIPS machine to Intel format, for a reader that supports no other."""
+"""Converts a C3D file to the number format of another processor."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from rtsim.config.reading import read_bounded
-from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.section import INTEGER, REAL, Section
-from rtsim.files.c3d_bytes.words import INTEL, Words
+from rtsim.files.c3d_bytes.words import Words
 from rtsim.files.markers.c3d_check import BLOCK, MOST_BYTES
 
 INTEGERS_AT = (2, 4, 6, 8, 10, 16, 18, 294, 296, 298, 300)
@@ -62,24 +58,3 @@ def _parameter(section: Section, body: bytes, old: Words, new: Words) -> bytes:
     if found.kind == REAL:
         return found._replace(data=new.from_floats(old.floats(found.data))).body()
     return body
-
-
-@contextmanager
-def intel_copy(path: Path, code: int) -> Iterator[Path]:
-    """Yield the path at which the reader can read a file of this processor: its own, or that of a temporary
-    copy in Intel format, which is deleted afterwards.
-
-    An error about the copy is raised with the name of the file itself.
-    """
-    if code == INTEL:
-        yield path
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
-        copy.write_bytes(for_processor(read_all(path), INTEL, str(path)))
-        try:
-            yield copy
-        except ConfigError as error:
-            raise ConfigError(
-                error.what, where=str(path), allowed=error.allowed, remedy=error.remedy
-            ) from None

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
-from rtsim.files.c3d_bytes.processor import intel_copy
+from rtsim.files.c3d_bytes.frame_size import check_frame_size
+from rtsim.files.c3d_bytes.readable import readable_copy
 from rtsim.files.markers.c3d_check import check_c3d
 from rtsim.files.markers.c3d_frames import with_all_frames
 from rtsim.files.markers.c3d_labels import POSITION, REAL, SCALAR, UNLABELLED, classify, strip_subjects
@@ -69,7 +70,7 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
     it is damaged, or has no rate.
     """
     head = check_c3d(path)
-    with intel_copy(path, head.processor) as copy:
+    with readable_copy(path, head) as copy:
         content = read_content(copy, head.n_byte, with_analogs=with_analogs)
         if content.rate == 0.0 and head.n_point == 0:  # as Kistler's programs write plates alone
             raise ConfigError(
@@ -81,6 +82,7 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
             raise ConfigError(
                 f"the point rate is {content.rate:g} Hz", where=str(path), remedy="export the trial again"
             )
+        check_frame_size(check_c3d(copy), content, path)
         return with_all_frames(copy, check_c3d(copy), content), head.n_frame
 
 

@@ -3,8 +3,8 @@
 The C++ reader crashes on some damaged files and fills memory on others. Here that ends this process only,
 which the system limits in memory and processor time where it can (not on Windows). No module of rtsim is
 imported, so that it starts quickly. rtsim/files/markers/c3d_process.py starts it and reads what it writes to
-standard output: one line of JSON (rates [Hz], first frame, shapes, parameters), then the points (n, n_point,
-3) as float64, missing ones NaN, and where asked for the scaled analog samples (n_sample, n_channel).
+standard output: one line of JSON (rates [Hz], first frame, shapes, counts, parameters), then the points (n,
+n_point, 3) as float64, missing ones NaN, and where asked for the scaled analog samples (n_sample, n_channel).
 """
 
 from __future__ import annotations
@@ -59,6 +59,14 @@ def sizes_of(content: Any) -> dict[str, list[int]]:
     return {name: list(np.shape(p["value"])) for name, p in group.items() if "value" in p}
 
 
+def values_per_frame(content: Any) -> int:
+    """The number of analog values of each frame, as the reader counts them."""
+    import numpy as np
+
+    n_frame = np.shape(content["data"]["points"])[2]
+    return int(np.size(content["data"]["analogs"])) // max(1, n_frame)
+
+
 def plain_values(values: Any) -> Iterator[Any]:
     """Texts (of UTF-8 or Latin-1) and numbers as JSON holds them."""
     import numpy as np
@@ -99,6 +107,7 @@ def main(path: str, n_byte: int, seconds: int, with_analogs: bool) -> None:
             "shape": positions.shape,
             "analog_rate": float(content["header"]["analogs"]["frame_rate"]),
             "analog_shape": samples.shape,
+            "n_value": values_per_frame(content),
             "parameters": parameters_of(content),
             "sizes": sizes_of(content),
         }

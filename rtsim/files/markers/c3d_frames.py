@@ -50,7 +50,7 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
     content = content._replace(notes=(*content.notes, *scaling.notes))
     told = content.analogs.size > 0 and (scaling.is_unsigned or bool((scaling.offset < 0.0).any()))
     width = 4 * n_point + head.n_value
-    is_integer = _number(content, "POINT", "SCALE") > 0.0
+    is_integer = content.is_integer
     size = (2 if is_integer else 4) * width
     if n_read == 0 or n_point == 0 or head.n_point != n_point or head.data_start < FIRST_OF_DATA:
         return content

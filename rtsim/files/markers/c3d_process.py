@@ -35,6 +35,7 @@ class Content(NamedTuple):
     sizes : name -> dimensions, for the group FORCE_PLATFORM
     analog_rate : [Hz]
     analogs : (n_sample, n_channel) float64 with the offset subtracted and scaled; empty unless requested
+    n_value : number of analog values of each frame
     notes : plain sentences
     """
 
@@ -45,7 +46,14 @@ class Content(NamedTuple):
     sizes: dict[str, list[int]]
     analog_rate: float
     analogs: NDArray[np.float64]
+    n_value: int = 0
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether the numbers of the file are integers of 16 bits, by the sign of POINT:SCALE."""
+        values = self.parameters["POINT"].get("SCALE", [])
+        return bool(values) and not isinstance(values[0], str) and values[0] > 0.0
 
 
 def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
@@ -89,6 +97,7 @@ def content_of(out: bytes) -> Content:
         sizes=said["sizes"],
         analog_rate=said["analog_rate"],
         analogs=numbers[n_point:].reshape(said["analog_shape"]),
+        n_value=said["n_value"],
     )
 
 

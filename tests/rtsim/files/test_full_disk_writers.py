@@ -35,7 +35,7 @@ CALLS = frozenset({"write_text", "write_bytes", "savez", "savez_compressed", "sa
 NOT_UNDER_A_NAME = {
     "rtsim/bridges/foxglove_file.py": "into a part",
     "rtsim/cli/main.py": "the null device",
-    "rtsim/files/c3d_bytes/processor.py": "a copy in a temporary folder",
+    "rtsim/files/c3d_bytes/readable.py": "a copy in a temporary folder",
     "rtsim/files/c3d_bytes/write.py": "into a part",
     "rtsim/files/output.py": "into a part",
     "rtsim/live/exact/restored_files.py": "copies in a temporary folder",

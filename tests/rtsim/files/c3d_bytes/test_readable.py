@@ -1,0 +1,95 @@
+"""C3D files that other programs have edited: parameters that the reader needs, and header, go missing."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from rtsim.errors import ConfigError
+from rtsim.files.c3d_bytes.section import INTEGER, C3dParameter, Section
+from rtsim.files.c3d_bytes.words import INTEL
+from rtsim.files.markers.c3d import read_c3d
+from tests.rtsim.files.c3d_bytes.results import source_file
+
+BLOCK = 512
+DEC = 85
+VICON = {"MANUFACTURER": {"COMPANY": ["Vicon"]}}
+
+
+def edited(path, change):
+    """A file whose parameter section was changed, in the room that it has."""
+    data = path.read_bytes()
+    section = Section(data[BLOCK:], str(path))
+    n_byte = BLOCK * (section.words.whole(data[16:18]) - 1) - BLOCK
+    change(section)
+    path.write_bytes(data[:BLOCK] + section.written().ljust(n_byte, b"\0") + data[BLOCK + n_byte :])
+    return path
+
+
+def without(section: Section, group: str, name: str = "") -> None:
+    """Leave out a group with its parameters, or one of them."""
+    number = next(-record.group for record in section.records if record.group < 0 and record.key == group)
+    section.records = [
+        record
+        for record in section.records
+        if abs(record.group) != number or (name and (record.group < 0 or record.key != name))
+    ]
+
+
+def filled(section: Section) -> None:
+    """Fill the blocks of the section with parameters until there is no room for another one."""
+    n_byte = len(section.written())
+    while True:
+        before = list(section.records)
+        section.put("NOTES", f"T{len(before)}", C3dParameter(-1, (1,), b"x"))
+        if len(section.written()) > n_byte:
+            section.records = before
+            return
+
+
+@pytest.mark.parametrize("code", [INTEL, DEC])
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_file_of_vicon_without_trial_is_read(tmp_path, code, is_full):
+    """Protects files of Vicon that another program saved without the group TRIAL, which the reader needs."""
+    wanted = read_c3d(source_file(tmp_path, code=code, more=VICON))
+
+    def change(section: Section) -> None:
+        without(section, "TRIAL")
+        if is_full:
+            filled(section)
+
+    found = read_c3d(edited(source_file(tmp_path, code=code, more=VICON), change))
+    assert found.names == wanted.names
+    np.testing.assert_array_equal(found.times, wanted.times)
+    np.testing.assert_array_equal(found.positions, wanted.positions)
+
+
+@pytest.mark.parametrize("name", ["USED", "RATE", ""])
+def test_analog_values_are_no_positions(tmp_path, name):
+    """Protects positions: analog values that no parameter counts were read as coordinates of markers."""
+    path = edited(source_file(tmp_path, n_frame=200), lambda section: without(section, "ANALOG", name))
+    with pytest.raises(ConfigError, match="16 numbers in each frame") as refused:
+        read_c3d(path)
+    assert "the parameters 12 (3 points, 0 analog values)" in str(refused.value)
+
+
+def test_points_that_no_parameter_counts_are_told(tmp_path):
+    """Protects positions: with fewer points in the parameters than in the frames each frame is another's."""
+    path = source_file(tmp_path, n_frame=200)
+    edited(
+        path, lambda section: section.put("POINT", "USED", C3dParameter(INTEGER, (), struct.pack("<h", 2)))
+    )
+    with pytest.raises(ConfigError, match=r"\(3 points, 4 analog values\), the parameters 12 \(2 points"):
+        read_c3d(path)
+
+
+def test_a_header_that_counts_wrongly_is_outvoted_by_the_length(tmp_path):
+    """Protects files whose header counts channels instead of samples: their length shows who is right."""
+    path = source_file(tmp_path, n_frame=200)
+    wanted = read_c3d(path)
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<H", data, 4, 2)
+    path.write_bytes(data)
+    np.testing.assert_array_equal(read_c3d(path).positions, wanted.positions)
