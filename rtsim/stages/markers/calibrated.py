@@ -9,7 +9,7 @@ from kernels.compiler.jit import hold
 from kernels.faults.calibrated import find_misplaced, new_shape
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.tracked import TrackedModel
-from rtsim.subjects.markers.distances import error_of_centre
+from rtsim.subjects.markers.distances import LIMIT, error_of_centre
 
 MISPLACED = "marker_misplaced"
 SAID = (
@@ -18,8 +18,6 @@ SAID = (
     "Suspect."
 )
 """Name by which such frames are counted and reported."""
-LIMIT = 4.2
-"""Evidence from which a marker is misplaced [usual distances]: see docs/damage.md."""
 
 
 class CalibratedMarkers:

@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 
 from rtsim.config.runs.lab_schema import LabMap, LabSide
 from rtsim.errors import ConfigError
-from rtsim.files.markers.landmarks import middle_of
 from rtsim.files.markers.markers import near_statics
 from rtsim.files.markers.trial import MarkerTrial, count_of, name_some, with_axis_told, with_names_told
 from rtsim.subjects.calibration import plausible, proportions
-from rtsim.subjects.calibration.frames_used import notes_on_frames, notes_on_static, thin
+from rtsim.subjects.calibration.frames_used import (
+    fitting_frames,
+    notes_on_frames,
+    notes_on_static,
+    thin,
+)
 from rtsim.subjects.calibration.keypoints import NOTES, landmarks_about
 from rtsim.subjects.calibration.landmarks import (
     back_of,
@@ -31,7 +35,13 @@ from rtsim.subjects.calibration.landmarks import (
     usable_frames,
 )
 from rtsim.subjects.calibration.legs_there import legs_that_are_there
-from rtsim.subjects.calibration.lone_leg import BY_STRAIGHT_LEG, ROOT_IS_THIGH, straight_frames, told_hip
+from rtsim.subjects.calibration.lone_leg import (
+    BY_STRAIGHT_LEG,
+    ROOT_IS_THIGH,
+    middle_of_thigh,
+    straight_frames,
+    told_hip,
+)
 from rtsim.subjects.calibration.misplaced import Leg, leg_of, notes_on_moves, notes_on_places
 from rtsim.subjects.calibration.natural import known_frames, segment_parameters
 from rtsim.subjects.calibration.pelvis_back import with_back_of
@@ -55,6 +65,7 @@ from rtsim.subjects.hip_centre import find_regression, hip_measures, notes_on_le
 from rtsim.subjects.knee_centre import knee_offset
 from rtsim.subjects.markers.labs import check_map, cover, find_lab, load_lab, side_of
 from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.markers_of import tracked_markers
 from rtsim.subjects.markers.persons import read_one, share_of_labs
 from rtsim.subjects.markers.sides import MIRROR, check_same_side, find_side, shows_pelvis
 from rtsim.subjects.markers.spellings import as_spelled, with_names_of
@@ -263,14 +274,15 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     Q = natural_coordinates(landmarks)
     plausible.check_axes(Q, where)
     good, said = plausible.agreeing_frames(Q, landmarks, where)
-    notes += said
+    positions = mirror * source.positions[frames]
+    good, odd = fitting_frames(positions, source.names, request.table, landmarks, good)
+    notes += [*said, *odd]
     notes += plausible.check_widths(
         landmarks, where, added.keys() if not keypoints else plausible.ACROSS.values()
     )
     notes += plausible.check_landmarks(landmarks, Q["shank"], known)
     notes += proportions.check_skew(known, where)
     notes += check_pose({name: q[good] for name, q in Q.items()}, where)
-    positions = mirror * source.positions[frames]
     pelvis = landmarks.pelvis
     if pelvis is not None:
         lumbosacral = lumbosacral_centre(pelvis.asis, pelvis.asis_opposite, pelvis.psis_middle)
@@ -371,14 +383,6 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
     return None if Q is None else CalibrationFrames({TRUNK: Q}, positions, side, (told,))
 
 
-def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
-    """(n, 3) - middle of the markers on the thigh above the epicondyles [m]; NaN on frames without any."""
-    knee = (table.epicondyle_lateral, table.epicondyle_medial)
-    wanted = [name for name in (*table.tracking.thigh, table.thigh_lateral) if name and name not in knee]
-    columns = list(find_markers(dict.fromkeys(wanted), source.names).values())
-    return middle_of(source.positions[:, columns])
-
-
 def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFrames) -> dict[str, Array]:
     """Positions (n, 3) [m] in the frames of the calibration, by the marker names of the trial.
 
@@ -386,13 +390,6 @@ def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFr
     """
     found = find_markers(group, source.names)
     return {label: anatomy.positions[:, found[m]] for m, label in group.items() if m in found}
-
-
-def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
-    """Map a marker of the lab map to its name in the trial, where it has data of it (or no frames)."""
-    found = find_markers(wanted, trial.names)
-    seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
-    return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}
 
 
 def file_name(trial: MarkerTrial) -> str:

@@ -1,13 +1,24 @@
 """Choice of the frames that a calibration uses, and sentences where they are few (in a trial that is cut, or
-mostly without its markers) or where the static trial may not belong to this trial."""
+mostly without its markers), where markers lie elsewhere on their segment than in most of them, or where the
+static trial may not belong to this trial.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtsim.config.runs.lab_schema import LabSide
 from rtsim.files.markers.trial import MarkerTrial, count_of
+from rtsim.subjects.calibration.landmarks import PELVIS, Landmarks
+from rtsim.subjects.markers.distances import ERRORS, error_of_centre
+from rtsim.subjects.markers.marker_names import find_markers
+from rtsim.subjects.markers.odd_frames import odd_frames
 from rtsim.subjects.markers.persons import of_another
+
+Array = NDArray[np.float64]
 
 MAX_FRAME = 400
 FEWEST = 10
@@ -19,6 +30,16 @@ MOVES = 0.3
 """Travel of the mean of all markers from which a trial does not count as static [m]."""
 SAME_MEASURE = 1e-3
 """Measures that differ by less were only rounded [m]."""
+MOST_ODD = 0.5
+"""Part of the frames that may be left out because of markers beside their places: of more than that nobody
+can say which ones are right. A choice."""
+MARKED = {
+    "pelvis": PELVIS,
+    "thigh": ("greater_trochanter", "epicondyle_lateral", "epicondyle_medial", "thigh_lateral"),
+    "shank": ("fibula_head", "tibial_tuberosity", "malleolus_lateral", "malleolus_medial", "shank_lateral"),
+    "foot": ("calcaneus", "metatarsal_1", "metatarsal_5", "toe"),
+}
+"""Roles of the markers on each segment."""
 MEASURED = tuple(f"{side}{name}" for name in ("KneeWidth", "AnkleWidth", "LegLength") for side in "RL")
 """Measures that are taken by hand, by their names in the file."""
 
@@ -63,6 +84,59 @@ def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]
             "trial were taken; --measures, or an option for each, says which are right"
         )
     return notes
+
+
+def fitting_frames(
+    positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks, good: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], list[str]]:
+    """Those of the good frames (n,) in which every marker is at its usual place on its segment, judged by the
+    other markers and the joint centres there, and a sentence on the others.
+
+    positions : (n, n_marker, 3) - of the markers called `names`, in the frames of the landmarks x [m]
+    """
+    found, fits = Counter[str](), good.copy()
+    if table.is_keypoints:
+        return good, []
+    for points, errors in points_of(positions, names, table, x).values():
+        odd = odd_frames(points, errors)
+        found.update(list(points)[k] for k in odd[good & (odd >= 0)].tolist())
+        fits &= odd < 0
+    if fits[good].all():
+        return good, []
+    n, n_odd = int(good.sum()), int((good & ~fits).sum())
+    named = ", ".join(f"{name} on {count_of(k, 'frame')}" for name, k in found.most_common())
+    where = f"lies elsewhere on its segment than in most ({named})"
+    if n_odd > MOST_ODD * n:
+        return good, [
+            f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} one {where}; all "
+            "were used, as too few agree"
+        ]
+    return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, where a marker {where}"]
+
+
+def points_of(
+    positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks
+) -> dict[str, tuple[dict[str, Array], list[float]]]:
+    """Segment -> its markers and the centre of the joint above it, each (n, 3) [m], with the usual distances
+    from their places [m].
+    """
+    centres = {"thigh": ("pelvis", "the hip", x.hip), "shank": ("thigh", "the knee", x.knee)}
+    centres["foot"] = ("shank", "the ankle", x.ankle)
+    if x.pelvis is None:
+        del centres["thigh"]
+    found = {}
+    for segment, roles in MARKED.items():
+        wanted = [*getattr(table.tracking, segment), *(table.roles[r] for r in roles if r in table.roles)]
+        own = find_markers(dict.fromkeys(wanted), names)
+        points = {name: positions[:, m] for name, m in own.items()}
+        errors = [ERRORS[segment]] * len(points)
+        if segment in centres:
+            beside, name, centre = centres[segment]
+            points[name] = centre
+            errors.append(error_of_centre(segment, beside))
+        if own:
+            found[segment] = points, errors
+    return found
 
 
 def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:

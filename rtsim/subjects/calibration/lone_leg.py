@@ -13,9 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtsim.files.markers.trial import count_of
+from rtsim.config.runs.lab_schema import LabSide
+from rtsim.files.markers.landmarks import middle_of
+from rtsim.files.markers.trial import MarkerTrial, count_of
 from rtsim.subjects.calibration.natural import unit
 from rtsim.subjects.conventional.chord import chord_centre
+from rtsim.subjects.markers.marker_names import find_markers
 
 Array = NDArray[np.float64]
 
@@ -111,6 +114,14 @@ def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
         np.abs(extension - np.percentile(extension[seen], STRAIGHTEST)) < STRAIGHT
     )
     return straight
+
+
+def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
+    """(n, 3) - middle of the markers on the thigh above the epicondyles [m]; NaN on frames without any."""
+    knee = (table.epicondyle_lateral, table.epicondyle_medial)
+    wanted = [name for name in (*table.tracking.thigh, table.thigh_lateral) if name and name not in knee]
+    columns = list(find_markers(dict.fromkeys(wanted), source.names).values())
+    return middle_of(source.positions[:, columns])
 
 
 def told_hip(way: str, n_frame: int) -> str:

@@ -41,6 +41,8 @@ CENTRE_ERRORS = {
 }
 """Usual distance of a joint centre from its place on the first of two segments, as the second carries it
 [m]."""
+LIMIT = 4.2
+"""Evidence from which a marker is beside its place [usual distances]: see docs/damage.md."""
 
 
 class SharedPoint(NamedTuple):

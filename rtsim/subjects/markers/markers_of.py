@@ -28,3 +28,10 @@ def in_order(trial: MarkerTrial, names: tuple[str, ...]) -> NDArray[np.float64]:
     for name, index in find_markers(names, trial.names).items():
         measured[:, names.index(name)] = trial.positions[:, index]
     return measured
+
+
+def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
+    """Map a marker of the lab map to its name in the trial, where it has data of it (or no frames)."""
+    found = find_markers(wanted, trial.names)
+    seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
+    return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}
