@@ -288,7 +288,7 @@ class Labeller:
         given[with_name] = len(cloud) + np.arange(len(with_name))
         points = np.vstack([cloud, named[with_name]])
         search = search_person(body, points, given)
-        self._search = RunningSearch(search, points, given, self._tracks.numbers)
+        self._search = RunningSearch(search, points, given, self._tracks.numbers, self._tracks.marker)
         return True
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
@@ -329,7 +329,7 @@ class Labeller:
         moved = (now >= 0) & (now != current) & ((current >= 0) | np.isin(now, current[current >= 0]))
         if moved.any():
             self.certainty.doubt(np.flatnonzero(moved))
-            if not found.disputed[moved].all() and self._is_dearer(current, found, search):
+            if not found.disputed[moved].all() and self._is_dearer(found, search):
                 self._begin(markers, cloud, now, found)
             return
         agreed = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
@@ -338,12 +338,8 @@ class Labeller:
         new = new[self._tracks.marker[now[new]] < 0]
         self._take(markers, cloud, [(int(m), int(now[m])) for m in new])
 
-    def _is_dearer(self, current: Indices, found: FoundPerson, search: PersonSearch) -> bool:
+    def _is_dearer(self, found: FoundPerson, search: PersonSearch) -> bool:
         """Whether the names as they are followed fit the searched frame worse than those that were found."""
-        index = {number: k for k, number in enumerate(search.numbers.tolist())}
-        numbers = self._tracks.numbers
-        points = search.given.copy()
-        for m in np.flatnonzero(current >= 0).tolist():
-            points[m] = index.get(int(numbers[current[m]]), -1)
+        points = search.named(self._tracks.numbers, self._tracks.marker)
         followed = self._fits.cost(points, search.points)
         return self._fits.cost(found.points, search.points) < followed - DEARER

@@ -82,7 +82,7 @@ def search_lost_segments(
     places = fits.places(markers)
     search = _search_segments(body, places, every[kept], chosen, sorted(lost.tolist(), key=body.order.index))
     numbers = np.append(tracks.numbers, np.full(len(named), -1))[kept]
-    return RunningSearch(search, every[kept], chosen, numbers)
+    return RunningSearch(search, every[kept], chosen, numbers, np.append(tracks.marker, named)[kept])
 
 
 def _search_segments(

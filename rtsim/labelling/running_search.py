@@ -19,13 +19,19 @@ class RunningSearch(Generic[Found]):
     ----------
     search : yields after each step; points : (n, 3) - that it looks at [m]
     given : (n_marker,) - which of them are markers with names, -1 = none
-    numbers : (k,) - of the first k points, those without names, as `PointTracks` numbers them
+    numbers, marker : (k,) - of the first k points, those without names, as `PointTracks` has them
     """
 
     def __init__(
-        self, search: Generator[None, None, Found], points: Array, given: Indices, numbers: Indices
+        self,
+        search: Generator[None, None, Found],
+        points: Array,
+        given: Indices,
+        numbers: Indices,
+        marker: Indices,
     ) -> None:
-        self.points, self.given, self.numbers = points, given, numbers.copy()
+        self.points, self.given = points, given
+        self.numbers, self.marker = numbers.copy(), marker.copy()
         self._search = search
 
     def go_on(self, n_step: int) -> tuple[bool, Found | None]:
@@ -48,3 +54,20 @@ class RunningSearch(Generic[Found]):
         sought = np.where((points >= 0) & (points < len(self.numbers)), points, -1)
         own = np.append(self.numbers, -1)[sought]
         return np.array([row_of.get(number, -1) for number in own.tolist()], np.int64)
+
+    def named(self, numbers: Indices, marker: Indices) -> Indices:
+        """(n_marker,) point of each marker by the labels of a later frame, -1 = none. A marker that has been
+        hidden since keeps the point that it had, which the search saw as well.
+
+        numbers, marker : of the points of the later frame, as `PointTracks` has them
+        """
+        label_of = dict(zip(numbers.tolist(), marker.tolist(), strict=True))
+        points = self.given.copy()
+        own = self.numbers.tolist()
+        for row, m in enumerate(self.marker.tolist()):
+            if m >= 0 and own[row] not in label_of:
+                points[m] = row
+        for row, number in enumerate(own):
+            if (m := label_of.get(number, -1)) >= 0:
+                points[m] = row
+        return points

@@ -176,16 +176,29 @@ class _SegmentSearch:
             hypothesis, taken = hypothesis[row], np.column_stack([taken[row], p])
         if len(taken) > MOST_SAMPLES:
             hypothesis, taken = hypothesis[:MOST_SAMPLES], taken[:MOST_SAMPLES]
-        local, ground = self.shape.local[list(base)], self.cloud[taken]
-        if anchor >= 0:
-            local = np.vstack([self.here[anchor], local])
-            ground = np.concatenate([self.there[hypothesis, anchor][:, None], ground], axis=1)
-        rotations = frames(ground) @ frames(local[None])[0].T
-        origins = ground.mean(axis=1) - rotations @ local.mean(axis=0)
+        rotations, origins = self._aligned(hypothesis, base, taken, anchor)
         if self.faces and len(hypothesis):
             kept = np.flatnonzero(self._faces_so(hypothesis, rotations))
             return hypothesis[kept], rotations[kept], origins[kept]
         return hypothesis, rotations, origins
+
+    def _aligned(
+        self, hypothesis: Indices, base: tuple[int, ...], taken: Indices, anchor: int
+    ) -> tuple[Array, Array]:
+        """Poses that lay the segment onto points of a base and a joint centre. A vague one only says how a
+        segment of two markers turns about their line: midway between all three these would miss their points.
+        """
+        local, ground = self.shape.local[list(base)], self.cloud[taken]
+        own, there = local, ground
+        if anchor >= 0:
+            here, centre = self.here[anchor][None], self.there[hypothesis, anchor][:, None]
+            if self.shape.joints[anchor].vague and len(self.shape.markers) < FEWEST:
+                local, ground = np.vstack([local, here]), np.concatenate([ground, centre], axis=1)
+            else:
+                own = local = np.vstack([here, local])
+                there = ground = np.concatenate([centre, ground], axis=1)
+        rotations = frames(ground) @ frames(local[None])[0].T
+        return rotations, there.mean(axis=1) - rotations @ own.mean(axis=0)
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
         """(c,) - whether the third axis points to the side to which those of the others do."""

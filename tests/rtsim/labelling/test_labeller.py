@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rtsim.labelling import segment_search
 from rtsim.labelling.body import MarkedBody
 from rtsim.labelling.labeller import Labeller
+from rtsim.labelling.person_search import FoundPerson, find_person
 
 Array = NDArray[np.float64]
 Both = tuple[MarkedBody, tuple[str, ...]]
@@ -147,6 +148,40 @@ def test_no_search_is_made_in_one_frame(
     assert labeller.n_regained >= lost.sum()
     assert np.isfinite(markers[:, 0]).all()
     assert max(fits[alone:]) <= 2 * 2 * 2, "two fits a step, two steps a search, one search after another"
+
+
+def test_names_are_compared_in_the_frame_of_the_search(
+    walked: Array, both_legs: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects names from a worse naming that still saw markers which were hidden before its search ended."""
+    body, names = both_legs
+    k, hidden = names.index("RTH2"), [names.index(name) for name in ("RTTB", "LTH1", "LTTB")]
+    stranger = walked[:, k] + [0.02, 0.015, 0.0]
+
+    def worse(
+        _: MarkedBody, points: Array, given: NDArray[np.int64]
+    ) -> Generator[None, None, FoundPerson | None]:
+        found = find_person(body, points, given)
+        assert found is not None
+        found.points[k] = np.linalg.norm(
+            points - points[found.points[k]] - [0.02, 0.015, 0.0], axis=1
+        ).argmin()
+        for _ in range(20):
+            yield
+        return found._replace(disputed=np.zeros(len(names), bool))
+
+    labeller = Labeller(body, paced=True)
+    for frame, other in zip(walked[:40], stranger, strict=False):
+        shown = frame.copy()
+        if labeller.following:
+            monkeypatch.setattr("rtsim.labelling.labeller.search_person", worse)
+        if labeller.n_search > 1:
+            shown[hidden] = np.nan
+        markers = np.full(frame.shape, np.nan)
+        labeller.label(markers, np.vstack([other, shown[np.isfinite(shown[:, 0])]]), 0.01)
+        if labeller.following:
+            np.testing.assert_array_equal(markers, shown)
+    assert labeller.n_search > 2, "a search ended while the markers were hidden"
 
 
 def test_a_stranger_that_comes_back_is_no_hidden_marker(

@@ -80,6 +80,13 @@ def test_a_joint_centre_stands_in_for_a_marker() -> None:
     assert seen(shape_of(LOCAL[:2], (joint,)), LOCAL[[1, 3, 0]], beside=True).points[0].tolist() == [2, 0]
 
 
+def test_two_markers_are_found_beside_a_vague_joint_centre() -> None:
+    """Protects shanks below a thigh of two markers, which says where the knee is within 60 mm more."""
+    joint = SharedCentre(LOCAL[2], 1, LOCAL[2], vague=0.06)
+    cloud = LOCAL[[1, 3, 0]] - [0.0, 0.08, 0.0]
+    assert seen(shape_of(LOCAL[:2], (joint,)), cloud, beside=True).points[0].tolist() == [2, 0]
+
+
 def test_a_dense_cloud_ends_in_time() -> None:
     """Protects the loop from a cloud in which everything fits everything: the search is cut."""
     cloud = np.random.default_rng(0).uniform(-0.1, 0.1, (300, 3))
