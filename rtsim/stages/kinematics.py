@@ -26,7 +26,7 @@ from rtsim.stages.poses.angle_ranges import AngleRanges
 from rtsim.stages.poses.joint_status import JointStatus
 from rtsim.stages.poses.kinematic_results import KinematicResults
 from rtsim.stages.poses.observability_check import unobservable_angles
-from rtsim.stages.poses.pose_steps import POSE_STEPPED, PoseSteps
+from rtsim.stages.poses.pose_steps import POSE_STEPPED, PoseSteps, some_of
 from rtsim.stages.poses.solution_status import status_of
 from rtsim.stages.poses.stick import figure_of
 from rtsim.stages.stage import Args, Stage, StageCommand, StageOutcome
@@ -298,7 +298,7 @@ class Kinematics(Stage):
         self._vague = vague = np.flatnonzero((found.uncertain > 0.0) & ~self.unknown).tolist()
         if vague and self.n_frame >= self._tell_at.get(VAGUE, 0):
             names = self.estimator.model.names.joint_angles
-            said = ", ".join(names[k] for k in vague)
+            said = some_of([names[k] for k in vague])
             self.count(VAGUE, f"The standard deviation is above the limit, uncertain angles: {said}.")
         elif vague:
             self.counters[VAGUE] += 1

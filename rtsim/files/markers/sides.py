@@ -13,6 +13,8 @@ from rtsim.files.markers.landmarks import plain_name, thin
 RIGHT = re.compile(r"r(asis?|ias)")
 LEFT = re.compile(r"l(asis?|ias)")
 BACK = re.compile(r"[rl](psis?|ips)|v?sacr(um|al)?|s[12]")
+EITHER = "exchanged or the axes of the file are left-handed"
+"""In every sentence on labels of right and left that contradict the body."""
 EXCHANGED = -0.5  # cosine between "towards the right label" and the right of the body that is no accident
 
 
@@ -41,5 +43,5 @@ def doubt_sides(names: Sequence[str], positions: NDArray[np.float64]) -> str | N
         return None
     return (
         "check the sides: the right ASIS lies on the left of the pelvis, so either the labels R and L are "
-        "exchanged or the axes of the file are left-handed; nothing was changed"
+        f"{EITHER}; nothing was changed"
     )

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 
 
 AT = {SLOW: ", slow walking", FREE: "", FAST: ", fast walking", RUNS: ", running"}
+WARNING = "warning, "
+"""Begins a sentence on what does not fit, before what it is about and a colon."""
 WALKS = 0.1
 """Part of the frames with weight that one foot alone is on the ground from which somebody walks, on a
 treadmill as well."""
@@ -64,6 +66,13 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
     asked = walks and figures["gait"] != RUNS and not figures["exchanged_feet"]
     figures["pressure"] = judge_places(results, mass, figures["momentum"]) if asked else None
     return figures
+
+
+def warnings_of(results: Results) -> list[str]:
+    """The warnings of the summary as sentences: plates that do not fit the mass, the feet or the model."""
+    figures = kinetic_figures(results)
+    told = in_sentences(figures) if figures else []
+    return [words.partition(": ")[2] for words in told if words.startswith(WARNING)]
 
 
 def plate_figures(results: Results) -> dict[str, Any]:
@@ -241,7 +250,7 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
         told.append(f"{name.replace('_', ' ')}: at most {peak['value']:.2f} N m/kg{verdict}")
     if figures.get("weight"):
         stands = figures["weight"]
-        name = "warning, weight: " if stands["warning"] else ""
+        name = f"{WARNING}weight: " if stands["warning"] else ""
         told.append(
             f"{name}standing, the plates bear {stands['newtons']:.1f} N, "
             f"{100 * stands['off']:+.1f} % off the weight of {figures['mass_kg']:.1f} kg"
@@ -261,13 +270,13 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
         )
     if figures.get("momentum") and figures["momentum"]["sentence"]:
         told.append(
-            f"warning, plates: {figures['momentum']['sentence']} (that explains most of the residual, "
+            f"{WARNING}plates: {figures['momentum']['sentence']} (that explains most of the residual, "
             f"{figures['momentum']['rms']:.2f} body weights root mean square)"
         )
     if figures.get("exchanged_feet"):
-        told.append(f"warning, plates: {figures['exchanged_feet']}")
+        told.append(f"{WARNING}plates: {figures['exchanged_feet']}")
     if figures.get("pressure") and figures["pressure"]["sentence"]:
-        told.append(f"warning, plates: {figures['pressure']['sentence']}")
+        told.append(f"{WARNING}plates: {figures['pressure']['sentence']}")
     told += figures.get("cut", [])
     return [*told, *(reaction_words(figures["reaction"]) if "reaction" in figures else [])]
 

@@ -9,7 +9,7 @@ from rtsim.files.tables.curve_choice import title_of
 from rtsim.files.tables.legs import groups_of
 from rtsim.files.tables.tables import labels_of
 from rtsim.report.clinical.cycle_panel import PanelRoom, draw_panel, legend
-from rtsim.report.clinical.drawing import MARGIN, SOFT, WIDTH, Page
+from rtsim.report.clinical.drawing import INK, MARGIN, SOFT, WIDTH, Page, folded
 from rtsim.report.clinical.frame import END, TOP
 from rtsim.report.clinical.report import GaitReport, offs_of
 from rtsim.report.clinical.session import CurveSource, ReportCurve, ReportTrial, curve_of
@@ -24,6 +24,8 @@ KINETIC_WORDS = (
 MORE_ROWS = 5
 """Rows of pages with smaller panels."""
 GAP = 22.0
+LEGEND = END - 72.0
+"""Where the legend stands below the panels."""
 ELSEWHERE = (
     "joint_angles", "joint_moments", "pelvis_angles", "foot_progression", "foot_loads", "marker_rms",
     "gait_phase", "cgm_pelvis_angles", "cgm_hip_angles", "cgm_knee_angles", "cgm_ankle_angles",
@@ -53,8 +55,23 @@ def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
         page.text(MARGIN, TOP + 60.0, words, 30.0, SOFT, room=WIDTH - 2.0 * MARGIN)
         return [("Gait report: moments and powers", page)]
     _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the force plates")
-    page.text(MARGIN, END + 48.0, KINETIC_WORDS, 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+    kinetic_words(page, report.now.trials)
     return [("Gait report: moments and powers", page)]
+
+
+def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
+    """Write below the panels what moments and powers are, and what of plates and mass does not fit."""
+    room = WIDTH - 2.0 * MARGIN
+    page.text(MARGIN, END + 6.0, KINETIC_WORDS, 23.0, SOFT, room=room)
+    told = [f"{trial.name}: {words}." for trial in trials for words in trial.doubts]
+    words = "Check plates and mass: " + told[0] if told else ""
+    if len(told) > 1:
+        words = f"{words} More on the page of quality."
+    lines = folded(words, room, 21.0)
+    if len(lines) > 2:
+        lines = [lines[0], f"{lines[1].rsplit(' ', 4)[0]} ... The rest is on the page of quality."]
+    for k, line in enumerate(lines):
+        page.text(MARGIN, END + 30.0 + 23.0 * k, line, 21.0, INK, bold=True, room=room)
 
 
 def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
@@ -146,4 +163,5 @@ def _grid(
         }
         sides = [side for side in report.sides if side in drawn or not drawn]
         several = any(len(rows) > 1 for curve in curves for rows in curve.strides.values())
-        legend(page, MARGIN, END - 22.0, sides, label, "norms" if used else "", several)
+        bands = any(curve.n_averaged(side) > 1 for curve in curves for side in curve.strides)
+        legend(page, MARGIN, LEGEND, sides, label, "norms" if used else "", several, bands)

@@ -197,11 +197,12 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 
 def legend(
-    page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str, several: bool = True
-) -> None:
+    page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str, several: bool = True,
+    bands: bool = True,
+) -> None:  # fmt: skip
     """Draw the explanations of abscissa, lines and bands, in one or two rows.
 
-    several : whether a side has several strides, and so a band
+    several : whether a side has several strides; bands : whether several of them are in a mean
     """
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])
@@ -212,7 +213,7 @@ def legend(
         "thin: single strides, paler where flagged" if several else "pale: flagged",
         "vertical line: foot off",
     ]
-    words += ["band: ± 1 SD over complete strides"] if several else []
+    words += ["band: ± 1 SD over complete strides"] if bands else []
     words += [f"dotted: {before}"] if before else []
     words += ["grey: norms, mean ± 1 SD"] if norms else []
     page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)

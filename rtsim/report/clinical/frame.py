@@ -5,6 +5,7 @@ from __future__ import annotations
 from rtsim.files.tables.legs import SIDES
 from rtsim.report.clinical.drawing import GRID, HEIGHT, INK, MARGIN, SOFT, WIDTH, Page, folded
 from rtsim.report.clinical.report import GaitReport, convention_in_words, trials_in_words
+from rtsim.report.clinical.side_warning import side_warning
 
 TOP = 330.0
 """Top of the contents, below the head of a page."""
@@ -115,6 +116,7 @@ def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
     known = report.sides or sides_drawn([page for _, page in pages])
     sides = " and ".join(known) or "no side known"
     shown = f"{sides}{'' if len(known) > 1 else ' side alone' if known else ''}"
+    doubted = side_warning(report)
     if report.without_stride:
         shown += f", no full stride of the {' and '.join(report.without_stride)}"
     for number, (title, page) in enumerate(pages, 1):
@@ -129,6 +131,7 @@ def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
             line += f"; {report.before.label}: {trials_in_words(report.before.trials)}"
         page.text(MARGIN, 218.0, line, 28.0, SOFT, room=0.95 * ROOM)
         page.line(MARGIN, 242.0, WIDTH - MARGIN, 242.0, INK, 3.0)
+        page.text(MARGIN, 269.0, doubted, 25.0, bold=True, room=ROOM)
         page.line(MARGIN, HEIGHT - 150.0, WIDTH - MARGIN, HEIGHT - 150.0, GRID, 2.0)
         norms = f"Norms: {report.norms.words}" if report.norms is not None else "No norms were given."
         page.text(MARGIN, HEIGHT - 112.0, norms, 24.0, SOFT, room=ROOM)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,16 +15,14 @@ from rtsim.files.tables.sound import flags_by_joint
 from rtsim.methods.gait.summary import source_words
 from rtsim.report.clinical.drawing import SOFT, Page
 from rtsim.report.clinical.frame import PageFlow
+from rtsim.report.clinical.quality_notes import FOLDERS, calm_notes
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportTrial, number_of, spec_of
 from rtsim.report.clinical.sources import sources_of
-from rtsim.report.notes import calm
 from rtsim.report.tally import in_full
 from rtsim.units import DEGREES
 from streams.messages import Status
 
-FOLDERS = re.compile(r"(?:(?<=\s)|^)(?:/|[A-Za-z]:\\)\S*[/\\]")
-"""Pattern of the folders before names of files in notes: they tell of the machine, not of the person."""
 MOST_NOTES, MOST_MARKERS = 30, 60
 
 
@@ -66,7 +63,7 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
     counted: Counter[str] = Counter()
     for status in results.status.tolist():
         counted.update(Status(int(status)).names().split(", "))
-    flags = ", ".join(f"{name} {k}" for name, k in counted.items())
+    flags = ", ".join(f"{name.replace('_', ' ')} {k}" for name, k in counted.items())
     flagged = flags_by_joint(results)
     joints = ", ".join(f"{name} {k}" for name, k in zip(in_words(flagged), flagged.values(), strict=True))
     span = float(results.times[-1] - results.times[0]) if n else 0.0
@@ -190,20 +187,3 @@ def _notes(flow: PageFlow, trial: ReportTrial) -> None:
         flow.words(
             f"{len(notes) - MOST_NOTES} more notes are in the tables and in the recording.", 23.0, SOFT
         )
-
-
-def calm_notes(trial: ReportTrial) -> list[str]:
-    """Return the notes of a trial for the page in few lines: routine notes in one line, both legs
-    together.
-    """
-    own = {FOLDERS.sub("", note) for note in trial.notes}
-    of_files = [note for note in notes_of(trial) if ": " in note and note not in own]
-    others = [note for note in notes_of(trial) if note not in of_files]
-    return [*others, *(note.replace(" (--all-notes)", "") for note in calm(of_files))]
-
-
-def notes_of(trial: ReportTrial) -> list[str]:
-    """Sentences of the run and of the report, each once."""
-    told = trial.results.session.meta.get("notes")
-    run = [str(note) for note in told] if isinstance(told, (list, tuple)) else []
-    return [FOLDERS.sub("", note) for note in dict.fromkeys([*trial.notes, *run])]

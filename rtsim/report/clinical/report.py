@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rtsim.files.norms.norm_set import NormSet, check_convention
-from rtsim.files.norms.variables import CONVENTIONS
-from rtsim.files.tables.legs import SIDES
+from rtsim.files.norms.variables import CONVENTIONS, ISB
+from rtsim.files.tables.legs import SIDES, groups_of
+from rtsim.files.tables.tables import labels_of
 from rtsim.methods.gait.cycles import GaitCycle
 from rtsim.methods.gait.gait_scores import GaitScores, scores_of
 from rtsim.report.clinical.session import (
@@ -19,7 +20,11 @@ from rtsim.report.clinical.session import (
     convention_of,
     curve_of,
     kinematic_sources,
+    spec_of,
 )
+
+OUR_ANGLES = ("knee_flexion", "ankle_dorsiflexion")
+"""Of these each leg of our models has one, and no model of OpenSim does by these names."""
 
 
 class GaitReport(NamedTuple):
@@ -124,4 +129,15 @@ def trials_in_words(trials: Sequence[ReportTrial]) -> str:
 
 def convention_in_words(report: GaitReport) -> str:
     """A sentence on the rules by which the angles are computed."""
+    if report.convention == ISB and all(has_own_angles(trial) for trial in report.now.trials):
+        return "angles: coordinates of the model, with its signs"
     return f"angles: {CONVENTIONS[report.convention]}"
+
+
+def has_own_angles(trial: ReportTrial) -> bool:
+    """Whether joint angles are those of another model than ours, as one of OpenSim with its own names."""
+    spec = spec_of(trial.results, "joint_angles")
+    labels = [label or "" for label in labels_of(spec)] if spec is not None else []
+    side = str(trial.results.session.meta.get("side") or "")
+    names = {group.name for group in groups_of(labels, side if side in SIDES else "")}
+    return bool(names) and names.isdisjoint(OUR_ANGLES)

@@ -18,6 +18,7 @@ from rtsim.files.tables.tables import labels_of
 from rtsim.methods.gait.cycle_curves import averaged, deviation_of, mean_of, strides_of
 from rtsim.methods.gait.cycles import GaitCycle
 from rtsim.methods.gait.summary import RunGait, gait_of, without_stride
+from rtsim.methods.plates.kinetic_figures import warnings_of
 from rtsim.units import DEGREES
 from streams.messages import FieldSpec
 
@@ -30,8 +31,8 @@ WITHOUT_FEET = (
 
 
 class ReportTrial(NamedTuple):
-    """One recording: name of its file, results, gait events, the strides that are used, and sentences for
-    the user.
+    """One recording: name of its file, results, gait events, the strides that are used, sentences for the
+    user, and those of them on plates that do not fit the mass, the feet or the model.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ReportTrial(NamedTuple):
     gait: RunGait
     cycles: tuple[GaitCycle, ...]
     notes: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
     @property
     def mass(self) -> float:
@@ -120,9 +122,12 @@ def trial_of(results: Results, name: str) -> ReportTrial:
     """Read a trial from results; strides in turns are left out if there are others."""
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
+    doubts = tuple(warnings_of(results))
     lacks = without_stride(gait) or ("" if gait.feet else WITHOUT_FEET)
-    notes = (*results.notes, *gait.notes, *((lacks,) if lacks else ()))
-    return ReportTrial(name, results, gait, gait.straight, notes)
+    notes = (*results.notes, *doubts, *gait.notes, *((lacks,) if lacks else ()))
+    return ReportTrial(
+        name=name, results=results, gait=gait, cycles=gait.straight, notes=notes, doubts=doubts
+    )
 
 
 def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
@@ -155,16 +160,16 @@ def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[Float
 
 def rows_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
     """Side -> values (n,) of a trial over its frames and whether a flag regards them; {} without such a
-    quantity."""
+    quantity. What has no side, as the pelvis, is of both sides, where one leg alone was solved of that one.
+    """
     results, scale = trial.results, source.scale(trial)
     spec = next((spec for spec in results.session.fields if spec.name == source.field), None)
     if spec is None or not scale:
         return {}
     labels = [label or spec.name for label in labels_of(spec)]
-    lone = str(results.session.meta.get("side") or "")
-    group = next(
-        (g for g in groups_of(labels, lone if lone in SIDES else "") if g.name == source.label), None
-    )
+    told = str(results.session.meta.get("side") or "")
+    lone = told if told in SIDES else ""
+    group = next((g for g in groups_of(labels, lone) if g.name == source.label), None)
     if group is None:
         return {}
     values = results.fields[spec.name]
@@ -173,7 +178,7 @@ def rows_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArr
     for own, label in group.of.items():
         column = labels.index(label)
         row = values[:, column] if source.part is None else values[:, column, source.part]
-        for side in (own,) if own else SIDES:
+        for side in (own or lone,) if own or lone else SIDES:
             sign = -1.0 if source.turned and side == "left" else 1.0
             found[side] = sign * scale * row, unsound[:, column]
     return found

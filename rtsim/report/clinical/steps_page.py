@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rtsim.files.norms.variables import VARIABLES
 from rtsim.files.tables.legs import SIDES
-from rtsim.methods.gait.cycles import UNITS, cycle_values, feet_of
+from rtsim.methods.gait.cycles import LEAST_STRIDE, UNITS, cycle_values, feet_of
 from rtsim.report.clinical.drawing import COLOURS, GRID, INK, MARGIN, SOFT, Page, ticks
 from rtsim.report.clinical.frame import ROOM, PageFlow
 from rtsim.report.clinical.report import GaitReport
@@ -104,6 +104,8 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
             26.0,
             SOFT,
         )
+        if lacks := lacking_in_words(report.now):
+            flow.words(lacks, 26.0, SOFT)
     else:
         flow.words("No full stride is known, so there are no spatio-temporal parameters.")
     flow.head("Movement analysis profile and gait profile score")
@@ -112,6 +114,27 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
         return flow.pages
     _bars(flow, report)
     return flow.pages
+
+
+def lacking_in_words(session: ReportSession) -> str:
+    """Why values are missing on sides that have strides; "" where none is."""
+    known = {(value.name, value.side) for value in step_values(session)}
+    strides = [(trial, cycle) for trial in session.trials for cycle in trial.cycles]
+    sides = {cycle.side for _, cycle in strides}
+    lacking = {name for name in UNITS for side in sides if (name, side) not in known}
+    words = []
+    if "Stride Length" in lacking:
+        placed = any(cycle.side in feet_of(trial.results) for trial, cycle in strides)
+        why = (
+            f"a foot comes down less than {100.0 * LEAST_STRIDE:.0f} cm from where it was before, as on a "
+            "treadmill" if placed else "where the feet are is not known"
+        )  # fmt: skip
+        words.append(f"No speed, lengths and widths: {why}.")
+        lacking -= {"Walking Speed", "Stride Length", "Step Length", "Step Width"}
+    if lacking:
+        named = ", ".join(name for name in UNITS if name in lacking)
+        words.append(f"Where there is no {named}, an event of this or the other foot is not known.")
+    return " ".join(words)
 
 
 def _cell(value: StepValue | None) -> str:

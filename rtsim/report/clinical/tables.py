@@ -13,7 +13,8 @@ from rtsim.errors import ConfigError
 from rtsim.files.output import cell_of, write_bytes, write_text
 from rtsim.methods.gait.cycles import UNITS
 from rtsim.report.clinical.curve_pages import all_trials, joint_sources
-from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, notes_of, trial_facts
+from rtsim.report.clinical.quality_notes import notes_of
+from rtsim.report.clinical.quality_page import deviation_rows, marker_rows, trial_facts
 from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportCurve, ReportTrial, curve_of
 from rtsim.report.clinical.steps_page import score_rows, step_rows

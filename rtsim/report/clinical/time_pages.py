@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rtsim.files.tables.legs import SIDES
-from rtsim.report.clinical.curve_pages import COLUMNS, KINETIC_WORDS, MORE_ROWS, ROWS, room_of
+from rtsim.report.clinical.curve_pages import COLUMNS, LEGEND, MORE_ROWS, ROWS, kinetic_words, room_of
 from rtsim.report.clinical.cycle_panel import LEAST, PanelRoom, draw_axes, frame_panel, heights
 from rtsim.report.clinical.drawing import (
     COLOURS,
@@ -26,6 +26,7 @@ from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportTrial
 from rtsim.report.clinical.time_curves import TimeCurve, angles_of, loads_of, others_of
 
+UNLOADED = "no foot stands on a force plate."
 MOST_POINTS = 600
 """Frames of a curve that are drawn: more cannot be told apart in print."""
 
@@ -42,11 +43,24 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
         words += [] if loads else [_without_loads(trial)]
         pages += _pages(angles_of(trial, report.convention), ROWS, f"Kinematics over time{of_trial}", words)
         if loads:
-            pages += _pages(loads, ROWS, f"Moments and powers over time{of_trial}", [KINETIC_WORDS])
+            kinetic = _pages(loads, ROWS, f"Moments and powers over time{of_trial}", [])
+            for _, page in kinetic:
+                kinetic_words(page, [trial])
+            if not any(curve.source.field == "joint_moments" for curve in loads):
+                room = room_of(len(loads), ROWS)
+                why = UNLOADED if _unloaded(loads) else "they are known in no frame."
+                told = f"There are no moments and powers: {why}"
+                page.text(room.x + 12.0, room.y + 60.0, told, 26.0, SOFT, room=WIDTH - MARGIN - room.x)
+            pages += kinetic
         others = others_of(trial)
         if others:
             pages += _pages(others, MORE_ROWS, f"Joints and muscles over time{of_trial}", [])
     return pages
+
+
+def _unloaded(loads: list[TimeCurve]) -> bool:
+    """Whether all that is known of ground reaction forces is that there are none."""
+    return not any(np.nan_to_num(row).any() for curve in loads for row in curve.values.values())
 
 
 def _without_loads(trial: ReportTrial) -> str:
@@ -64,7 +78,7 @@ def _pages(curves: list[TimeCurve], rows: int, title: str, words: list[str]) -> 
         for k, curve in enumerate(few):
             draw_time_panel(page, room_of(k, rows), curve)
         _legend(page, [side for side in (*SIDES, "") if any(side in curve.values for curve in few)])
-        page.text(MARGIN, END + 48.0, " ".join(words), 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
+        page.text(MARGIN, END + 20.0, " ".join(words), 23.0, SOFT, room=WIDTH - 2.0 * MARGIN)
         pages.append((title + (", continued" if begin else ""), page))
     return pages
 
@@ -111,7 +125,7 @@ def _numbers(values: FloatArray) -> list[float | None]:
 
 
 def _legend(page: Page, sides: list[str]) -> None:
-    x, y = MARGIN, END - 22.0
+    x, y = MARGIN, LEGEND
     for side in sides:
         line = np.array([x, x + 70.0])
         page.curve(line, np.array([y, y]), COLOURS.get(side, INK), 4.0, DASHES.get(side, ""))

@@ -82,8 +82,8 @@ class PoseSteps:
         if not joints.size:
             return False
         by_joint.suspect(joints)
-        markers = _some([self._names[m] for m in np.flatnonzero(self._changed)])
-        names = _some([by_joint.names[j] for j in joints])
+        markers = some_of([self._names[m] for m in np.flatnonzero(self._changed)])
+        names = some_of([by_joint.names[j] for j in joints])
         self._said = (
             f"Where {markers} is left out or used again the pose jumps, suspect: {names} (by up to "
             f"{math.degrees(float(size.max())):.0f} degrees)."
@@ -91,7 +91,8 @@ class PoseSteps:
         return True
 
 
-def _some(names: list[str]) -> str:
+def some_of(names: list[str]) -> str:
+    """The first names in one line, and how many more there are."""
     more = f" and {len(names) - N_NAMED} more" if len(names) > N_NAMED else ""
     return ", ".join(names[:N_NAMED]) + more
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtsim.errors import ConfigError
+from rtsim.files.markers.sides import EITHER
 from rtsim.subjects.calibration.landmarks import (
     DEVICE,
     METATARSALS,
@@ -27,6 +28,8 @@ Array = NDArray[np.float64]
 MIRROR = np.array([1.0, 1.0, -1.0])
 CLEAR = 0.2  # median handedness below which an arrangement is no leg [1]
 UP = np.array([0.0, 1.0, 0.0])
+TAKEN = "was taken, as a"
+"""In the sentence on a leg that stands on the side which its labels do not name."""
 OTHER = {"right": "left", "left": "right"}
 
 
@@ -77,8 +80,7 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
         actual,
         (
             f"the markers labelled {labelled} stand on the {actual} of the body: either the labels are "
-            "exchanged or the axes of the file are left-handed; the leg labelled "
-            f"{labelled} was taken, as a {actual} leg",
+            f"{EITHER}; the leg labelled {labelled} {TAKEN} {actual} leg",
         ),
     )
 

@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from rtsim.files.markers.sides import EITHER
 from rtsim.report.clinical.document import pages_of
 from rtsim.report.clinical.drawing import HEIGHT, WIDTH
 from tests.rtsim.report.clinical.made_up import gait_results, report_of
@@ -26,18 +27,20 @@ def test_no_text_runs_off_the_page_or_lies_on_another(walks: bool) -> None:
 
     ready_to_draw()
     report = report_of(
-        gait_results(notes=[LONG * 3, LONG]),
+        gait_results(notes=[LONG * 3, f"{LONG}: {EITHER}"]),
         gait_results(seed=1),
         before=gait_results(seed=2),
         norms=True,
         name=LONG,
     )
     if not walks:
-        still = gait_results(notes=[LONG])
+        still = gait_results(notes=[f"{LONG}: {EITHER}"])
         fields = {name: values[:50] for name, values in still.fields.items()}
         report = report_of(
             still._replace(times=still.times[:50], status=still.status[:50], fields=fields), name=LONG
         )
+    doubted = tuple(trial._replace(doubts=(LONG * 5, LONG)) for trial in report.now.trials)
+    report = report._replace(now=report.now._replace(trials=doubted))
     for number, page in enumerate(pages_of(report), 1):
         boxes: list[tuple[QRectF, str]] = []
         for element in ElementTree.fromstring(page.svg()).iter():

@@ -212,7 +212,7 @@ def test_flagged_frames_are_told_and_kept_out_of_means() -> None:
     report = report_of(results)
     assert np.isnan(report.kinematics["now"][6].mean("right")).all()
     words = [line for page in pages_of(report) for line in texts(page.svg())]
-    assert any("not_converged 600" in line for line in words)
+    assert any("not converged 600" in line for line in words)
 
 
 @pytest.mark.parametrize("n", [1, 2, 15, 150])

@@ -1,0 +1,30 @@
+"""A sentence for the head of all pages where labels of right and left contradict the body."""
+
+from __future__ import annotations
+
+from rtsim.files.markers.sides import EITHER
+from rtsim.files.markers.trial import name_some
+from rtsim.report.clinical.quality_notes import notes_of
+from rtsim.report.clinical.report import GaitReport
+from rtsim.subjects.markers.sides import TAKEN
+
+
+def side_warning(report: GaitReport) -> str:
+    """Which trials have labels of right and left that contradict the body, and what the pages go by; "" for
+    none.
+    """
+    trials = [trial for session in report.sessions for trial in session.trials]
+    told = {trial.name: [note for note in notes_of(trial) if EITHER in note] for trial in trials}
+    doubted = [name for name, notes in told.items() if notes]
+    if not doubted:
+        return ""
+    by_axes = [name for name in doubted if any(TAKEN in note for note in told[name])]
+    by_labels = [name for name in doubted if name not in by_axes]
+    if by_axes and by_labels:
+        by = f"the axes in {name_some(by_axes, 1)}, by the labels in {name_some(by_labels, 1)}"
+    else:
+        by = "the axes, not by the labels" if by_axes else "the labels"
+    return (
+        f"Check the sides of {name_some(doubted, 2)}: labels exchanged, or axes left-handed? "
+        f"Right and left here go by {by}."
+    )
