@@ -1,11 +1,13 @@
-"""Checks that the reader of a C3D file took frames of the size that the header states.
+"""Checks that the header of a C3D file and its parameters say the same of its frames.
 
-The reader counts points and analog values by parameters, other programs by the header. Where the two differ,
-frames of the wrong size turn analog values into positions.
+The reader follows the parameters, other programs the header. Where the two differ in the size of a frame, or
+of a number, analog values or halves of numbers become positions, which the length of the file shows.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from pathlib import Path
 
 from rtsim.errors import ConfigError
@@ -16,9 +18,36 @@ WORDS_OF_POINT = 4
 """Coordinates, and one for residual and cameras."""
 SPARE = 2 * BLOCK
 """Bytes after the last frame: data fill whole blocks, and some programs write one more."""
+SCALE_AT, RATE_AT = 12, 20
+"""Bytes of the header at which the scale of points and the rate of frames stand, in Intel format."""
+ALIKE = 1e-4
+"""Relative difference of two numbers that are the same but for rounding."""
+REMEDY = "export the trial again, as C3D or as TRC"
 
 
-def check_frame_size(head: Head, content: Content, path: Path) -> None:
+def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Content:
+    """The content with sentences on what header and parameters say differently; ConfigError where frames or
+    numbers were taken with a size that does not fit the file.
+
+    copy : the file in Intel format, with its header; path : of the file, for sentences
+    """
+    with open(copy, "rb") as file:
+        start = file.read(BLOCK)
+    (scale,), (rate,) = (struct.unpack_from("<f", start, at) for at in (SCALE_AT, RATE_AT))
+    size = 2 if content.is_integer else 4  # as the reader takes it
+    _check_frame_size(head, content, size, path)
+    if (scale > 0.0) != content.is_integer:
+        _check_number_size(head, content, size, path)
+    notes = [
+        f"the header says a {what} of {by_header:g}, POINT:{what.upper()} {by_parameter:g}, which was taken"
+        for what, by_header in (("rate", rate), ("scale", scale))
+        if by_header > 0.0 < (by_parameter := _first(content, what.upper()))
+        and not math.isclose(by_header, by_parameter, rel_tol=ALIKE)
+    ]
+    return content._replace(notes=(*content.notes, *notes))
+
+
+def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> None:
     """Raise ConfigError where the numbers of a frame differ between header and parameters, unless the length
     of the file shows that the reader, which follows the parameters, is right.
     """
@@ -27,19 +56,41 @@ def check_frame_size(head: Head, content: Content, path: Path) -> None:
     by_parameters = WORDS_OF_POINT * n_point + content.n_value
     if by_header == by_parameters or n_frame == 0 or n_point == 0:
         return
-    n_data = head.n_byte - BLOCK * (head.data_start - 1)
-    size = 2 if content.is_integer else 4
-    if fits(n_data, size * n_frame * by_parameters) and not fits(n_data, size * n_frame * by_header):
+    if fits(head, size * n_frame * by_parameters) and not fits(head, size * n_frame * by_header):
         return
     raise ConfigError(
         f"the header counts {by_header} numbers in each frame ({head.n_point} points, {head.n_value} analog "
         f"values), the parameters {by_parameters} ({n_point} points, {content.n_value} analog values), so "
         "that positions cannot be told from analog values",
         where=str(path),
-        remedy="export the trial again, as C3D or as TRC",
+        remedy=REMEDY,
     )
 
 
-def fits(n_data: int, n_frames: int) -> bool:
+def _check_number_size(head: Head, content: Content, size: int, path: Path) -> None:
+    """Raise ConfigError where only one of header and POINT:SCALE says whole numbers, unless there are no
+    analog values, whose size the reader takes from the header, and the file's length fits the points.
+    """
+    n_frame, n_point, _ = content.points.shape
+    n_number = n_frame * WORDS_OF_POINT * n_point
+    if content.n_value == 0 and fits(head, size * n_number) and not fits(head, (6 - size) * n_number):
+        return
+    whole, real = "whole numbers of 16 bits", "floating-point numbers"
+    by_header, by_parameter = (real, whole) if size == 2 else (whole, real)
+    raise ConfigError(
+        f"the scale in the header stands for {by_header}, POINT:SCALE for {by_parameter}, so that the file "
+        "may hold either",
+        where=str(path),
+        remedy=REMEDY,
+    )
+
+
+def fits(head: Head, n_byte: int) -> bool:
     """Whether frames of so many bytes are all of the data, but for what fills the last blocks."""
-    return 0 <= n_data - n_frames < SPARE
+    return 0 <= head.n_byte - BLOCK * (head.data_start - 1) - n_byte < SPARE
+
+
+def _first(content: Content, name: str) -> float:
+    """The first number of a parameter of points; 0 without one."""
+    values = content.parameters["POINT"].get(name, [])
+    return float(values[0]) if values and not isinstance(values[0], str) else 0.0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from kernels.markers.marker_limits import FARTHEST
 from rtsim.errors import ConfigError
-from rtsim.files.c3d_bytes.frame_size import check_frame_size
+from rtsim.files.c3d_bytes.frame_size import check_frames
 from rtsim.files.c3d_bytes.readable import readable_copy
 from rtsim.files.markers.c3d_check import check_c3d
 from rtsim.files.markers.c3d_frames import with_all_frames
@@ -82,8 +82,9 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
             raise ConfigError(
                 f"the point rate is {content.rate:g} Hz", where=str(path), remedy="export the trial again"
             )
-        check_frame_size(check_c3d(copy), content, path)
-        return with_all_frames(copy, check_c3d(copy), content), head.n_frame
+        of_copy = check_c3d(copy)
+        content = check_frames(copy, of_copy, content, path)
+        return with_all_frames(copy, of_copy, content), head.n_frame
 
 
 def raw_markers(

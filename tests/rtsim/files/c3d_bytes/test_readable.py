@@ -93,3 +93,47 @@ def test_a_header_that_counts_wrongly_is_outvoted_by_the_length(tmp_path):
     struct.pack_into("<H", data, 4, 2)
     path.write_bytes(data)
     np.testing.assert_array_equal(read_c3d(path).positions, wanted.positions)
+
+
+def with_header(path, at: int, value: float):
+    """The file with another number in its header."""
+    data = bytearray(path.read_bytes())
+    struct.pack_into("<f", data, at, value)
+    path.write_bytes(data)
+    return path
+
+
+def test_a_rate_that_header_and_parameters_say_differently_is_told(tmp_path):
+    """Protects speeds: another rate is not taken in silence."""
+    assert not any("rate" in note for note in read_c3d(source_file(tmp_path)).notes)
+    trial = read_c3d(with_header(source_file(tmp_path), 20, 120.0))
+    assert trial.rate == 100.0
+    assert "the header says a rate of 120, POINT:RATE 100, which was taken" in trial.notes
+
+
+def test_a_scale_that_header_and_parameters_say_differently_is_told(tmp_path):
+    """Protects positions of whole numbers: by another scale they are elsewhere."""
+    wanted = read_c3d(source_file(tmp_path, scale=0.1))
+    trial = read_c3d(with_header(source_file(tmp_path, scale=0.1), 12, 0.2))
+    assert "the header says a scale of 0.2, POINT:SCALE 0.1, which was taken" in trial.notes
+    np.testing.assert_array_equal(trial.positions, wanted.positions)
+
+
+@pytest.mark.parametrize("scale", [-0.1, 0.1])
+@pytest.mark.parametrize("is_of_header", [False, True])
+def test_numbers_of_another_size_are_no_positions(tmp_path, scale, is_of_header):
+    """Protects positions: halves of floating-point numbers were read as whole ones, and two as one."""
+    path = source_file(tmp_path, scale=scale, n_frame=200)
+    if is_of_header:
+        with_header(path, 12, -scale)
+    else:
+        edited(path, lambda section: section.put_number("POINT", "SCALE", -scale))
+    with pytest.raises(ConfigError, match=r"POINT:SCALE for .*export the trial again"):
+        read_c3d(path)
+
+
+def test_without_analog_values_the_length_shows_the_size_of_numbers(tmp_path):
+    """Protects files whose header says whole numbers: their length shows that the parameters are right."""
+    wanted = read_c3d(source_file(tmp_path, n_frame=200, n_channel=0))
+    trial = read_c3d(with_header(source_file(tmp_path, n_frame=200, n_channel=0), 12, 0.1))
+    np.testing.assert_array_equal(trial.positions, wanted.positions)
