@@ -35,7 +35,7 @@ def odd_frames(points: Mapping[str, Array], errors: Sequence[float]) -> NDArray[
     x, seen = x[judged], seen[judged]
     weights = seen / np.asarray(errors) ** 2
     shape = usual_shape(np.where(seen[:, :, None], x, 0.0), weights)
-    known = np.isfinite(shape).all(axis=1)
+    known: NDArray[np.bool_] = np.asarray(np.isfinite(shape).all(axis=1))
     weights, shape = weights * known, np.where(known[:, None], shape, 0.0)
     x = np.where(seen[:, :, None], x, 0.0)
     total = squares_left(x, shape, weights)
