@@ -6,7 +6,7 @@ from pathlib import Path
 from streams.recording.recorded import read_messages
 
 
-def await_messages(path: Path, n_message: int, topic: bytes, longest_s: float = 60.0) -> None:
+def await_messages(path: Path, n_message: int, topic: bytes, longest_s: float = 120.0) -> None:
     """Return once the file holds so many messages of a topic.
 
     The size of the file does not tell: it begins with the schemas of all channels.

@@ -190,24 +190,29 @@ def test_nobody_takes_the_place_of_a_device_under_torque():
         port.keeps = True
         due = now_ns() + 2 * exchange.SILENT_NS
         numbers = iter(range(1_000_000))
-        until(lambda: second.send(measured(next(numbers))) or port.receive() or now_ns() > due)
-        assert port.taken == []
-        assert port.n_other > 3
+
+        def is_taken() -> bool:
+            second.send(measured(next(numbers), torque=[2.0]))
+            port.poll(5)
+            return port.receive() and any(message.torque == [2.0] for message, _ in port.taken)
+
+        def is_refused() -> bool:
+            assert not is_taken()
+            return now_ns() > due and port.n_other > 3
+
+        until(is_refused)
         port.keeps = False
-        until(lambda: second.send(measured(next(numbers))) or (port.poll(5) and port.receive()))
+        until(is_taken)
 
 
 def test_a_device_that_is_faster_than_the_model_is_never_behind():
     """Protects slow models from old measurements: one look takes all that waits and reads the newest."""
     with DevicePort(LOCAL) as port, ModelLink(port.address) as link:
         until(lambda: link.send(measured(0)) or (port.poll(10) and port.receive()))
-        seen = 0
         for seq in range(1, 401):
             link.send(measured(seq))
             time.sleep(0.0005)
-        until(lambda: port.poll(10) and port.receive())
-        seen = port.taken[-1][0].seq
-        assert seen == 400
+        until(lambda: port.poll(10) and port.receive() and port.taken[-1][0].seq == 400)
         assert port.counters["skipped"] > 0
         assert port.counters["skipped"] + port.counters["received"] == 401
 

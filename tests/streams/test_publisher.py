@@ -9,7 +9,7 @@ from streams.errors import StreamError
 from streams.messages import Markers, Session, marker_session
 from streams.publisher import Publisher
 
-GUARD_MS = 20_000
+GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
 
 
@@ -21,7 +21,7 @@ def join():
 
     def make(address: str, *topics: bytes, kind: int = zmq.SUB) -> zmq.Socket:
         socket = context.socket(kind)
-        socket.rcvtimeo = GUARD_MS
+        socket.rcvtimeo = round(1e3 * GUARD_S)
         for topic in topics:
             socket.subscribe(topic)
         socket.connect(address)
@@ -61,7 +61,7 @@ def test_joining_gives_the_descriptor_at_once(publisher, join):
     for seq in range(10):
         publisher.send(frame(session, seq))
     late = join(publisher.address, b"session", b"markers")
-    assert publisher.wait_for_subscriber(20.0)
+    assert publisher.wait_for_subscriber(GUARD_S)
     publisher.send(frame(session, 10))
     descriptor = receive(late)
     assert (descriptor["type"], descriptor["session"], descriptor["t_start"]) == (
@@ -74,18 +74,19 @@ def test_joining_gives_the_descriptor_at_once(publisher, join):
     assert message["seq"] == 10
 
 
-def test_the_descriptor_is_repeated(publisher, join):
+def test_the_descriptor_is_repeated(publisher, join, eventually):
     """Protects receivers that missed it: it comes again without anybody joining."""
     session = marker_session(["LASI"], rate=100.0, t_start=3)
     publisher.announce(session)
     socket = join(publisher.address, b"session")
-    seen = 0
-    for _ in range(1000):  # polls of 10 ms
-        publisher.service()
-        seen += socket.poll(10) > 0 and receive(socket)["session"] == session.session
-        if seen == 3:  # one for joining, then two repetitions
-            break
-    assert seen == 3
+    seen: list[str] = []
+    # one for joining, then two repetitions
+    serve_until(
+        publisher,
+        eventually,
+        lambda: (socket.poll(10) and seen.append(receive(socket)["session"])) or len(seen) == 3,
+    )
+    assert seen == [session.session] * 3
 
 
 def test_several_subscribers_get_everything(publisher, join, eventually):
@@ -115,7 +116,7 @@ def test_end_gets_out_before_closing(join):
     with Publisher(LOCAL) as publisher:
         socket = join(publisher.address, b"")
         publisher.announce(session)
-        assert publisher.wait_for_subscriber(20.0)
+        assert publisher.wait_for_subscriber(GUARD_S)
         for seq in range(200):
             publisher.send(frame(session, seq))
         publisher.end("that was all")

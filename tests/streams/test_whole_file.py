@@ -39,7 +39,7 @@ def killed_at(folder: Path, what: str, n_byte: int) -> int:
     """How a process ends that writes a file in a folder and is killed at a byte."""
     root = str(Path(streams.whole_file.__file__).parents[1])
     return subprocess.run(
-        [sys.executable, "-c", KILLED_AT, what, str(n_byte)], cwd=folder, check=False, timeout=60,
+        [sys.executable, "-c", KILLED_AT, what, str(n_byte)], cwd=folder, check=False, timeout=120,
         env={**os.environ, "PYTHONPATH": root},
     ).returncode  # fmt: skip
 
@@ -49,7 +49,7 @@ def removing(folder: Path) -> int:
     root = str(Path(streams.whole_file.__file__).parents[1])
     words = "import sys; from pathlib import Path; from streams.whole_file import remove_leftovers as remove"
     return subprocess.run(
-        [sys.executable, "-c", f"{words}; remove(Path(sys.argv[1]))", str(folder)], check=False, timeout=60,
+        [sys.executable, "-c", f"{words}; remove(Path(sys.argv[1]))", str(folder)], check=False, timeout=120,
         env={**os.environ, "PYTHONPATH": root},
     ).returncode  # fmt: skip
 

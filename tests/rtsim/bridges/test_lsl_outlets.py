@@ -153,6 +153,6 @@ def test_the_command_says_what_it_sends_and_ends() -> None:
     """Protects the command line: it runs without results, says its streams, and ends after its duration."""
     command = [sys.executable, "-m", "rtsim", "bridge", "lsl", "tcp://127.0.0.1:9", "--duration", "0.3"]
     command[1:3] = ["-c", "import sys; from rtsim.cli.entry import main; sys.argv[0] = 'rtsim'; main()"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert "sending rtsim_events" in done.stderr
     assert "0 frames sent" in done.stderr

@@ -103,22 +103,33 @@ class Process:
         """Wait until the command says that it is in this state."""
         due = time.monotonic() + GUARD_S
         while time.monotonic() < due:
+            ended = self._ended()  # before it is read: what it said last is then there
             for line in list(self._lines):
                 state = json.loads(line)
                 if state.get("state") == name:
                     return state
-            assert self.popen.poll() is None, "".join(self._errors)
+            assert not ended, "".join(self._errors)
             time.sleep(0.01)
         raise AssertionError(f"never {name}")
 
     def said(self, words: str) -> str:
         """Wait until the command says these words to its user; returns all it has said so far."""
         due = time.monotonic() + GUARD_S
+        ended = self._ended()
         while words not in (text := "".join(list(self._errors))):
             assert time.monotonic() < due, f"never {words!r}: {text}"
-            assert self.popen.poll() is None or words in "".join(self._errors), text
+            assert not ended, text
             time.sleep(0.01)
+            ended = self._ended()
         return text
+
+    def _ended(self) -> bool:
+        """Whether it is over, and all that it has said was read."""
+        if self.popen.poll() is None:
+            return False
+        for reader in self._readers:
+            reader.join(GUARD_S)
+        return True
 
     def wait(self) -> Done:
         """Wait for the end."""
@@ -219,7 +230,7 @@ def refused(here) -> Iterator[Callable[..., str]]:
 
     def run(*arguments: object) -> str:
         if hasattr(signal, "alarm"):
-            signal.alarm(60)  # a command that waits for ever ends the tests
+            signal.alarm(round(GUARD_S))  # a command that waits for ever ends the tests
         done = here(*arguments)
         assert done.code == 1
         assert done.out == ""

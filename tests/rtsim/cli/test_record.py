@@ -50,7 +50,7 @@ class Sender:
 
     def joined(self) -> None:
         """Wait for the recorder."""
-        assert self._socket.poll(60_000), "nobody subscribed"
+        assert self._socket.poll(120_000), "nobody subscribed"
         self._socket.recv()
 
     def _send(self, kind: str, session: str, **keys: object) -> None:
@@ -220,7 +220,7 @@ def test_a_refused_key_is_an_error(rtsim, tmp_path):
     security = Security.for_server(tmp_path / "keys" / "server.key_secret", tmp_path / "allowed")
     server = BoundSocket(zmq.XPUB, "tcp://127.0.0.1:0", security, UPSTREAM)
     keys = ("--client-key", "keys/stranger.key_secret", "--server-key", "keys/server.key")
-    done = rtsim("record", server.address, "walk.mcap", "--duration", 1.5, *keys)
+    done = rtsim("record", server.address, "walk.mcap", "--duration", 6, *keys)
     server.close(0)
     assert done.code == 1
     assert "nothing was recorded and no file was kept" in done.sentence

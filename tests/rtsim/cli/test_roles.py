@@ -87,7 +87,7 @@ def test_each_role_may_what_it_may_and_whoever_armed_owns_arming(tmp_path: Path,
         assert not ok
         assert "armed by key anna" in text
         assert ask("bea", "set", stiffness_N_m_rad=10.0)[0]
-        assert request_stop(rig.control)
+        assert request_stop(rig.control, timeout_s=GUARD_S)
         until(lambda: "emergency stop" in ask("lea", "status")[1])
         assert "armed by key anna" in ask("bea", "arm")[1]  # a fault gives nothing away
         assert ask("tom", "disarm")[0]
@@ -183,13 +183,12 @@ def as_another(code: str) -> str:
 def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
     """Protects a machine that others use: without keys the system says whose a connection is."""
     with Rig(tmp_path) as rig:
-        rig.wait_long()
         ready(rig, "--device", str(rig.spec), "--arm", "0.1")
         until(lambda: "device armed" in rig.ask("status")[1])
         code = (
             "from streams.control.commands import request\n"
             f"for name in ('status', 'list', 'set', 'arm', 'disarm', 'stop'):\n"
-            f"    print(json.dumps([name, *request({rig.control!r}, name)]))\n"
+            f"    print(json.dumps([name, *request({rig.control!r}, name, timeout_s={GUARD_S})]))\n"
         )
         answers = {name: (ok, text) for name, ok, text in map(json.loads, as_another(code).splitlines())}
         assert answers["status"][0]
@@ -199,7 +198,8 @@ def test_another_user_may_watch_and_stop_only(tmp_path: Path) -> None:
             assert "has the role watch" in answers[name][1]
         assert "device armed" in rig.ask("status")[1]
         print_stop = (
-            f"from streams.control.commands import request\nprint(request({rig.control!r}, 'emergency_stop'))"
+            "from streams.control.commands import request\n"
+            f"print(request({rig.control!r}, 'emergency_stop', timeout_s={GUARD_S}))"
         )
         assert "True" in as_another(print_stop)
         until(lambda: "emergency stop" in rig.ask("status")[1])

@@ -17,7 +17,7 @@ import zmq
 from streams.clock import now_ns
 from streams.exchange import OutputIntake
 from tests.rtsim.live.output_table import Case, good, parts_of
-from tests.rtsim.live.rig import DEVICE, until
+from tests.rtsim.live.rig import DEVICE, GUARD_S, until
 from tests.rtsim.live.servo import Servo
 from tests.rtsim.live.test_device_clients import EXAMPLES, TRAPS, Talk, flags
 
@@ -82,7 +82,7 @@ class Trial:
         """Send the parts of a message."""
         self.talk.port._socket.send_multipart([self.talk.port._identity, *parts], zmq.DONTWAIT)
 
-    def answer(self, seq: int, within_s: float = 5.0) -> Any:
+    def answer(self, seq: int, within_s: float = GUARD_S) -> Any:
         """Return the first message of the client by an output; None where none comes."""
         due = time.monotonic() + within_s
         while time.monotonic() < due:
@@ -136,7 +136,7 @@ class Trial:
         """
         if self.answer(seq) is None:
             return "is refused"
-        due = time.monotonic() + 5.0
+        due = time.monotonic() + GUARD_S
         while time.monotonic() < due:
             by = [message for message, _ in self.talk.heard if message.command == seq]
             armed = [message for message in by if message.state == "armed"]

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.rtsim.live.rig import Rig, obeys, rows_of, until
+from tests.rtsim.live.rig import RAMP_MS, VALID_MS, Rig, obeys, rows_of, until
 
 AHEAD_S, BEHIND_S = 3600, -1800
 pytestmark = [
@@ -54,7 +54,7 @@ def test_both_suspended_at_once_come_back_without_torque(rig: Rig) -> None:
     n_before = len(rows_of(log))
     for process in (model, device):
         process.send_signal(signal.SIGSTOP)
-    time.sleep(0.5)
+    time.sleep(1e-3 * (VALID_MS + RAMP_MS))
     for process in (device, model):
         process.send_signal(signal.SIGCONT)
     rig.heard("-> fault")

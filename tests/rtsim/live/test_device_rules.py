@@ -52,9 +52,12 @@ def stays_off(trial: Trial, seconds: float = 0.2, case: object = KEEP) -> None:
     """Have armed outputs come for a while: no torque acts."""
     trial.talk.heard.clear()
     due = time.monotonic() + seconds
-    while time.monotonic() < due:
+
+    def is_over() -> bool:
         trial.answer(trial.say(case), 0.05)
-    assert trial.talk.heard
+        return bool(trial.talk.heard) and time.monotonic() > due
+
+    until(is_over)
     assert all(m.torque == [0.0] and m.state != "armed" for m, _ in trial.talk.heard)
 
 

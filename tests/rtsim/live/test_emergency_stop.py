@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from streams.control.emergency_stop import ANSWER, WORD, request_stop
-from tests.rtsim.live.rig import ROOT, Rig, until
+from tests.rtsim.live.rig import GUARD_S, ROOT, Rig, until
 from tests.streams.access.test_crowd import crowd_of
 
 pytestmark = pytest.mark.process
@@ -82,7 +82,7 @@ def flood(place: tuple[str, int], what: bytes) -> Iterator[None]:
 def test_a_flood_of_other_datagrams_keeps_it_out_no_more(rig: Rig) -> None:
     """Protects the endpoint's room: what is no stop is dropped before it takes any."""
     with flood(place_of(rig), b"rtsim:xx" + bytes(1000)):
-        assert request_stop(rig.control, timeout_s=60.0)
+        assert request_stop(rig.control, timeout_s=GUARD_S)
     until(lambda: is_stopped(rig))
 
 
@@ -109,7 +109,7 @@ def test_a_handler_that_is_busy_and_a_mailbox_that_is_full_do_not_hold_it_up(rig
     for thread in threads:
         thread.start()
     try:
-        assert request_stop(rig.control)
+        assert request_stop(rig.control, timeout_s=GUARD_S)
         until(lambda: is_stopped(rig))
     finally:
         over.set()
@@ -135,7 +135,7 @@ def test_a_stop_before_a_device_has_come_counts_and_ends_what_was_to_arm(tmp_pat
     with Rig(tmp_path) as rig:
         rig.start_model("--duration", "60", "--arm", "0.2")
         for n in range(70):
-            assert n or request_stop(rig.control)
+            assert n or request_stop(rig.control, timeout_s=GUARD_S)
             rig._processes[0].send_signal(signal.SIGUSR2)
         rig.start_device()
         until(lambda: len(rig.outputs) > 60)
@@ -199,7 +199,6 @@ def test_a_run_again_has_no_stop_and_says_so(tmp_path: Path) -> None:
     """Protects a replay: no command from outside changes it, and nobody believes to have stopped anything."""
     record = tmp_path / "run.mcap"
     with Rig(tmp_path) as rig:
-        rig.wait_long()
         options = ["hil", str(rig.config), "--device", str(rig.spec), "--json"]
         rig.start(*options, "--record", str(record), "--duration", "1", "--arm", "0.1").communicate()
         command = [sys.executable, "-m", "rtsim.cli.main", *options, "--again", str(record)]

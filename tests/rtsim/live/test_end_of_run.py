@@ -63,7 +63,7 @@ class Run:
 
     def ask(self, command: str) -> bool:
         """Send a command; whether it is done."""
-        return request(self.control, command, timeout_s=60.0)[0]
+        return request(self.control, command, timeout_s=120.0)[0]
 
     def said(self, words: str) -> str:
         """Wait until it has said so."""
@@ -114,7 +114,7 @@ def arm(run: Run) -> None:
     """Arm as soon as nothing speaks against it; return when it is."""
 
     def armed() -> bool:
-        text = request(run.control, "status", timeout_s=60.0)[1]
+        text = request(run.control, "status", timeout_s=120.0)[1]
         if "device ramping" in text or "device armed" in text:
             return True
         run.ask("arm")

@@ -129,8 +129,8 @@ class LyingDevice:
 def limb(folder: Path, mode: str) -> Iterator[Rig]:
     """A simulated leg whose knee moves, with time enough for a busy machine."""
     with Rig(folder, mode) as rig:
-        text = rig.config.read_text(encoding="utf-8").replace("valid_for_ms = 240.0", "valid_for_ms = 400.0")
-        text = text.replace("deadline_ms = 300.0", "deadline_ms = 400.0")
+        text = rig.config.read_text(encoding="utf-8").replace("valid_for_ms = 1000.0", "valid_for_ms = 400.0")
+        text = text.replace("deadline_ms = 1000.0", "deadline_ms = 400.0")
         text = text.replace("tracking_ms = 500.0", "tracking_ms = 50.0")  # before the limb is moved far
         rig.config.write_text(text, encoding="utf-8")
         rig.start_model()
@@ -146,7 +146,8 @@ def person(folder: Path, mode: str) -> Iterator[Rig]:
         text = rig.config.read_text(encoding="utf-8").replace('"shank_foot"', '"lower_limb"')
         for was, now in (
             ('"ankle"', '"ankle_dorsiflexion"'), ("energy_max_J = 50.0", "energy_max_J = 500.0"),
-            ("valid_for_ms = 240.0", "valid_for_ms = 400.0"), ("deadline_ms = 300.0", "deadline_ms = 400.0"),
+            ("valid_for_ms = 1000.0", "valid_for_ms = 400.0"),
+            ("deadline_ms = 1000.0", "deadline_ms = 400.0"),
             ("neutral_deg = 20.0", "neutral_deg = 60.0"),
         ):  # fmt: skip
             text = text.replace(was, now)

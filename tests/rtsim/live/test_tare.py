@@ -141,12 +141,12 @@ def test_a_tared_recording_is_the_same_live():
 
 
 def asked(control: str, name: str, **args: str) -> tuple[bool, str]:
-    return request(control, name, args, timeout_s=10.0)
+    return request(control, name, args, timeout_s=120.0)
 
 
 def awaited(control: str, words: str) -> str:
     """The answer to `status`, once these words are in it."""
-    due = time.monotonic() + 60.0
+    due = time.monotonic() + 120.0
     while time.monotonic() < due:
         ok, text = asked(control, "status")
         if ok and words in text:

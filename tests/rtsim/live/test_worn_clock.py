@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from rtsim.live.hardware.wearable_run import run_of, wearable_loop
 from rtsim.live.inputs.recorded import KeptResults
 from rtsim.live.inputs.sources import load_trial
 from streams.clock import now_ns
-from streams.messages import Command, Markers, marker_session
+from streams.messages import Command, Markers, Output, marker_session
 from streams.publisher import Publisher
 from tests.rtsim.device.straight import StraightPort
 from tests.rtsim.live.hardware.test_wearable_run import RUN
@@ -122,9 +123,15 @@ class Worn:
         return self.loop.command(Command(name=name))
 
     def armed(self) -> None:
-        """Arm, and wait for torque."""
-        until(lambda: self.ask("arm")[0])
-        until(lambda: abs(self.port.outputs[-1].torque[0]) > 1.0)
+        """Arm, and wait for torque; anew where a busy machine costs it the torque meanwhile."""
+
+        def has_torque() -> bool:
+            if not (self.port.outputs and self.port.outputs[-1].armed):
+                self.ask("arm")
+            return bool(self.port.outputs) and abs(self.port.outputs[-1].torque[0]) > 1.0
+
+        until(has_torque)
+        self.kept.sentences.clear()
 
     def torque_s(self, since_ns: int) -> float:
         """How long after a time the last torque was commanded [s]."""
@@ -169,7 +176,7 @@ def test_a_time_that_lies_ends_the_torque_by_the_clock(lie: str, tmp_path: Path)
         until(lambda: not worn.port.outputs[-1].armed)
         time.sleep(0.3)
         assert worn.torque_s(begun_ns) < 0.1 + BUSY_S
-        assert worn.told("-> fault: ")
+        until(lambda: worn.told("-> fault: "))
         assert not worn.ask("arm")[0]
 
 
@@ -187,16 +194,23 @@ def test_dense_frames_do_not_give_torque_sooner(tmp_path: Path) -> None:
     with Worn(tmp_path, ramp_s=2.0) as worn:
         until(lambda: len(worn.port.outputs) > 50)
         worn.walker.every_s = 0.0005
-        until(lambda: worn.ask("arm")[0] or not worn.walker.is_alive())
-        until(lambda: worn.port.outputs[-1].armed)
-        until(lambda: not worn.port.outputs[-1].armed)
-        outputs = [output for output in list(worn.port.outputs) if output.armed]
-        begun_ns = outputs[0].t_sent
-        assert len(outputs) > 20  # the more the less busy the machine is
+
+        def armed_runs() -> list[list[Output]]:
+            runs = groupby(list(worn.port.outputs), key=lambda output: output.armed)
+            return [list(run) for is_armed, run in runs if is_armed]
+
+        def is_long_and_over() -> bool:  # armed again where a busy machine ends it sooner
+            if worn.port.outputs[-1].armed:
+                return False
+            worn.ask("arm")
+            return any(len(run) > 20 for run in armed_runs())
+
+        until(is_long_and_over)
         most = 10.0 * math.radians(100.0)  # of the spring, wherever the ankle is
-        for output in outputs:
-            share = (1e-9 * (output.t_sent - begun_ns) + 0.05) / 2.0
-            assert abs(output.torque[0]) <= most * share
+        for run in armed_runs():
+            for output in run:
+                share = (1e-9 * (output.t_sent - run[0].t_sent) + 0.05) / 2.0
+                assert abs(output.torque[0]) <= most * share
         until(lambda: worn.told("-> fault: "))  # which watch is first depends on how dense they really come
         until(lambda: "and their session says 100" in worn.ask("arm")[1])  # as soon as they are dense again
 
@@ -251,9 +265,15 @@ def test_what_changes_under_torque_latches(change: str, tmp_path: Path) -> None:
     """Protects the wearer: torque does not go over to another stream, another rate, another place."""
     make, words = CHANGES[change]
     with Worn(tmp_path) as worn:
-        worn.armed()
-        make(worn)
-        until(lambda: worn.told(f"-> fault: {words}"))
+
+        def latches() -> bool:  # again where a busy machine lost markers before
+            worn.walker.forge = lambda frame: frame
+            worn.armed()
+            make(worn)
+            until(lambda: worn.told("-> fault: ") and not worn.port.outputs[-1].armed)
+            return worn.told(f"-> fault: {words}")
+
+        until(latches)
         n = len(worn.port.outputs)
         until(lambda: len(worn.port.outputs) > n + 10)
         assert not any(output.armed for output in worn.port.outputs[n:])

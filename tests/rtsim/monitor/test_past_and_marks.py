@@ -178,7 +178,7 @@ def test_the_recorder_is_started_and_stopped(walking: Any, sender: Any, tmp_path
     window = walking.window
     window.recording.start(os.fspath(path))
     assert window.recording.running
-    due = time.monotonic() + 60.0
+    due = time.monotonic() + 120.0
     while n_recorded(path, b"result") < 6:
         assert time.monotonic() < due
         walk_on(walking, sender, 10)

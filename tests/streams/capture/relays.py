@@ -14,6 +14,7 @@ from rtsim.live.standing import judge_standing
 from streams.capture.relay import Relay
 from streams.capture.system import parse_capture
 from streams.clock import now_ns
+from streams.messages import Session, Telemetry
 from streams.publisher import Publisher
 from streams.receiving.subscriber import Subscriber
 
@@ -41,10 +42,12 @@ class RelayedRun:
     """A relay in a thread, and what a subscriber got of it.
 
     frames : (session, seq, t_capture, time, positions) of markers; said : sentences
+    told : counters of its newest telemetry, which comes once a second and is made by its own thread
     """
 
     def __init__(self, address: str) -> None:
         self.said: list[str] = []
+        self.told: dict[str, int] = {}
         self.frames: list[tuple] = []
         self.sessions: dict = {}
         self.publisher = Publisher("tcp://127.0.0.1:0")
@@ -61,7 +64,10 @@ class RelayedRun:
         return self.publisher.is_heard("markers") and self.publisher.is_heard("forces")
 
     def _run(self) -> None:
-        self.relay.run(self.stop)
+        self.relay.run(self.stop, self._keep)
+
+    def _keep(self, message: Telemetry) -> None:
+        self.told = message.counters
 
     def take(self) -> int:
         """Take what has arrived; how many frames there are."""
@@ -71,6 +77,19 @@ class RelayedRun:
             rows = frame.data["positions"].copy()
             self.frames.append((session.session, frame.seq, frame.t_capture, frame.time, rows))
         return len(self.frames)
+
+    def forces_taken(self, n: int) -> list[tuple[Session, dict[str, np.ndarray]]]:
+        """Wait for so many messages of forces; the session and the arrays of each."""
+        taken: list[tuple[Session, dict[str, np.ndarray]]] = []
+
+        def came() -> bool:
+            frame = self.forces.wait(0.05)
+            if frame is not None:
+                taken.append((frame.session, {name: rows.copy() for name, rows in frame.data.items()}))
+            return len(taken) >= n
+
+        until(came, f"{n} messages of forces")
+        return taken
 
     def close(self) -> None:
         self.stop.set()

@@ -222,7 +222,10 @@ def test_clocks_are_compared_in_a_thread(double):
     connection = systems()["lsl"].open(parse_capture(double.address))
     import pylsl
 
-    ours_ns = time.perf_counter_ns() - round(1e9 * pylsl.local_clock())
+    # the pair of readings between which nothing came: the machine may pause between two of them
+    readings = [(time.perf_counter_ns(), pylsl.local_clock(), time.perf_counter_ns()) for _ in range(1000)]
+    before, theirs_s, after = min(readings, key=lambda reading: reading[2] - reading[0])
+    ours_ns = (before + after) // 2 - round(1e9 * theirs_s)
     due, n_close = time.monotonic() + GUARD_S, 0
     while n_close < 2:  # on a busy machine some corrections are later than they say
         assert time.monotonic() < due
@@ -239,9 +242,13 @@ def test_corrections_come_with_their_round_trips(double):
     library = lsl()
     (info,) = library.resolve_byprop("name", double.name, 1, GUARD_S)
     inlet = library.StreamInlet(info, recover=False)
-    found, trip = correction(library, inlet, GUARD_S)
-    assert found == pytest.approx(inlet.time_correction(GUARD_S), abs=1e-2)
-    assert 0.0 < trip < 1.0
+
+    def agree() -> bool:  # on a busy machine one of both may be late
+        found, trip = correction(library, inlet, GUARD_S)
+        assert trip > 0.0
+        return trip < 1.0 and abs(found - inlet.time_correction(GUARD_S)) < 1e-2
+
+    until(agree, "corrections that agree")
     assert correction(object(), inlet, GUARD_S)[1] == 0.0
 
 
@@ -275,7 +282,7 @@ def test_a_missing_package_is_named_with_the_remedy():
         "print(systems()['lsl'].find(0.1))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=GUARD_S, check=True
     )
     assert done.stdout.startswith("missing Lab Streaming Layer needs pylsl")
     assert "rtsim[lsl]" in done.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import struct
 import time
+from itertools import count
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from streams.capture import silence
 from streams.capture.records import CaptureError
 from streams.capture.system import parse_capture, systems
 from streams.capture.systems import qtm
-from tests.streams.capture.relays import NAMES, SECOND, positions_of, relayed, sent, until
+from tests.streams.capture.relays import GUARD_S, NAMES, SECOND, positions_of, relayed, sent, until
 
 CORNERS = np.array([[0.0, 0.0, 0.0], [0.6, 0.0, 0.0], [0.6, 0.4, 0.0], [0.0, 0.4, 0.0]])
 PLATE = DoubledPlate("left & right", CORNERS, 1000.0)
@@ -94,8 +95,8 @@ def test_stuck_numbers_and_repeated_frames_are_counted(double):
             double.send(frames[-1])
         until(lambda: run.take() == 20, "20 frames")
         assert [frame[1] for frame in run.frames] == list(range(20))
-        counted = run.relay.telemetry().counters
-        assert (counted["stuck_numbers"], counted["repeated_frames"]) == (19, 20)
+        until(lambda: run.told.get("repeated_frames", 0) >= 20, "the counters")
+        assert (run.told["stuck_numbers"], run.told["repeated_frames"]) == (19, 20)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -114,10 +115,7 @@ def test_forces_are_those_on_the_person(sign, origin):
             for k in range(20):
                 sent(double, k, wrenches=np.tile(sample, (1, 5, 1)))
             until(lambda: run.take() == 20, "20 frames")
-            taken = []
-            while (frame := run.forces.wait(0.2)) is not None:
-                taken.append((frame.session, {name: rows.copy() for name, rows in frame.data.items()}))
-            session, data = taken[-1]
+            session, data = run.forces_taken(20)[-1]
             assert session.fields[1].labels == ("left & right",)
             assert session.meta["up"] == "Z"
             np.testing.assert_allclose(session.meta["corners"][0], CORNERS, atol=1e-5)
@@ -218,11 +216,11 @@ def test_an_independent_client_reads_the_double(double):
         streaming = asyncio.ensure_future(
             connection.stream_frames(components=["3d"], on_packet=packets.append)
         )
-        for k in range(2000):
+        due, numbers = time.monotonic() + GUARD_S, count()
+        while len(packets) < 3:
+            assert time.monotonic() < due
             await asyncio.sleep(0.005)
-            sent(double, k)
-            if len(packets) >= 3:
-                break
+            sent(double, next(numbers))
         await streaming
         connection.disconnect()
         return xml, packets
@@ -262,9 +260,9 @@ def test_stamps_of_no_clock_are_not_used(stamp_ns):
                 sent(double, k, wrenches=wrenches, **others)
                 time.sleep(0.002)
             until(lambda: run.take() == 20, "20 frames")
-            told = run.relay.telemetry().counters
-            assert told["frames_without_stamp"] == 1
-            assert (told.get("clock_restarts", 0), told["reconnects"]) == (0, 0)
+            until(lambda: run.told.get("published") == 20, "the counters")
+            assert run.told["frames_without_stamp"] == 1
+            assert (run.told.get("clock_restarts", 0), run.told["reconnects"]) == (0, 0)
             steps = np.diff([frame[3] for frame in run.frames])
             assert 0.0 < steps.min() <= steps.max() < 5.0
     finally:

@@ -60,7 +60,8 @@ class Controlled:
 
 
 @pytest.fixture
-def control(tmp_path: Path) -> Controlled:
+def control(tmp_path: Path, monkeypatch) -> Controlled:
+    monkeypatch.setattr("streams.control.tickets.VALID_S", GUARD_S)  # longer than a busy machine pauses
     return Controlled(tmp_path)
 
 

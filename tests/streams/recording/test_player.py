@@ -54,7 +54,7 @@ def test_every_frame_arrives_in_order_and_unchanged(publisher, subscribe):
     assert "after 100 frames: the recording is over" in subscriber.events[-1]
 
 
-def test_loops_go_on_in_seq_and_time(publisher, subscribe):
+def test_loops_go_on_in_seq_and_time(publisher, subscribe, eventually):
     """Protects filters in a looped demonstration: seq and time never go back, between laps there is a rest
     that they do not bridge; and stop ends it."""
     frames = recording(5)
@@ -68,9 +68,7 @@ def test_loops_go_on_in_seq_and_time(publisher, subscribe):
         np.testing.assert_array_equal(frame.data["positions"], frames.positions[seq % 5])
     stop.set()
     n_sent = playing.join()
-    while subscriber.wait(1.0) is not None:
-        pass
-    assert subscriber.ended
+    eventually(lambda: subscriber.wait(0.1) is None and subscriber.ended)
     assert subscriber.counters["received"] == n_sent
     assert "playing was stopped" in subscriber.events[-1]
 

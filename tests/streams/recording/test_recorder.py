@@ -23,6 +23,7 @@ from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder, record
 
 ROOT = Path(__file__).resolve().parents[3]
+GUARD_S = 120.0
 STEP = 13
 """Bytes between the places at which files are cut or damaged."""
 SESSION = marker_session(["LASI"], rate=500.0, t_start=0)
@@ -233,13 +234,13 @@ def test_recording_from_a_socket_survives_kill_9(tmp_path, publisher, eventually
     code = "import sys; from streams.recording.recorder import record; record(sys.argv[1], sys.argv[2])"
     process = start(code, publisher.address, str(path))
     publisher.announce(SESSION)
-    assert publisher.wait_for_subscriber(20.0)
+    assert publisher.wait_for_subscriber(GUARD_S)
     size = 0
     for seq in range(500):
         publisher.send(decode(frame(seq)))
         size += len(frame(seq)[1])
         time.sleep(0.001)
-    eventually(lambda: path.stat().st_size > 0.9 * size)
+    eventually(lambda: path.exists() and path.stat().st_size > 0.9 * size)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     messages = [decode((topic, payload)) for _, topic, payload in read_messages(path)]
@@ -278,12 +279,12 @@ def test_recording_a_stream_to_its_end(tmp_path, publisher):
     thread = threading.Thread(target=lambda: results.append(record(publisher.address, tmp_path / "a.mcap")))
     thread.start()
     publisher.announce(SESSION)
-    assert publisher.wait_for_subscriber(20.0)
+    assert publisher.wait_for_subscriber(GUARD_S)
     for seq in range(100):
         publisher.send(decode(frame(seq)))
     publisher._socket.send_multipart([b"foreign", b"message"])
     publisher.end("over")
-    thread.join(120.0)
+    thread.join(GUARD_S)
     messages = list(read_messages(tmp_path / "a.mcap"))
     sent = [payload for _, topic, payload in messages if topic == b"markers"]
     assert sent == [frame(seq)[1] for seq in range(100)]
@@ -307,7 +308,7 @@ def test_recording_stops_when_told(tmp_path):
         kwargs={"say": say},
     )
     thread.start()
-    thread.join(120.0)
+    thread.join(GUARD_S)
     assert not thread.is_alive()
     assert "Nobody answers" in said[0]
     assert not (tmp_path / "a.mcap").exists()

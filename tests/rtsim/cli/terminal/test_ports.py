@@ -161,7 +161,7 @@ def test_runs_side_by_side_find_ports_and_tell_them(start, rtsim, tmp_path):
     places = json.loads(third.out)["addresses"]
     assert places["results"] == f"tcp://127.0.0.1:{5571 + OFFSET}"
     assert f"results at {places['results']}, commands at {places['control']}\n" in third.err
-    due = time.monotonic() + 60.0
+    due = time.monotonic() + 120.0
     while not request(f"tcp://127.0.0.1:{5562 + OFFSET}", "status", timeout_s=1.0)[0]:
         assert time.monotonic() < due
     done = rtsim("command", "stop", "--port-offset", OFFSET)

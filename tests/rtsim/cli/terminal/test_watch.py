@@ -8,14 +8,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from rtsim.files.recording import read_results
 from streams.control.commands import request
+from tests.rtsim.live.rig import until
 
-GUARD_S = 120.0
 pytestmark = [
     pytest.mark.process,
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes in /proc"),
@@ -29,16 +28,18 @@ class LiveRun:
         self.process = start("live", "--loop", "--json", *any_ports, *arguments)
         said = self.process.said("commands at")
         self.control = re.search(r"commands at (\S+)", said)[1]
-        due = time.monotonic() + GUARD_S
-        while "published" not in (said := request(self.control, "status")[1]) or " 0 frames" in said:
-            assert time.monotonic() < due
-            time.sleep(0.02)
+        until(lambda: "published" in (said := request(self.control, "status")[1]) and " 0 frames" not in said)
 
     def child(self, command: str) -> int:
         """Process id of the child that runs a command."""
         own = self.process.popen.pid
-        told = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(own)], capture_output=True, text=True)
-        return next(int(line.split()[0]) for line in told.stdout.splitlines() if f" {command} " in line)
+
+        def find() -> int:  # it may not have begun yet
+            words = ["ps", "-o", "pid=,args=", "--ppid", str(own)]
+            told = subprocess.run(words, capture_output=True, text=True).stdout.splitlines()
+            return next((int(line.split()[0]) for line in told if f" {command} " in line), 0)
+
+        return until(find)
 
 
 @pytest.fixture
@@ -103,8 +104,8 @@ def test_a_dead_recorder_or_monitor_is_told_and_the_run_goes_on(live_run, monkey
     for command, name in (("record", "recorder"), ("monitor", "monitor")):
         os.kill(run.child(command), signal.SIGKILL)
         run.process.said(f"the {name} was killed (signal 9); the run goes on without it")
-        assert request(run.control, "status", timeout_s=60.0)[0]
-    assert request(run.control, "stop", timeout_s=60.0)[0]
+        assert request(run.control, "status", timeout_s=120.0)[0]
+    assert request(run.control, "stop", timeout_s=120.0)[0]
     done = run.process.wait()
     assert done.code == 1
     assert json.loads(done.out)["frames"] > 0
@@ -121,7 +122,7 @@ def test_a_process_that_stands_still_is_told(live_run):
         finally:
             os.kill(child, signal.SIGCONT)
         run.process.said(f"the {name} goes on")
-    assert request(run.control, "stop", timeout_s=60.0)[0]
+    assert request(run.control, "stop", timeout_s=120.0)[0]
     assert run.process.wait().code == 0
 
 

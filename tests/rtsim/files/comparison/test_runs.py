@@ -218,7 +218,7 @@ def test_a_pipe_in_the_place_of_a_table_is_not_waited_for(tmp_path):
     """Protects from a comparison that never ends."""
     os.mkfifo(tmp_path / "a.csv")
     done = subprocess.run(
-        [sys.executable, "-m", "rtsim.cli.entry", "diff", "a.csv", "a.csv"], cwd=tmp_path, timeout=60,
+        [sys.executable, "-m", "rtsim.cli.entry", "diff", "a.csv", "a.csv"], cwd=tmp_path, timeout=120,
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == 2
