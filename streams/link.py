@@ -47,11 +47,12 @@ class ClientLink:
 
     Attributes
     ----------
-    n_ended : number of closed connections, as of the last `check`
+    address : of the other side
+    n_ended : number of closed connections, as of the last `check`; n_lost : of those that had been made
     """
 
     def __init__(self, socket: ZmqSocket, address: str) -> None:
-        self._socket, self._address = socket, address
+        self._socket, self.address = socket, address
         events = zmq.EVENT_CONNECTED | zmq.EVENT_DISCONNECTED
         for event in (*_STATE_AFTER, *_ATTEMPTS):
             events |= event
@@ -66,7 +67,7 @@ class ClientLink:
         self._abandoned_ns: int | None = None
         self._unfinished = Unfinished(address)
         self._n_cut, self._cut_said_ns = 0, 0
-        self.n_ended = 0
+        self.n_ended = self.n_lost = 0
 
     def heard(self) -> None:
         """Note that a whole message was received."""
@@ -86,10 +87,10 @@ class ClientLink:
             self._n_cut += 1
             if is_over(self._cut_said_ns, PATIENCE_NS, now):
                 self._cut_said_ns = now
-                return _ENDLESS.format(self._address, self._n_cut)
+                return _ENDLESS.format(self.address, self._n_cut)
         if self._abandoned_ns is not None and is_over(self._abandoned_ns, ATTEMPT_NS, now):
-            self._socket.disconnect(self._address)
-            self._socket.connect(self._address)
+            self._socket.disconnect(self.address)
+            self._socket.connect(self.address)
             self._abandoned_ns = now
         if self._state == self._said or (
             self._state == "connecting" and not is_over(self._start_ns, PATIENCE_NS, now)
@@ -98,12 +99,12 @@ class ClientLink:
         at_first = self._state == "connected" and not self._said
         uneventful = at_first or (over and self._state == "closed")
         self._said = self._state
-        return None if uneventful else _SENTENCES[self._state].format(self._address)
+        return None if uneventful else _SENTENCES[self._state].format(self.address)
 
     def trouble(self) -> str:
         """A sentence on why nothing can arrive over this connection; "" if something could."""
         self.check()
-        return _SENTENCES[self._state].format(self._address) if self._state in _UNUSED else ""
+        return _SENTENCES[self._state].format(self.address) if self._state in _UNUSED else ""
 
     def close(self) -> None:
         """Stop watching; call it before the socket is closed."""
@@ -124,3 +125,4 @@ class ClientLink:
             self._abandoned_ns = now_ns()
             if self._state == "connected":
                 self._state = "closed"
+                self.n_lost += 1

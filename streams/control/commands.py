@@ -254,29 +254,55 @@ def request(
 ) -> tuple[bool, str]:
     """Send a command and wait for the answer; returns (done, sentence), even when nobody answers.
 
+    A connection that is lost before the answer is made anew, as long as the command cannot have been done or
+    may be done twice: an endpoint that others crowd closes some connections.
+
     asked : the program that should answer, for that sentence
 
     Raises StreamError when the address, a key or an argument cannot be used.
     """
     command = Command(name=name, args=dict(args or {}))
     encode(command)  # an argument that cannot travel is no reason to connect
-    with zmq.Context() as context, client_socket(context, zmq.REQ, address, security) as socket:
-        link, due_ns = ClientLink(socket, address), now_ns() + round(1e9 * max(0.0, timeout_s))
-
-        def answer_to(command: Command) -> tuple[bool, str] | None:
-            if not (_send(socket, link, encode(command), due_ns) and _await(socket, link, due_ns)):
-                return None
-            return read_answer(socket.recv_multipart(), address)
-
-        try:
-            answer = None if name in WITHOUT_TICKET else answer_to(Command(name=TICKET))
-            if answer is not None and answer[0]:
-                command = replace(command, ticket=answer[1])
-            if name in WITHOUT_TICKET or (answer is not None and may_follow(*answer)):
-                answer = answer_to(command)
-        finally:
-            link.close()
+    due_ns, answer = now_ns() + round(1e9 * max(0.0, timeout_s)), None
+    with zmq.Context() as context:
+        while True:
+            with client_socket(context, zmq.REQ, address, security) as socket:
+                link = ClientLink(socket, address)
+                try:
+                    answer = _answer(socket, link, command, due_ns)
+                    break
+                except _LostError:
+                    socket.poll(IDLE_MS)  # a rest, as the other side may close every connection at once
+                finally:
+                    link.close()
     return answer or (False, f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?")
+
+
+class _LostError(Exception):
+    """The connection was lost before the answer, and the command may be given again."""
+
+
+def _answer(socket: ZmqSocket, link: ClientLink, command: Command, due_ns: int) -> tuple[bool, str] | None:
+    """The answer to a command over one connection; None where it does not come in time. Raises _LostError."""
+
+    def answer_to(command: Command) -> tuple[bool, str] | None:
+        if not _send(socket, link, encode(command), due_ns):
+            return None
+        n_lost, again = link.n_lost, command.name in WITHOUT_TICKET
+        while not socket.poll(IDLE_MS):
+            if now_ns() >= due_ns:
+                return None
+            if again and link.n_lost > n_lost:
+                raise _LostError
+            link.check()  # also for an endless answer
+        return read_answer(socket.recv_multipart(), link.address)
+
+    if command.name in WITHOUT_TICKET:
+        return answer_to(command)
+    answer = answer_to(Command(name=TICKET))
+    if answer is None or not may_follow(*answer):
+        return answer
+    return answer_to(replace(command, ticket=answer[1]) if answer[0] else command)
 
 
 def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) -> bool:
@@ -290,15 +316,6 @@ def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) 
                 return False
             socket.poll(IDLE_MS, zmq.POLLOUT)
             link.check()
-
-
-def _await(socket: ZmqSocket, link: ClientLink, due_ns: int) -> bool:
-    """Wait for a whole message, and for no endless one; whether it came in time."""
-    while not socket.poll(IDLE_MS):
-        if now_ns() >= due_ns:
-            return False
-        link.check()
-    return True
 
 
 def _split(parts: list[bytes]) -> tuple[list[bytes], list[bytes]]:

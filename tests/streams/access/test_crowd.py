@@ -113,7 +113,8 @@ def test_a_crowd_at_the_results_keeps_nobody_out_and_pushes_nobody_out(kind: str
                     with Subscriber(publisher.address, ["markers"]) as late:
                         eventually(lambda: late.wait(0.1) is not None)
                 assert early.wait(GUARD_S) is not None
-                assert early.counters["lost"] == 0
+                told = [*early.events, *publisher.events]
+                assert early.counters["lost"] == 0, told
             finally:
                 over.set()
                 loop.join()

@@ -1,5 +1,7 @@
 """Commands over real sockets."""
 
+import contextlib
+import socket
 import threading
 import time
 
@@ -150,3 +152,54 @@ def test_arguments_must_be_plain(server):
     """Protects the wire: an argument that cannot travel is refused before sending."""
     with pytest.raises(StreamError):
         ask(server, "set_method", method=object())
+
+
+class Cutting:
+    """A wire to a server that cuts a connection as soon as a message with these bytes came over it."""
+
+    def __init__(self, address: str, word: bytes, n_cut: int) -> None:
+        self.word, self.n_left = word, n_cut
+        self._to = ("127.0.0.1", int(address.rpartition(":")[2]))
+        self._door = socket.create_server(("127.0.0.1", 0))
+        self.address = f"tcp://127.0.0.1:{self._door.getsockname()[1]}"
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                near, far = self._door.accept()[0], socket.create_connection(self._to)
+                for one, other, cuts in ((near, far, True), (far, near, False)):
+                    threading.Thread(target=self._carry, args=(one, other, cuts), daemon=True).start()
+
+    def _carry(self, one: socket.socket, other: socket.socket, cuts: bool) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                if cuts and self.n_left and self.word in data:
+                    self.n_left -= 1
+                    break
+                other.sendall(data)
+        for end in (one, other):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._door.shutdown(socket.SHUT_RDWR)
+        self._door.close()
+        self._thread.join()
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "done"),
+    [("status", b"status", True), ("set_method", b"ticket", True), ("set_method", b"set_method", False)],
+)
+def test_a_connection_that_is_lost_is_made_anew(server, name: str, word: bytes, done: bool) -> None:
+    """Protects who gives a command among a crowd that has it cut off: it is given again where it cannot have
+    been done or may be done twice, and not where nobody knows.
+    """
+    cutting = Cutting(server.address, word, 2 if done else 1)
+    with contextlib.closing(cutting):
+        ok, text = request(cutting.address, name, {}, GUARD_S if done else 0.5)
+    assert (ok, text.startswith(f"{name} done with")) == (done, done)
+    assert cutting.n_left == 0
