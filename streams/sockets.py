@@ -37,6 +37,9 @@ KEEPALIVE_S = 3
 """A machine that is silent for this long is asked, and after as long without an answer it is gone [s]."""
 RECEIVE_HIGH_WATER = 256
 """Messages that wait with a client until it reads them; further ones wait with the sender."""
+CONNECT_MS = 1000
+"""How long an attempt to connect may take: where others crowd an endpoint, the system itself would rest for
+up to a minute between its attempts [ms]."""
 HARD_LIMIT = 2 << 20
 """A larger part closes the connection before it fills memory [bytes]; below, it is counted and dropped."""
 HANDSHAKE_MS = 1000
@@ -154,6 +157,7 @@ def client_socket(
     _set_options(socket, address, HARD_LIMIT)
     socket.rcvhwm, socket.rcvbuf = RECEIVE_HIGH_WATER, BUFFER
     socket.linger = 0  # what a client still has to say is of no use once it leaves
+    socket.connect_timeout = CONNECT_MS
     try:
         if security is not None:
             secure_client(socket, security)

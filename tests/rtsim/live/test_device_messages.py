@@ -46,9 +46,8 @@ def test_every_client_takes_and_refuses_the_same(talk: Talk) -> None:
     """Protects whoever copies a client: over a real socket each message of the table is taken, or is not."""
     trial, wrong = Trial(talk), []
     for case in TABLE:
-        found = until(lambda case=case: [said] if (said := trial.judge(case)) is not None else [])
-        if found[0]:
-            wrong.append(f"{case.name} {found[0]}")
+        if found := trial.verdict(case):
+            wrong.append(f"{case.name} {found}")
     assert wrong == []
     assert talk.process.poll() is None
 

@@ -68,10 +68,11 @@ def answered(address: str, client: Security | None = None, n: int = 8) -> list[b
 @pytest.mark.parametrize("kind", ["silent", "half", "nothing", "drip", "once", "pongs", "holders"])
 def test_a_newcomers_command_is_answered_whoever_crowds_the_endpoint(kind: str) -> None:
     """Protects who gives commands from 200 connections that shake hands and stay, and come back when cut."""
+    began = time.monotonic()
     with ControlServer(LOCAL, lambda command: (True, "done"), ("status",)) as server:
         with crowd_of(server.address, kind):
             assert all(answered(server.address))
-        assert len(server.events) < 16
+        assert len(server.events) < 16 + 2.0 * (time.monotonic() - began)  # of thousands that were cut off
 
 
 @pytest.mark.parametrize("kind", ["silent", "half", "holders"])

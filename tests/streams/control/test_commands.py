@@ -12,6 +12,7 @@ import zmq
 from streams.control import commands
 from streams.control.commands import COMMAND_LIMIT, ControlServer, request
 from streams.errors import StreamError
+from streams.sockets import client_socket
 
 GUARD_S = 120.0
 LOCAL = "tcp://127.0.0.1:0"
@@ -188,6 +189,12 @@ class Cutting:
             self._door.shutdown(socket.SHUT_RDWR)
         self._door.close()
         self._thread.join()
+
+
+def test_a_crowded_endpoint_is_tried_every_second() -> None:
+    """Protects who gives a command among a crowd: the system would rest for up to a minute between tries."""
+    with zmq.Context() as context, client_socket(context, zmq.REQ, "tcp://127.0.0.1:1", None) as made:
+        assert made.connect_timeout == 1000
 
 
 @pytest.mark.parametrize(

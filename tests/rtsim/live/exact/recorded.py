@@ -16,8 +16,9 @@ from rtsim.live.processes.requests import EstimatorRequest
 from rtsim.live.processes.serve import serve
 from streams.codec import FieldLayout
 from streams.control.commands import request
-from streams.messages import Forces, Markers, Session
+from streams.messages import Forces, Markers, Session, Status
 from streams.publisher import Publisher
+from streams.receiving.subscriber import Subscriber
 from streams.recording.recorder import record
 
 LOCAL = "tcp://127.0.0.1:0"
@@ -31,8 +32,9 @@ class MarkerSender:
     n_sent : frames of the present session; control : address for commands
     """
 
-    def __init__(self, publisher: Publisher, control: str) -> None:
+    def __init__(self, publisher: Publisher, control: str, results: str) -> None:
         self.publisher, self.control, self.n_sent, self.n_forces = publisher, control, 0, 0
+        self._results = results
         self._layouts: dict[str, tuple[Session, FieldLayout]] = {}
 
     def begin(self, session: Session) -> None:
@@ -51,6 +53,14 @@ class MarkerSender:
         self.publisher.service()
         self.n_sent = seq + 1
         time.sleep(pause_s)
+
+    def await_repeat(self) -> None:
+        """Send nothing until the estimator repeats a result for want of frames."""
+        due = time.monotonic() + GUARD_S
+        with Subscriber(self._results, ("result",)) as results:
+            while (found := results.wait(0.1)) is None or not found.status & Status.STALE:
+                assert time.monotonic() < due
+                self.publisher.service()
 
     def forces(self, at_s: float, data: dict[str, Any]) -> None:
         """The next message of forces."""
@@ -113,7 +123,7 @@ def recorded_run(
             assert time.monotonic() < due
             time.sleep(0.005)
             publisher.service()
-        drive(MarkerSender(publisher, states[-1]["control"]))
+        drive(MarkerSender(publisher, states[-1]["control"], states[-1]["results"]))
         publisher.end("that was all")
         estimator.join(GUARD_S)
         recorder.join(GUARD_S)

@@ -69,7 +69,9 @@ def test_damage_commands_and_a_source_that_starts_anew(tmp_path, trial):
                 sender.command("set_method", method="zero" if k == 150 else "minimised")
             if k == 400:
                 sender.command("set_downweighting", on=False)
-            sender.frame(positions, seq=k + (k > 250) * 3, pause_s=0.6 if k == 350 else 0.002)
+            sender.frame(positions, seq=k + (k > 250) * 3)
+            if k == 350:
+                sender.await_repeat()
         names = [trial.names[k] for k in others]
         sender.begin(marker_session(names, rate=100.0, t_start=0))
         for k in range(60):
