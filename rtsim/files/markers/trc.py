@@ -87,6 +87,8 @@ def _read_raw(path: Path) -> RawTrial:
     header, after = _read_header(lines, path)
     written, n_on_axes, start = _read_names(lines, after, path)
     n_column = 2 + 3 * len(written)
+    if n_on_axes not in (0, len(written)):
+        _check_width(lines, start, len(written), n_on_axes, path)
     rows, notes = table_lines(lines, start, n_column, header.n_frame or 0)
     if not rows:
         raise ConfigError("no frames below the header", where=str(path), remedy="export the TRC file again")
@@ -109,6 +111,24 @@ def _read_raw(path: Path) -> RawTrial:
         units=header.units,
         notes=tuple(notes),
     )
+
+
+def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int, path: Path) -> None:
+    """Raise ConfigError where the rows have numbers of as many markers as the coordinate line, and not of as
+    many as are named: numbers would come under the names of other markers.
+    """
+    rows = lines[start:]
+    if n_on_axes > n_marker:
+        wrong = max((len(row.split()) for row in rows), default=0) > 2 + 3 * n_marker
+    else:
+        wrong = max((row.count("\t") for row in rows), default=0) <= 2 + 3 * n_on_axes
+    if wrong:
+        raise ConfigError(
+            f"{n_marker} markers are named for the columns of {n_on_axes}, so that it cannot be told which "
+            "column is whose",
+            where=str(path),
+            remedy="give each marker one name, over its X",
+        )
 
 
 def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int) -> list[str]:
