@@ -43,6 +43,9 @@ DEARER = 0.25
 STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.001, 0.5, 0.25, 10
 """Duration of a step of a search [s]; parts of the time between frames that a search may take while nobody
 is known, as no result waits for it then, and beside names; and so many steps at most."""
+LATE, MOST_RESTS = 0.5, 10
+"""A frame that waited for longer than this part of the time between frames shows that the loop is behind:
+searches rest, but for a step after so many frames."""
 
 PersonSearch = RunningSearch[FoundPerson | None]
 
@@ -82,19 +85,22 @@ class Labeller:
         self._lost: list[int] = []  # segments that are still to be sought
         self._wait_s, self._again_s = 0.0, 0.0
         self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
-        self._n_frame = 0
+        self._n_frame = self._n_rest = 0
+        self._late = self._rests = False
         self._n_seen, self._gone_s, self._segment_wait_s = 0, np.inf, 0.0
         self._last = np.full((self._n, 3), np.nan)
         self._followed = np.ones(self._n, bool)
 
-    def label(self, markers: Array, cloud: Array, dt: float) -> None:
+    def label(self, markers: Array, cloud: Array, dt: float, waited: float = 0.0) -> None:
         """Assign points to the markers without positions.
 
         markers : (n_marker, 3) [m], written; NaN = without a position
         cloud : (n, 3) points without names [m]
         dt : time since the previous frame [s], 0 = unknown
+        waited : how long the frame lay there before anybody worked on it [s]
         """
         step = dt if dt > 0.0 else USUAL_S
+        self._keep_up(step, waited)
         self._wait_s -= step
         self._again_s -= step
         self._gone_s += step
@@ -115,6 +121,12 @@ class Labeller:
         self.doubted = not self.following or bool(self.disputed(markers).any())
         if not self.doubted:
             self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
+
+    def _keep_up(self, dt: float, waited: float) -> None:
+        """Let searches rest while the loop is behind, which they would keep there."""
+        self._late = self.paced and waited > LATE * dt
+        self._rests = self._late and self.following and self._n_rest < MOST_RESTS
+        self._n_rest = self._n_rest + 1 if self._rests else 0
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
         """(n_marker,) markers whose labels are uncertain."""
@@ -165,6 +177,8 @@ class Labeller:
             if lost:
                 self._segment_wait_s = SEGMENT_S
             self._lost = [k for k in self._lost if k in lost] + [k for k in lost if k not in self._lost]
+        if self._rests:
+            return
         if self._lost_search is None and self._lost:
             sought = self._lost[:1] if self.paced else self._lost
             self._lost = self._lost[len(sought) :]
@@ -235,7 +249,7 @@ class Labeller:
 
     def _seek(self, markers: Array, cloud: Array, dt: float) -> None:
         """Begin a search for the person where it is time for one, or go on with it."""
-        if self._lost_search is not None:  # one search in a frame
+        if self._rests or self._lost_search is not None:  # one search in a frame
             return
         alone = not self.following and not np.isfinite(markers[:, 0]).any()
         n_step = self._steps(dt, ALONE_PART if alone else BESIDE_PART)
@@ -261,7 +275,9 @@ class Labeller:
         """Number of steps of a search that fit into a part of the time between frames [s]; 0 = all of
         them.
         """
-        return min(MOST_STEPS, max(1, int(part * dt / STEP_S))) if self.paced else 0
+        if not self.paced:
+            return 0
+        return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S)))
 
     def _begin_search(self, markers: Array, cloud: Array) -> bool:
         named = markers

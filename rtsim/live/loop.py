@@ -184,6 +184,7 @@ class Loop:
 
     def _turn(self, frame: ReceivedFrame) -> None:
         """One frame through the stages and out."""
+        frame.t_taken = frame.t_taken or now_ns()  # a replay has it from the journal
         course = self.course
         if course is None or course.session is not frame.session:
             if course is not None and course.session == frame.session:

@@ -185,7 +185,8 @@ class Kinematics(Stage):
         dt = frame.time - self._time
         self._time = frame.time
         self.dt = dt if SHORTEST_STEP_S <= dt < LONGEST_STEP_S else 0.0
-        measured, plausible = self.marker_input.admit(frame.data, self.dt)
+        waited = 1e-9 * max(0, frame.t_taken - frame.t_arrived)
+        measured, plausible = self.marker_input.admit(frame.data, self.dt, waited)
         self.admitted, self.measured = plausible, measured
         self.estimator.aim(frame.time)
         since, self._vague = self.dt + self.estimator.waited, []

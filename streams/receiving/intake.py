@@ -283,7 +283,7 @@ class Intake:
 def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
     slot.seq, slot.time = message.seq, message.time
     slot.t_capture, slot.t_arrived = message.t_capture, t_arrived
-    slot.t_received = t_arrived
+    slot.t_received, slot.t_taken = t_arrived, 0
     if isinstance(message, Result):
         slot.t_received, slot.t_solved, slot.t_published = (
             message.t_received,

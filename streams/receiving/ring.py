@@ -28,7 +28,8 @@ class ReceivedFrame:
     time : time in the trial [s]
     t_capture : the source's clock at capture [ns]
     t_arrived : this machine's clock at receipt [ns]
-    t_received : the same for markers and forces; for results, when the estimator received its input [ns]
+    t_taken : this machine's clock when the loop began to work on it [ns], 0 = not yet
+    t_received : t_arrived for markers and forces; for results, when the estimator received its input [ns]
     t_solved, t_published : the estimator's clock [ns]; 0 except for results
     status, iterations, residual : as in the result message; 0, 0, NaN except for results
     leads : whether its session came first among those of the stream when it arrived
@@ -50,12 +51,13 @@ class ReceivedFrame:
         "t_published",
         "t_received",
         "t_solved",
+        "t_taken",
         "time",
     )
 
     def __init__(self, session: Session, layout: FieldLayout) -> None:
         self.session = session
-        self.seq = self.t_capture = self.t_arrived = self.t_received = 0
+        self.seq = self.t_capture = self.t_arrived = self.t_received = self.t_taken = 0
         self.t_solved = self.t_published = self.status = self.iterations = 0
         self.time = 0.0
         self.leads = False

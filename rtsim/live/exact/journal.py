@@ -77,7 +77,7 @@ class RunJournal:
         n_awaited : number of answers of background threads that stages have taken so far
         """
         values, data = self._of(frame)
-        values["n_awaited"] = n_awaited
+        values |= {"n_awaited": n_awaited, "t_taken": frame.t_taken}
         if result is not None:
             late = bool(result.status & Status.LATE)
             values |= {"late": late, "t_solved": result.t_solved, "t_published": result.t_published}

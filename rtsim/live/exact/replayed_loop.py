@@ -92,7 +92,9 @@ class JournalInput:
                 self.n_done += 1
                 if self.n_done % PROGRESS_EVERY == 0:
                     self._progress(self.n_done)
-                return self._filled(entry)
+                frame = self._filled(entry)
+                frame.t_taken = entry.values.get("t_taken", frame.t_arrived)  # older journals lack it
+                return frame
             case "repeat":
                 self.frame_entry = entry.values
         return None

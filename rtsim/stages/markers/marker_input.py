@@ -102,12 +102,12 @@ class MarkerInput:
         if one:
             self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
-    def admit(self, data: Mapping[str, Array], dt: float = 0.0) -> tuple[Array, bool]:
+    def admit(self, data: Mapping[str, Array], dt: float = 0.0, waited: float = 0.0) -> tuple[Array, bool]:
         """Markers of the model (n_marker, 3) [m], and whether they can belong to a person.
 
         data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
         usable. The array returned is overwritten by the next call.
-        dt : time since the previous frame [s], 0 = unknown
+        dt, waited : time since the previous frame, 0 = unknown, and from arrival until the loop took it [s]
         """
         self._n_frame += 1
         if not self.usable:
@@ -126,7 +126,7 @@ class MarkerInput:
             self.measured,
         )
         if self._unnamed is not None:
-            self._label(self._unnamed, positions, dt)
+            self._label(self._unnamed, positions, dt, waited)
         if n_far:
             self.count(
                 "too_far", f"{n_far} markers were more than {FARTHEST:g} m away, and are taken as occluded."
@@ -160,11 +160,11 @@ class MarkerInput:
             self._take_in(frame, unnamed.rows, *axes, unnamed.group, points[k])
         unnamed.name_ahead(UnnamedRecording(markers, points, steps), progress)
 
-    def _label(self, unnamed: UnnamedMarkers, positions: Array, dt: float) -> None:
+    def _label(self, unnamed: UnnamedMarkers, positions: Array, dt: float, waited: float) -> None:
         """Names for the markers without one; frames in which they are not certain are counted."""
         axes = self._scale, int(self._z_up), int(self.mirrors)
         self._take_in(positions, unnamed.rows, *axes, unnamed.group, unnamed.points)
-        unnamed.label(self.measured, dt)
+        unnamed.label(self.measured, dt, waited)
         said = unnamed.doubt()
         self.in_doubt = bool(said)
         if said:

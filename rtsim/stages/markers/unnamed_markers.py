@@ -63,14 +63,14 @@ class UnnamedMarkers:
         self._ahead = name_both_ways(self._labeller, recording, progress)
         self._labeller.forget()
 
-    def label(self, markers: Array, dt: float) -> None:
-        """Write those of `points` that are unlabelled into markers (n_marker, 3) [m]; dt : time since the
-        previous frame [s], 0 = unknown.
+    def label(self, markers: Array, dt: float, waited: float = 0.0) -> None:
+        """Write those of `points` that are unlabelled into markers (n_marker, 3) [m]; dt, waited : time
+        since the previous frame, 0 = unknown, and from the frame's arrival until the loop took it [s].
         """
         named = np.isfinite(markers[:, 0])
         if self._ahead is None:
             seen = np.isfinite(self.points).all(axis=1)
-            self._labeller.label(markers, self.points[seen], dt)
+            self._labeller.label(markers, self.points[seen], dt, waited)
             self._following = self._labeller.following
             self._disputed = self._labeller.disputed(markers)
         else:

@@ -150,6 +150,30 @@ def test_no_search_is_made_in_one_frame(
     assert max(fits[alone:]) <= 2 * 2 * 2, "two fits a step, two steps a search, one search after another"
 
 
+def test_searches_rest_while_the_loop_is_behind(
+    walked: Array, both_legs: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects a loop on a busy machine: frames that lie there are worked on before names are sought."""
+    fits, fit_all = [0], segment_search.fit_all
+
+    def counted(*arguments: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        fits[-1] += 1
+        return fit_all(*arguments)
+
+    monkeypatch.setattr(segment_search, "fit_all", counted)
+    labeller, n_alone = Labeller(both_legs[0], paced=True), 0
+    for frame in np.concatenate([walked, walked[::-1], walked]):
+        n_alone += not labeller.following
+        fits.append(0)
+        markers = np.full(frame.shape, np.nan)
+        labeller.label(markers, frame, 0.01, waited=0.02)
+    searched = np.flatnonzero(fits[1 + n_alone :])
+    assert max(fits) <= 2, "two fits a step, one step a frame"
+    assert 3 < n_alone < 60, "nobody is known: no result waits"
+    assert len(searched) > 10, "searches go on"
+    assert np.diff(searched).min() > 10
+
+
 def test_names_are_compared_in_the_frame_of_the_search(
     walked: Array, both_legs: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:

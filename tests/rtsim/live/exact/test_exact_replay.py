@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kernels.compiler.jit import allow_compilation
 from rtsim.config.paths import find_config
@@ -87,6 +88,21 @@ def test_damage_commands_and_a_source_that_starts_anew(tmp_path, trial):
     kinds = {entry.entry for entry in entries}
     assert {"repeat", "command", "frame", "results", "end"} <= kinds
     assert max(entry.values["n_awaited"] for entry in entries if entry.entry == "frame") >= 1
+
+
+def test_names_sought_while_frames_wait(tmp_path, trial):
+    """Protects a run whose search for names rested as its frames waited: the journal has for how long."""
+    names = [f"*{k + 1}" for k in range(len(trial.names))]
+
+    def drive(sender: MarkerSender) -> None:
+        sender.begin(marker_session(names, rate=100.0, t_start=0))
+        for k in range(600):
+            sender.frame(trial.positions[k], pause_s=0.0 if k % 300 else 0.5)
+
+    recorded_run(tmp_path / "run.mcap", replace(RUN, label_unnamed=True), drive)
+    assert_exact(tmp_path / "run.mcap", 500)
+    entries = [e.values for e in entries_of(read_run(tmp_path / "run.mcap")) if e.entry == "frame"]
+    assert max(values["t_taken"] - values["t_arrived"] for values in entries) > 5_000_000
 
 
 def test_forces_that_come_when_they_come(tmp_path, trial):
