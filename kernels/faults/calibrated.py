@@ -24,6 +24,10 @@ FIXES = 3
 """Number of points that fix a segment."""
 KEPT = 0.75
 """Part of the limit down to which a marker that is beside its place stays so."""
+YOUNG, YOUNG_LIMIT, YOUNG_KEPT = 20, 0.8, 0.5
+"""Frames without a finding up to which the calibration is the only witness of a segment whose own markers do
+not fix it, as nothing was seen of it before, and the parts of the limit from which and down to which a marker
+is beside its place then. Others have more distances, and skin more ways to change them."""
 NOT, BY_MARKERS, BY_CHILD = 0, 1, 2
 """The pose of a segment is not known, known by its own markers, or by these and by joint centres that its
 children carry. Those of its parent would leave its turn about the line through them to a wand on the skin."""
@@ -47,6 +51,7 @@ class CalibratedShape(NamedTuple):
     evidence: Annotated[np.ndarray, Floats("n_body")]
     marker: Annotated[np.ndarray, Integers("n_body", fill=-1)]  # that marker, -1 = none
     off: Annotated[np.ndarray, Integers("n_body")]  # 1 = it is beside its place
+    sound: Annotated[np.ndarray, Integers("n_body")]  # frames in which none was, up to YOUNG
     # how its pose is known, NOT, BY_MARKERS ...
     carries: Annotated[np.ndarray, Integers("n_body")]
     turned: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # its axes in ground, by its markers
@@ -98,13 +103,22 @@ def find_misplaced(markers, limit, health, shape):
             continue
         n = gather(markers, b, health, shape)
         n = add_centres(b, 1, add_centres(b, 0, n, shape), shape)
-        own = KEPT * limit if shape.off[b] == 1 else limit
+        own = limit_of(b, limit, shape)
         # no fit is worse than the pose by the markers alone, which is at hand: mostly that says enough
         plain = n < FIXES or (shape.carries[b] != NOT and squares_at(b, n, shape) <= own * own)
         left = 0.0 if plain else squares_left(n, -1, shape)
         shape.off[b] = int(left > own * own and find_worst(b, n, left, shape) > own)
+        shape.sound[b] = min(YOUNG, shape.sound[b] + 1 - shape.off[b]) if n >= FIXES else shape.sound[b]
         n_found += shape.off[b]
     return n_found
+
+
+@njit
+def limit_of(b, limit, shape):
+    """Return the evidence from which a marker of body b is beside its place in this frame [1]."""
+    if shape.sound[b] < YOUNG and shape.carries[b] != BY_MARKERS:
+        return limit * (YOUNG_KEPT if shape.off[b] == 1 else YOUNG_LIMIT)
+    return limit * (KEPT if shape.off[b] == 1 else 1.0)
 
 
 @njit

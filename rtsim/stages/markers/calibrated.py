@@ -46,8 +46,8 @@ class CalibratedMarkers:
         self._find = hold(find_misplaced, (model.markers, LIMIT, estimator.health, self.shape), given=())
 
     def forget(self) -> None:
-        """Forget the newest frame."""
-        self.off[:] = 0
+        """Forget all frames."""
+        self.off[:], self.shape.sound[:] = 0, 0
 
     def look(self, solved: bool) -> bool:
         """Check a frame; returns whether a marker is not at its place; solved : whether there is a new
