@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
-from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout, QLayoutItem, QWidget
+
+UNSCALED = "unscaled"
+"""Property of a layout: its margins and spacing at scale 1 [px]."""
+
+
+def scale_layouts(widget: QWidget, scale: float) -> None:
+    """Scale margins and distances of all layouts in a widget, as its text is; scale 1 = as they were made."""
+    for layout in widget.findChildren(QLayout):
+        if not isinstance(layout, (QBoxLayout, QGridLayout, Flow)):
+            continue
+        sizes = layout.property(UNSCALED)
+        if sizes is None:
+            room = layout.contentsMargins()
+            across, down = layout.apart if isinstance(layout, Flow) else (layout.spacing(), 0)
+            sizes = [room.left(), room.top(), room.right(), room.bottom(), across, down]
+            layout.setProperty(UNSCALED, sizes)
+        left, top, right, bottom, across, down = (round(scale * x) if x > 0 else x for x in sizes)
+        layout.setContentsMargins(left, top, right, bottom)
+        if isinstance(layout, Flow):
+            layout.apart = (across, down)
+            layout.invalidate()
+        elif across >= 0:
+            layout.setSpacing(across)
 
 
 class Flow(QLayout):
     """A layout that places widgets from left to right and continues on the next line.
 
-    across, down : distances between neighbours in a line, and between lines [px]
+    across, down : kept as `apart`, distances between neighbours in a line, and between lines [px]
     """
 
     def __init__(self, parent: QWidget, across: int, down: int) -> None:
         super().__init__(parent)
-        self._across, self._down = across, down
+        self.apart = (across, down)
         self._items: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -46,7 +69,7 @@ class Flow(QLayout):
     def sizeHint(self) -> QSize:
         """The size with everything on one line."""
         sizes = [item.sizeHint() for item in self._shown()]
-        gaps = self._across * max(0, len(sizes) - 1)
+        gaps = self.apart[0] * max(0, len(sizes) - 1)
         return QSize(
             gaps + sum(size.width() for size in sizes), max((size.height() for size in sizes), default=0)
         )
@@ -70,9 +93,9 @@ class Flow(QLayout):
                 size = item.sizeHint()
                 if move:
                     item.setGeometry(QRect(QPoint(x, y + (tallest - size.height()) // 2), size))
-                x += size.width() + self._across
-            y += tallest + self._down
-        return max(0, y - self._down - rect.y())
+                x += size.width() + self.apart[0]
+            y += tallest + self.apart[1]
+        return max(0, y - self.apart[1] - rect.y())
 
     def _lines(self, width: int) -> list[list[QLayoutItem]]:
         """The items of each line."""
@@ -84,5 +107,5 @@ class Flow(QLayout):
                 lines.append([])
                 x = 0
             lines[-1].append(item)
-            x += taken + self._across
+            x += taken + self.apart[0]
         return lines

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rtsim.files.tables.legs import SIDES, sides_of
 from rtsim.monitor.device.device_layout import DeviceLayout, device_of
-from rtsim.monitor.naming import bones, joints, labels_of, spoken
+from rtsim.monitor.naming import below, bones, joints, labels_of, spoken
 from rtsim.monitor.panels import PlotPanel, balanced, told_apart
 from rtsim.monitor.words import NAME_MOST, printable
 from rtsim.units import ON_SCREEN
@@ -241,7 +241,7 @@ def _curves(
         labels = labels_of(spec, CURVES_MOST)
         names = spoken(labels) if len(labels) > 1 else (axis,)
         sides = sides_of(labels, side)
-        groups = [(title, list(range(len(labels))), names)] if title else joints(labels)
+        groups = [(title, list(range(len(labels))), below(title, names))] if title else joints(labels)
         column = min(kind.column, COLUMNS_MOST - 1)
         least = scale * kind.least if 0.0 < scale * kind.least < LARGEST else 1.0
         for heading, entries, said in groups[:PANELS_MOST]:

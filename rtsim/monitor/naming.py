@@ -31,6 +31,14 @@ def spoken(labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(label.replace("_", " ") for label in labels)
 
 
+def below(title: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Names without the title of their panel, where all of them begin with it."""
+    start = f"{title.lower()} "
+    if not all(name.lower().startswith(start) and name[len(start) :] for name in names):
+        return names
+    return tuple(name[len(start) :] for name in names)
+
+
 def joints(labels: tuple[str, ...]) -> list[tuple[str, list[int], tuple[str, ...]]]:
     """Title, entries and names of the movements of each joint that the labels of angles name."""
     if not _named_by_joint(labels):

@@ -12,6 +12,8 @@ from rtsim.monitor.meter import Latency, quality_of, status_words
 from rtsim.monitor.plots.history import Quality
 
 NO_VALUE = "–"
+LONG_MS, WITHOUT_DECIMALS = 9999.5, 100.0
+"""From here on a latency is told in seconds, and a time has no decimals."""
 COUNT_MOST = 100_000_000  # larger counts and rates are written with a power of ten
 N_COUNTER = 12  # counters of each side in a tool tip
 RATE_SHORTFALL = 0.9  # a measured rate below this share of the nominal one is coloured
@@ -119,7 +121,14 @@ def count_words(value: int) -> str:
 def _latency(latency: Latency) -> str:
     if not math.isfinite(latency.p50):
         return NO_VALUE
-    return f"{latency.p50:.1f} / {latency.p99:.1f} ms"
+    if latency.p99 < LONG_MS:
+        return f"{_short(latency.p50)} / {_short(latency.p99)} ms"
+    return f"{_short(1e-3 * latency.p50)} / {_short(1e-3 * latency.p99)} s"
+
+
+def _short(value: float) -> str:
+    """A time with one decimal as long as it tells something and there is room for it."""
+    return f"{value:.1f}" if value < WITHOUT_DECIMALS else f"{value:.0f}"
 
 
 def counter_lines(counters: Mapping[str, int]) -> list[str]:

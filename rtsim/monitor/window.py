@@ -28,6 +28,7 @@ from rtsim.monitor.device.commands import Commander
 from rtsim.monitor.device.device import DevicePanel
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.feedback.feedback_window import FeedbackWindow
+from rtsim.monitor.flow import scale_layouts
 from rtsim.monitor.gait.strides import LOOK_BACK_S, Strides
 from rtsim.monitor.past.time_bar import TimeBar
 from rtsim.monitor.plots.curve_plots import COLUMN_LEAST, CurvePlots
@@ -157,13 +158,10 @@ class MonitorWindow(QMainWindow):
         """Recolour everything, at the scale that suits the window."""
         self.theme = theme = replace(theme, scale=scale_of(self.width(), self.height()))
         self.setStyleSheet(style_sheet(theme))
-        self.figure_card.figure.set_theme(theme)
-        self.contact.set_theme(theme)
-        self.heat.set_theme(theme)
-        self.device.set_theme(theme)
-        self.curves.set_theme(theme)
-        self.status.set_theme(theme)
-        self.feedback.set_theme(theme)
+        parts = (self.figure_card.figure, self.contact, self.heat, self.device, self.curves, self.status)
+        for part in (*parts, self.feedback):
+            part.set_theme(theme)
+        scale_layouts(self, theme.scale)
         self._changed = True
 
     def turn(self) -> None:
@@ -384,7 +382,7 @@ class MonitorWindow(QMainWindow):
 
     def _fit_columns(self) -> None:
         """Set as many columns of plots as there is width for."""
-        n = max(1, min(3, self.plots.width() // (self.theme.px(COLUMN_LEAST) + COLUMN_GAP)))
+        n = max(1, min(3, self.plots.width() // self.theme.px(COLUMN_LEAST + COLUMN_GAP)))
         if n != self.curves.n_column_most:
             self.curves.n_column_most = n
             if self.feed.layout:

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from rtsim.files.gait.events import GaitEvent
 from rtsim.monitor.choice.panel_choice import PanelChoice
+from rtsim.monitor.flow import scale_layouts
 from rtsim.monitor.gait.strides import Strides
 from rtsim.monitor.layout import ARM_COLUMN, WindowLayout
 from rtsim.monitor.panels import PlotPanel
@@ -71,6 +72,7 @@ class CurvePlots(QWidget):
             self._arm_column.setVisible(self.arms_shown)
         self.placeholder.setVisible(not self.panels)
         self.placeholder.setText(NOTHING_CHOSEN if layout.panels else NOTHING_TO_DRAW)
+        scale_layouts(self, self.theme.scale)
 
     def show_arms(self, on: bool) -> None:
         """Show or hide the column of moment arms."""

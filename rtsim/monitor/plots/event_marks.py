@@ -68,6 +68,8 @@ class EventMarks(BehindCurves):
             styles = Qt.PenStyle
             style = styles.DashLine if kind else styles.DotLine
             self._pens[kind, side] = pg.mkPen(
-                colour, width=1 if kind else 2, style=styles.SolidLine if kind == STRIKE else style
+                colour,
+                width=self.theme.px(1 if kind else 2),
+                style=styles.SolidLine if kind == STRIKE else style,
             )
         return self._pens[kind, side]

@@ -12,6 +12,7 @@ from rtsim.files.norms.norm_set import NormCurve
 from rtsim.files.tables.legs import SIDES
 from rtsim.methods.gait.cycle_curves import PERCENT
 from rtsim.report.clinical.drawing import (
+    BEFORE_DASHES,
     COLOURS,
     DASHES,
     GRID,
@@ -23,6 +24,7 @@ from rtsim.report.clinical.drawing import (
     WIDTH,
     FloatArray,
     Page,
+    rows_to_show,
     span_of,
     ticks,
 )
@@ -81,7 +83,7 @@ def draw_panel(
             page.line(at, top, at, bottom, COLOURS[side], 2.5, DASHES[side] or "4 6")
     for side in SIDES:
         if before is not None and side in before.strides:
-            page.curve(x, up(before.mean(side)), COLOURS[side], 3.5, "3 8", 0.9)
+            page.curve(x, up(before.mean(side)), COLOURS[side], 3.5, BEFORE_DASHES[side], 0.9)
         if side in now.strides:
             _strides(page, x, up, now, side)
     if left_out:
@@ -113,12 +115,9 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Strides that determine the range of the ordinate: those without flags, where there are any."""
-    sides = [(curve, side) for curve in curves for side in curve.strides]
-    sound = [row for curve, side in sides for row in curve.usable(side)]
-    if any(np.isfinite(row).any() for row in sound):
-        return sound
-    return [row for curve, side in sides for row in curve.strides[side]]
+    """Strides that determine the range of the ordinate, of all sessions and sides."""
+    drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
+    return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
 
 
 def incomplete_in_words(curve: ReportCurve) -> str:
@@ -214,7 +213,7 @@ def legend(
         "vertical line: foot off",
     ]
     words += ["band: ± 1 SD over complete strides"] if bands else []
-    words += [f"dotted: {before}"] if before else []
+    words += [f"dotted, left dash-dotted: {before}"] if before else []
     words += ["grey: norms, mean ± 1 SD"] if norms else []
     page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)
     if len(words) > 3:

@@ -22,6 +22,8 @@ COLOURS = {"right": "#00609c", "left": "#c1121f"}
 """Left red, right blue, as reports of gait have them."""
 DASHES = {"right": "", "left": "22 9"}
 """Dashes of the sides, by which they can be told in a grey print."""
+BEFORE_DASHES = {"right": "3 8", "left": "18 7 3 7"}
+"""Of an earlier session."""
 SMALLEST = 0.75
 """Smallest size of a text, in parts of its own, before it is cut."""
 WIDE = 0.62
@@ -147,6 +149,27 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     step *= next((k for k in (1.0, 2.0, 5.0, 10.0) if (high - low) / (k * step) <= most), 20.0)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def rows_to_show(curves: Sequence[tuple[FloatArray, NDArray[np.bool_]]], least: float) -> list[FloatArray]:
+    """Rows that determine an ordinate, NaN where a value does not count.
+
+    Sound values count. Of a curve less than half of which is sound, the others are most of the picture: their
+    middle nine tenths count, too, as far as the range becomes at most three times that of the sound ones.
+
+    curves : values (n_row, n) and whether they are sound
+    least : shortest range
+    """
+    sound = [np.where(good, values, math.nan) for values, good in curves]
+    low, high = span_of(sound, least) if any(np.isfinite(x).any() for x in sound) else (-math.inf, math.inf)
+    rows = [row for values in sound for row in values]
+    for (values, _), good in zip(curves, sound, strict=True):
+        known = np.isfinite(values)
+        if known.sum() > 0 and 2 * np.isfinite(good).sum() < known.sum():
+            first, last = np.percentile(values[known], (5.0, 95.0))
+            first, last = max(first, low - (high - low)), min(last, high + (high - low))
+            rows += [*np.where(known & (values >= first) & (values <= last), values, math.nan)]
+    return rows
 
 
 def span_of(rows: Sequence[FloatArray], least: float) -> tuple[float, float]:

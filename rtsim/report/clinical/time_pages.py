@@ -18,6 +18,7 @@ from rtsim.report.clinical.drawing import (
     WIDTH,
     FloatArray,
     Page,
+    rows_to_show,
     span_of,
     ticks,
 )
@@ -88,8 +89,9 @@ def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
     source, box = curve.source, frame_panel(page, room, curve.source.title, curve.source.unit)
     left, right = box[:2]
     rows = {side: np.where(curve.sound[side], values, math.nan) for side, values in curve.values.items()}
-    known = [row for row in rows.values() if np.isfinite(row).any()]
-    span = span_of(known or list(curve.values.values()), LEAST.get(source.unit, 1e-3))
+    least = LEAST.get(source.unit, 1e-3)
+    counted = [(values[None], curve.sound[side][None]) for side, values in curve.values.items()]
+    span = span_of(rows_to_show(counted, least), least)
     up = heights(box, span)
     length = max(float(curve.times[-1]), 1e-9)
     marks = [(t / length, f"{t:g}") for t in ticks(0.0, length, 5)]

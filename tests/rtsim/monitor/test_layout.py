@@ -272,3 +272,15 @@ def test_a_field_is_read_at_once_into_all_its_panels() -> None:
     knee = next(panel for panel in layout.panels if panel.title == "Knee")
     assert knee.deviation is not None
     np.testing.assert_allclose(values[knee.deviation : knee.deviation + 2], [0.3, 0.4], atol=1e-12)
+
+
+def test_names_do_not_repeat_the_title(session_of: SessionOf) -> None:
+    """Protects narrow panels: under the title Pelvis stand tilt and rotation, unless a name has no more."""
+    curves = Curves("Pelvis", "angle", 0)
+    for labels, names in (
+        (("pelvis_anterior_tilt", "pelvis_rotation"), ("anterior tilt", "rotation")),
+        (("pelvis_rotation", "trunk_rotation"), ("pelvis rotation", "trunk rotation")),
+        (("pelvis", "pelvis_rotation"), ("pelvis", "pelvis rotation")),
+    ):
+        (panel,) = layout_of(session_of((drawn("pelvis_angles", "rad", labels, curves),))).panels
+        assert panel.names == names

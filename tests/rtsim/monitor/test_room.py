@@ -253,3 +253,58 @@ def test_handles_grow_with_the_text(stage: Any, sender: Any) -> None:
     small, large = sizes(1280, 800), sizes(3840, 2160)
     assert stage.window.theme.scale > 2.0
     np.testing.assert_allclose(large / small, stage.window.theme.scale, rtol=0.15)
+
+
+def test_margins_grow_with_the_text(stage: Any, sender: Any) -> None:
+    """Protects cards on large screens: their texts keep off the edge, and buttons off each other, as on small
+    ones, and come back to where they were.
+    """
+    from PySide6.QtCore import QPoint
+
+    def places(width: int, height: int) -> np.ndarray:
+        stage.window.resize(width, height)
+        stage.turn(12)
+        window, panel = stage.window, stage.window.curves.panels[0]
+        name = window.bar.name.mapTo(window, QPoint(0, 0))
+        header = panel.header.mapTo(panel, QPoint(0, 0))
+        first, second = list(window.bar.durations.values())[:2]
+        apart = second.mapTo(window, QPoint(0, 0)).x() - first.mapTo(window, QPoint(0, 0)).x() - first.width()
+        border = 1  # of a card, a line at every scale
+        return np.array([name.x(), header.x() - border, header.y() - border, apart])
+
+    stage.receive(sender, 5)
+    small, large = places(1280, 800), places(3840, 2160)
+    assert stage.window.theme.scale > 2.0
+    np.testing.assert_allclose(large, small * stage.window.theme.scale, atol=1.0)
+    np.testing.assert_array_equal(places(1280, 800), small)
+
+
+@pytest.mark.parametrize("delay_ms", [3.0, 140.0, 2998.4, 54_321.0])
+def test_a_latency_is_not_cut(stage: Any, sender: Any, delay_ms: float) -> None:
+    """Protects the figures of a run that falls behind: its latency fits, with its unit."""
+    from rtsim.monitor.meter import Latency
+
+    stage.receive(sender, 5)
+    feed = stage.window.feed
+    feed.meter.latency_whole = lambda: Latency(0.5 * delay_ms, delay_ms)
+    for width, height in ((800, 600), (3840, 2160)):
+        stage.window.resize(width, height)
+        stage.turn(12)
+        stage.window.status.show_state(feed, "minimised", False)
+        value = stage.window.status.chips["whole"].value
+        assert value.text().endswith(" s" if delay_ms > 10_000.0 else " ms")
+        assert not value.cut(), (width, value.text())
+
+
+def test_marks_of_events_grow_with_the_text() -> None:
+    """Protects foot strikes on large screens from lines that nobody sees."""
+    from dataclasses import replace
+
+    from rtsim.files.gait.events import STRIKE
+    from rtsim.monitor.plots.event_marks import EventMarks
+    from rtsim.monitor.theme import LIGHT
+
+    marks = EventMarks()
+    assert marks._pen(STRIKE, "right").width() == 1
+    marks.set_theme(replace(LIGHT, scale=3.0))
+    assert marks._pen(STRIKE, "right").width() == 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from msgspec import structs
@@ -9,6 +11,7 @@ from msgspec import structs
 from rtsim.files.markers.sides import doubt_sides
 from rtsim.files.recording import Results
 from rtsim.report.clinical.document import pages_of
+from rtsim.report.clinical.drawing import BEFORE_DASHES, DASHES, Page
 from rtsim.report.clinical.quality_page import trial_facts
 from rtsim.report.clinical.session import trial_of
 from rtsim.stages.poses.pose_steps import some_of
@@ -167,3 +170,52 @@ def test_many_names_are_counted() -> None:
     """Protects a sentence on all angles of both legs from an end that is cut off."""
     assert some_of([f"hip_internal_rotation_{k}" for k in range(18)]).endswith("_3 and 14 more")
     assert some_of(["one", "two"]) == "one, two"
+
+
+def heights(panel: dict, page: Page) -> tuple[float, float]:
+    """Lowest and highest number beside the ordinate of a panel."""
+    left, _, top, bottom = panel["box"]
+    numbers = []
+    for element in ElementTree.fromstring(page.svg()).iter():
+        if element.tag.endswith("text") and element.get("text-anchor") == "end":
+            x, y = float(element.get("x", "0")), float(element.get("y", "0"))
+            if left - 20.0 < x < left and top < y < bottom + 20.0:
+                numbers.append(float(element.text or "nan"))
+    return min(numbers), max(numbers)
+
+
+@pytest.mark.parametrize("walks", [True, False])
+def test_a_session_that_is_flagged_is_in_the_picture(walks: bool) -> None:
+    """Protects an overlay: a flagged session is not cut off by the ordinate of the other, and one that
+    is no measurement does not squash it.
+    """
+    knees = {}
+    for offset in (0.0, 20.0, 900.0):
+        results = gait_results()
+        angles = results.fields["joint_angles"]
+        if walks:
+            angles[:] = np.radians(10.0 + 10.0 * np.sin(2.0 * np.pi * results.times / 1.1))[:, None]
+            now = gait_results()
+            now.fields["joint_angles"][:] = angles + np.radians(offset)
+            now.status[:] = 8
+            report = report_of(now, before=results)
+        else:
+            angles[:] = np.radians(10.0 + 10.0 * np.sin(results.times * 20.0))[:, None]
+            angles[20:] += np.radians(offset)
+            results.status[20:] = 8
+            report = report_of(short(results))
+        page = pages_of(report)[0]
+        panel = next(panel for panel in page.panels if panel["title"] == "Knee flexion")
+        knees[offset] = heights(panel, page)
+    assert knees[20.0][1] >= knees[0.0][1] + 10.0
+    assert knees[900.0][1] <= 70.0
+
+
+def test_sessions_and_sides_are_told_apart_without_colour() -> None:
+    """Protects a grey print of an overlay: each side of each session has a line of its own, and a word."""
+    assert len({*DASHES.values(), *BEFORE_DASHES.values()}) == 4
+    report = report_of(gait_results(), before=gait_results(seed=2))
+    page = pages_of(report)[0]
+    used = {element.get("stroke-dasharray") for element in ElementTree.fromstring(page.svg()).iter()}
+    assert {DASHES["left"], *BEFORE_DASHES.values()} <= used
+    assert any("dotted, left dash-dotted: before" in line for line in words_of(report, 0))
