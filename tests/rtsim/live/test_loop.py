@@ -263,7 +263,7 @@ def test_before_the_first_frame_nothing_is_stale(start, make_session):
 
 def test_the_run_ends_when_its_time_is_up(start, trial, make_session):
     """Protects --duration: a source without end does not keep the run going; the reason is said."""
-    run = start(duration_s=0.3)
+    run = start(duration_s=3.0)
     run.source.begin(make_session())
     run.source.send(trial.positions[0])
     seen = run.finish()

@@ -159,7 +159,7 @@ def awaited(control: str, words: str) -> str:
 def test_a_running_estimator_takes_the_zero_off_by_command():
     """Protects `rtsim command tare`: over a real socket, empty plates are tared and told by how much, one on
     which somebody stands is left and told, and before that nothing changes."""
-    trial = walk(SPEC, SUBJECT, 4.0)
+    trial = walk(SPEC, SUBJECT, 8.0)
     added = np.zeros((3, 6))
     added[1], added[2, 1] = DRIFTS[1], 350.0
     forces = plates_of(trial, added)
