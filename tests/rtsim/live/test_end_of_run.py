@@ -181,13 +181,12 @@ def test_a_full_disk_is_told_at_once_and_at_the_end(start, tmp_path: Path) -> No
 
 def test_a_recorder_that_cannot_begin_ends_the_run_before_it_begins(start, tmp_path: Path) -> None:
     """Protects from a run without the recording that was asked for: no place for its first bytes."""
-    began = time.monotonic()
     run = start("--record", str(tmp_path / "run.mcap"), disk=50)
     code, told, said = run.over()
     assert (code, told) == (1, {})
     assert said.count("no file was kept; is the disk full?") == 1
     assert "Traceback" not in said
-    assert time.monotonic() - began < 19.0  # not only after all patience with a recorder
+    assert "did not begin to listen within" not in said  # not only after all patience with a recorder
 
 
 @pytest.mark.parametrize("command", ["record", "monitor"])
