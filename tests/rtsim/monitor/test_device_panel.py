@@ -59,7 +59,7 @@ class Model:
             return True, "device armed (the ramp is over), 7 frames published."
         self.asked.append((command.name, dict(command.args)))
         if command.name != EMERGENCY:
-            self.released.wait(5.0)
+            self.released.wait(120.0)
         return True, "It takes effect with the next tick."
 
     @property

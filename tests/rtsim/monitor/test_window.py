@@ -286,7 +286,7 @@ def test_method_is_switched_without_blocking(
 
     def handle(command: Any) -> tuple[bool, str]:
         asked.append((command.name, dict(command.args)))
-        released.wait(2.0)
+        released.wait(120.0)
         return True, "The method is now 'zero'."
 
     with ControlServer("tcp://127.0.0.1:0", handle, COMMANDS) as server:
