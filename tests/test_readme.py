@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-import socket
 import struct
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import msgpack
 import pytest
 
 from rtsim.live.processes.children import Child
+from tests.free_ports import free_port
 
 ROOT = Path(__file__).resolve().parents[1]
 README, COMMAND_PAGE, PROGRAMS = (
@@ -23,12 +23,6 @@ README, COMMAND_PAGE, PROGRAMS = (
     ROOT / "docs" / "commands.md",
     ROOT / "docs" / "programs.md",
 )
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def code_below(heading: str) -> str:

@@ -24,6 +24,7 @@ from rtsim.live.processes.signals import REQUESTS
 from rtsim.models.load import load_model
 from rtsim.subjects.made_up.walker import walk
 from rtsim.subjects.subject import load_subject
+from tests.free_ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 GUARD_S = 120.0  # how long a test may wait before it counts as hung
@@ -190,9 +191,7 @@ def here(
 @pytest.fixture
 def port() -> int:
     """A port that nobody uses at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return free_port()
 
 
 @pytest.fixture

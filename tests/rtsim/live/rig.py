@@ -6,7 +6,6 @@ import csv
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -23,6 +22,7 @@ from streams.codec import decode
 from streams.control.commands import request
 from streams.errors import DecodeError
 from streams.messages import Device, Output, Result, Telemetry
+from tests.free_ports import free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 GUARD_S = 120.0
@@ -92,9 +92,7 @@ def until(asked: Callable[[], Any]) -> Any:
 
 def free_address() -> str:
     """Return an address that nobody holds."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"tcp://127.0.0.1:{one.getsockname()[1]}"
+    return f"tcp://127.0.0.1:{free_port()}"
 
 
 class Row(NamedTuple):
