@@ -44,7 +44,7 @@ def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
     told = sentences if isinstance(sentences, list | tuple) else ()
     texts = dict.fromkeys(plain(text) for text in islice(told, most) if isinstance(text, str))
     if len(told) > most:
-        texts[f"There was more to say: {len(told) - most} sentences were left out."] = None
+        texts[f"{len(told) - most} more sentences were left out."] = None
     return list(texts)
 
 
@@ -75,7 +75,7 @@ class Sentences:
         """Return all kept sentences and the number of the others; both are then reset."""
         taken = list(self._kept)
         if self._n_more:
-            taken.append(f"There was more to say: {self._n_more} sentences were left out.")
+            taken.append(f"{self._n_more} more sentences were left out.")
         self._kept, self._n_more = {}, 0
         return taken
 

@@ -108,7 +108,7 @@ def encode(message: AnyMessage) -> list[bytes]:
     try:
         payload = _ENCODER.encode(message)
     except (TypeError, ValueError, OverflowError, RecursionError) as fault:
-        raise StreamError(f"the {message.type} message holds a value that cannot be sent: {fault}") from fault
+        raise StreamError(f"the {message.type} message has a value that cannot be sent: {fault}") from fault
     if len(payload) > MAX_PAYLOAD:
         raise StreamError(
             f"the {message.type} message has {len(payload)} bytes, the largest allowed is {MAX_PAYLOAD}; "
@@ -126,7 +126,7 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
         raise DecodeError("malformed", f"a message has 2 parts, this one has {len(parts)}")
     topic, payload = parts
     if len(payload) > MAX_PAYLOAD:
-        raise DecodeError("oversize", f"the payload has {len(payload)} bytes, allowed are {MAX_PAYLOAD}")
+        raise DecodeError("oversize", f"the payload has {len(payload)} bytes; allowed: {MAX_PAYLOAD}")
     decoder = _DECODERS.get(topic)
     if decoder is None:
         raise DecodeError("bad_topic", f"the topic {bytes(topic[:32])!r} is not a message type")
@@ -179,11 +179,11 @@ def check_session(session: Session) -> None:
         if 8 * math.prod(n for n in spec.shape if n) > MAX_ARRAY_BYTES:
             raise StreamError(
                 f"field {spec.name!r} has the shape {list(spec.shape)}; "
-                f"allowed are {MAX_ARRAY_BYTES // 8} numbers"
+                f"at most {MAX_ARRAY_BYTES // 8} numbers are allowed"
             )
     n_byte = 8 * sum(math.prod(spec.shape) for spec in session.fields)
     if n_byte > MAX_ARRAY_BYTES:
-        raise StreamError(f"a frame would have {n_byte} bytes of arrays, allowed are {MAX_ARRAY_BYTES}")
+        raise StreamError(f"a frame would have {n_byte} bytes of arrays; allowed: {MAX_ARRAY_BYTES}")
     if not math.isfinite(session.rate):
         raise StreamError(f"the rate is {session.rate}; give Hz, or 0 when the frames are irregular")
     _check_plain(session.meta, "meta")

@@ -117,7 +117,7 @@ class OutputIntake(ExchangeIntake[Output]):
 
     def _misfit(self, message: Output, parts: Sequence[bytes], t_arrived: int) -> str:
         if len(parts[1]) > LARGEST_OUTPUT:
-            return f"an output of {len(parts[1])} bytes, allowed are {LARGEST_OUTPUT}"
+            return f"an output of {len(parts[1])} bytes; at most {LARGEST_OUTPUT} are allowed"
         if len(message.torque) != self._n_joint:
             return f"an output for {len(message.torque)} joints, the device has {self._n_joint}"
         if self._one_clock and message.t_sent > t_arrived:

@@ -210,7 +210,5 @@ def _set_options(socket: ZmqSocket, address: str, limit: int) -> None:
 
 def _bind_error(address: str, fault: zmq.ZMQError) -> StreamError:
     if fault.errno == zmq.EADDRINUSE:
-        return AddressInUseError(
-            f"{address} is in use; stop the program that holds it or choose another port"
-        )
+        return AddressInUseError(f"{address} is in use; stop the program that uses it or choose another port")
     return StreamError(f"{address} cannot be bound ({fault.strerror}); give for example {MARKERS_ADDRESS}")

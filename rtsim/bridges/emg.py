@@ -123,7 +123,7 @@ class EmgRelay:
         self._clock.restart()
         former = self._session
         if former is not None and former.rate == rate and former.fields[0].labels == labels:
-            self._say(f"stream {inlet.words} is here again")
+            self._say(f"stream {inlet.words} is available again")
             return
         spec = FieldSpec(
             name=FIELD, shape=(len(labels),), unit=unit or "1", labels=labels,

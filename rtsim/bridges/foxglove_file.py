@@ -70,7 +70,7 @@ def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMes
         raise ConfigError(f"the recording cannot be read ({fault})", where=str(recording)) from None
     if not n_frame:
         raise ConfigError(
-            "the recording holds no results", where=str(recording),
+            "the recording contains no results", where=str(recording),
             remedy="give one of `rtsim live --record`, or solve the markers in it with `rtsim analyse` first",
         )  # fmt: skip
     if recorded.note:

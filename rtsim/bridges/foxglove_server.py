@@ -34,7 +34,7 @@ def foxglove_sdk() -> Any:
         return import_module("foxglove")
     except ImportError as fault:
         raise ConfigError(
-            f"the package foxglove-sdk is not here ({fault})", where="bridge foxglove",
+            f"the package foxglove-sdk is not installed ({fault})", where="bridge foxglove",
             remedy="pip install 'rtsim[foxglove]'",
         ) from None  # fmt: skip
 

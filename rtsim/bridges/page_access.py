@@ -122,7 +122,7 @@ def read_token(path: Path) -> str:
         text = ""
     if not TOKEN_LEAST <= len(text) <= TOKEN_MOST or not all(c.isalnum() or c in "-_" for c in text):
         raise ConfigError(
-            f"{path} holds no token", where=where,
+            f"{path} contains no token", where=where,
             allowed=f"one line of {TOKEN_LEAST} to {TOKEN_MOST} letters, digits, - and _",
             remedy="python3 -c 'import secrets; print(secrets.token_urlsafe(24))' makes one",
         )  # fmt: skip

@@ -88,7 +88,7 @@ def check_texts(value: Any, key: str = "") -> None:
         for i, inner in enumerate(value):
             check_texts(inner, f"{key}[{i}]")
     elif isinstance(value, str) and any(unicodedata.category(c) == "Cc" and c not in "\t\r\n" for c in value):
-        raise ValueError(f"{key}: {value!r} holds control characters; allowed: text that can be printed")
+        raise ValueError(f"{key}: {value!r} contains control characters; allowed: text that can be printed")
 
 
 def unit_of(name: str) -> str:

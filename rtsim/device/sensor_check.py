@@ -138,7 +138,8 @@ class SensorCheck:
             return ""
         reference, said = self.told.angle(newest.command), newest.angle[0]
         near = abs(math.radians(said) - reference) < self._agreement < abs(said - reference)
-        return "; it looks like degrees, and radians are due" if near and self.limits.watch_sensors else ""
+        looks = near and self.limits.watch_sensors
+        return "; it looks like degrees, and radians are expected" if looks else ""
 
     def _follow(self, passed_s: float) -> None:
         """Judge the fit."""
@@ -168,13 +169,13 @@ class SensorCheck:
             return "the device's angle is mirrored: it falls where the joint's rises"
         if abs(gain - 1.0) > MOST_GAIN_OFF:
             degrees = IN_DEGREES[0] < gain < IN_DEGREES[1]
-            hint = "; it looks like degrees, and radians are due" if degrees else ""
+            hint = "; it looks like degrees, and radians are expected" if degrees else ""
             return f"the device's angle moves {gain:.2g} times as much as the joint's{hint}"
         if abs(delay_ms) > EARLY * self.limits.delay_ms and abs(fit.delay_s) > SIGMAS * fit.delay_error_s:
             way = "behind" if delay_ms > 0.0 else "ahead of"
             return (
                 f"the device's angle is {abs(delay_ms):.0f} ms {way} the joint's; allowed: "
-                f"{EARLY * self.limits.delay_ms:.3g} ms, as up to {self.limits.delay_ms:g} ms may look so"
+                f"{EARLY * self.limits.delay_ms:.3g} ms, as one of {self.limits.delay_ms:g} ms can appear"
             )
         return ""
 

@@ -160,7 +160,7 @@ def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
                     recorder.write(topic, payload, t_ns)
             if not recorder.n_message:
                 raise ConfigError(
-                    "the recording holds no message", where=str(recording), remedy="give another"
+                    "the recording contains no message", where=str(recording), remedy="give another"
                 )
     except FileNotFoundError:
         raise ConfigError("no such file", where=str(recording), remedy="check the path") from None

@@ -114,7 +114,7 @@ def read_recorded_markers(
 ) -> MarkerTrial:
     """The marker stream of a recording in the ground frame; the measured markers of the results without one.
 
-    A recording that was cut off is read as far as it goes. ConfigError when it holds no markers.
+    A recording that was cut off is read as far as it goes. ConfigError when it contains no markers.
     """
     path = Path(path)
     content = _load(path)
@@ -124,7 +124,7 @@ def read_recorded_markers(
             raw = _raw_trial(course, field, path, (*content.notes, *notes))
             return to_ground(raw, up=up, units=units, person=person)
     raise ConfigError(
-        "the recording holds no markers", where=str(path), remedy="record the marker stream too"
+        "the recording contains no markers", where=str(path), remedy="record the marker stream too"
     )
 
 
@@ -135,7 +135,7 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
     course, notes = _longest(content, "result", "markers_model")
     if course is None:
         raise ConfigError(
-            "the recording holds no markers of a model",
+            "the recording contains no markers of a model",
             where=str(path),
             remedy="record the results of an estimator",
         )
@@ -150,7 +150,7 @@ def read_force_messages(path: str | Path) -> RecordedForces:
     course, notes = _longest(content, "forces")
     if course is None:
         raise ConfigError(
-            "the recording holds no forces", where=str(path), remedy="record the forces stream too"
+            "the recording contains no forces", where=str(path), remedy="record the forces stream too"
         )
     _, fields, said = _stack(course.session, course.frames, path)
     return RecordedForces(course.session, fields, str(path), (*content.notes, *notes, *said))
@@ -159,14 +159,14 @@ def read_force_messages(path: str | Path) -> RecordedForces:
 def read_results(path: str | Path) -> Results:
     """The results in a recording; of several sessions, those of the longest one.
 
-    A recording that was cut off is read as far as it goes. ConfigError when it holds no results.
+    A recording that was cut off is read as far as it goes. ConfigError when it contains no results.
     """
     path = Path(path)
     content = _load(path)
     course, notes = _longest(content, "result")
     if course is None:
         raise ConfigError(
-            "the recording holds no results", where=str(path), remedy="record the result stream"
+            "the recording contains no results", where=str(path), remedy="record the result stream"
         )
     frames, fields, said = _stack(course.session, course.frames, path)
     times, told = _times(frames, course.session.rate)
@@ -263,7 +263,7 @@ def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[
     if len(found) == 1:
         return best, []
     return best, [
-        f"the recording holds {len(found)} sessions of {stream}: the longest was read "
+        f"the recording contains {len(found)} sessions of {stream}: the longest was read "
         f"({len(best.frames)} frames)"
     ]
 

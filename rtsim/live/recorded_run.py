@@ -119,7 +119,7 @@ def check_results(results: Results, source: str, wrong: str = "", plates: bool =
         good &= np.isfinite(rms.reshape(len(good), -1)).all(axis=1)
     if not good.any():
         raise ConfigError(
-            f"none of {len(good)} frames came out usable", where=source,
+            f"none of {len(good)} frames gave usable results", where=source,
             remedy="read the messages above; `rtsim check` checks models and subjects",
         )  # fmt: skip
     if wrong and (plates or not results.fields.keys().isdisjoint(OF_PLATES)):

@@ -181,6 +181,6 @@ def check_motion(spec: ModelSpec, motion: str) -> None:
         )  # fmt: skip
     if motion and not is_stream(motion) and Path(motion).suffix.lower() not in STORAGE_SUFFIXES:
         raise ConfigError(
-            f"{motion} holds no motion that can be read", where=OPTION,
+            f"{motion} contains no motion that can be read", where=OPTION,
             allowed=f"{', '.join(STORAGE_SUFFIXES)}, or with --live tcp://HOST:PORT",
         )  # fmt: skip

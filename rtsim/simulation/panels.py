@@ -57,7 +57,7 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
         ("activation", ["muscle_activations"], strongest(results)),
         ("moment of prescribed motion", ["prescribed_moments"], None),
         ("force of prescribed motion", ["prescribed_forces"], None),
-        ("force of what is held", ["element_forces"], None),
+        ("force of each constraint", ["element_forces"], None),
     ]
     panels: list[FigurePanel] = []
     left_out: dict[str, list[str]] = {}  # sentence -> titles of panels

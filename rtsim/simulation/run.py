@@ -149,8 +149,8 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
     """Why a step had no result, and what may help beside a shorter step, in words."""
     if status == UNHELD:
         return (
-            f"{simulator.widest} cannot be held any more: the mechanism locks or has come apart",
-            "look at its lengths and at the motions that are prescribed",
+            f"{simulator.widest} can no longer be satisfied: the mechanism locks or has come apart",
+            "check its lengths and the motions that are prescribed",
         )
     what = "the state is no longer a finite number" if status == NON_FINITE else "the step has no solution"
     return what, "look for forces that grow without end"

@@ -48,7 +48,7 @@ def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, 
             )
         if isinstance(base, (dict, list, tuple)):
             raise ConfigError(
-                f"{key} holds several values",
+                f"{key} has several values",
                 where=where,
                 remedy="go on to one of them, as KEY.0 or KEY.NAME",
             )

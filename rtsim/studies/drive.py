@@ -193,7 +193,7 @@ class StudyDrive:
         self._out.clear()
         if not self.n_done and self.n_break >= MOST_BREAKS:
             raise ConfigError(
-                f"{self.n_break} times a worker ended before a case was solved",
+                f"{self.n_break} times a worker process ended before a case was solved",
                 where=f"study {self._plan.spec.name}", remedy="try --workers 0, and read its messages",
             )  # fmt: skip
 

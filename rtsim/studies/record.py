@@ -40,4 +40,4 @@ def read_record(folder: Path) -> PlanRecord:
     try:
         return msgspec.json.decode(data, type=PlanRecord)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"it holds no plan of a study ({error})", where=str(path)) from None
+        raise ConfigError(f"it contains no plan of a study ({error})", where=str(path)) from None

@@ -104,14 +104,15 @@ def check_folder_of(folder: Path, plan: StudyPlan) -> None:
         record = read_record(folder)
         if record.hash != plan.digest:
             raise ConfigError(
-                f"it holds the study {record.name} with the hash {record.hash}; this one has {plan.digest}",
+                f"it contains the study {record.name} with the hash {record.hash}; "
+                f"this one has {plan.digest}",
                 where=str(folder), remedy="give another folder by --out, or remove this one",
             )  # fmt: skip
     elif folder.exists() and not folder.is_dir():
         raise ConfigError("this is a file", where=str(folder), remedy="give a new folder by --out")
     elif folder.is_dir() and any(path.name != PARTS for path in folder.iterdir()):
         raise ConfigError(
-            "it holds other files and no study", where=str(folder), remedy="give a new folder by --out"
+            "it contains other files and no study", where=str(folder), remedy="give a new folder by --out"
         )
     elif not folder.exists():
         if not folder.absolute().parent.is_dir():

@@ -35,7 +35,7 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
     if width:
         said = f", and {1e3 * width:.3g} mm is no such width"
         if low <= 1e3 * width <= high:
-            said += f": metres, where mm are due? {1e6 * width:.0f} mm would do"
+            said += f": metres, where mm are expected? {1e6 * width:.0f} mm would do"
     raise ConfigError(
         f"without a medial {bone[0]} marker the width of the {label_side} {joint} is needed{said}",
         where=where,
@@ -70,6 +70,6 @@ def centre_offset(
             f"MarkerDiameter {1e3 * diameter:.4g} mm: no marker is so large",
             where=where,
             allowed=f"0 (not known) to {1e3 * LARGEST_DIAMETER:.0f} mm",
-            remedy="give --marker-diameter in millimetres, or mend the file",
+            remedy="give --marker-diameter in millimetres, or correct the file",
         )
     return 0.5 * width + 0.5 * diameter

@@ -45,7 +45,7 @@ def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -
             raise ConfigError(f"{channel.field} has no parts", where=f"{where}.part", remedy="leave it out")
         return FieldEntry(channel.field, row)
     if len(spec.shape) != 2:
-        raise ConfigError(f"{channel.field} holds no numbers or vectors", where=f"{where}.field")
+        raise ConfigError(f"{channel.field} contains no numbers or vectors", where=f"{where}.field")
     column = _chosen(channel.part, spec.parts, spec.shape[1], f"{channel.field} has no part", where)
     return FieldEntry(channel.field, row * spec.shape[1] + column)
 

@@ -124,7 +124,7 @@ class LiveRuns:
                         f"the run is {armed}, but should be {state} with the settings of this trial: "
                         f"{self._status()}",
                         where="rtsim hil",
-                        remedy="see to the device, and arm it by `rtsim command arm`",
+                        remedy="check the device, and arm it by `rtsim command arm`",
                     )  # fmt: skip
                 continue
             if collector is None or frame.session is not session:  # at first, or where results begin anew

@@ -33,7 +33,7 @@ def read_roles(folder: Path) -> dict[str, Asker]:
     """
     if not folder.is_dir():
         raise StreamError(
-            f"{folder} holds no allowed client keys: it is no folder; put public .key files there"
+            f"{folder} contains no allowed client keys: it is no folder; put public .key files there"
         )
     found: dict[str, Asker] = {}
     where: dict[str, Path] = {}
@@ -52,7 +52,7 @@ def read_roles(folder: Path) -> dict[str, Asker]:
         found[key], where[key], names[path.stem] = Asker(f"key {path.stem}", role), path, path
     if not found:
         raise StreamError(
-            f"{folder} holds no allowed client keys; put public .key files into its folders "
+            f"{folder} contains no allowed client keys; put public .key files into its folders "
             f"{', '.join(FOLDERS)}"
         )
     return found

@@ -97,7 +97,7 @@ def load_public(path: Path) -> bytes:
 def load_pair(path: Path) -> tuple[bytes, bytes]:
     public, secret = _read(path)
     if secret is None:
-        raise StreamError(f"{path} holds no secret key; give the file that ends in .key_secret")
+        raise StreamError(f"{path} contains no secret key; give the file that ends in .key_secret")
     check_private(path)
     check_kept(path)
     return public, secret
@@ -107,7 +107,7 @@ def check_private(path: Path) -> None:
     """Refuse (StreamError) a secret that others on this machine may read."""
     if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         raise StreamError(
-            f"{path} holds a secret key, and others than its owner may use it (mode {mode:03o}); "
+            f"{path} contains a secret key, and others than its owner may use it (mode {mode:03o}); "
             f"close it to them with `chmod 600 {shlex.quote(str(path))}`"
         )
 
@@ -138,7 +138,7 @@ def keys_in(text: bytes) -> tuple[bytes, bytes | None]:
                 raise ValueError(f"it has a {name.decode()} twice")
             found[name] = value.strip(b" \t'\"")
     if b"public-key" not in found:
-        raise ValueError("it holds no public key")
+        raise ValueError("it contains no public key")
     return found[b"public-key"], found.get(b"secret-key")
 
 

@@ -29,7 +29,7 @@ class ForceSign:
 
     def __init__(self, stated: str = "check") -> None:
         if stated not in CHOICES:
-            raise CaptureError("address", f"force_sign is {stated!r}; allowed are check, person and plate")
+            raise CaptureError("address", f"force_sign is {stated!r}; allowed: check, person and plate")
         self.factor = {"person": 1.0, "plate": -1.0, "check": 0.0}[stated]
         self._balance = 0
 

@@ -185,7 +185,7 @@ class Relay:
         if self._n_said <= MOST_SAID:
             self._say(sentence)
         elif self._n_said == MOST_SAID + 1:
-            self._say("There is more to say than can be read; telemetry has more of it.")
+            self._say("More sentences arise than can be read; the telemetry contains more of them.")
 
     def _rest(self, rest_s: float, stop: threading.Event) -> None:
         due_ns = now_ns() + round(1e9 * rest_s)
@@ -214,7 +214,7 @@ class Relay:
         if n:
             self.counters["postponed_sessions"] += n
             self._tell(
-                f"{self._address.text} has described its markers or plates anew {n} times more than "
+                f"{self._address.text} has described its markers or plates again {n} times more than "
                 "sessions may begin (two a second): markers that keep their names go on, others are "
                 "left out."
             )
@@ -257,7 +257,7 @@ class Relay:
         if before is not None:
             if allowed:
                 change = words_of_change(before, description)
-                self._tell(f"{self._address.text} describes its markers or plates anew: {change}.")
+                self._tell(f"{self._address.text} describes its markers or plates again: {change}.")
             kept = rows_kept(self._waiting, before, description)
             self.counters["frames_not_kept"] += len(self._waiting) - len(kept)
             self._waiting = kept

@@ -35,14 +35,14 @@ class RelayOptions(NamedTuple):
         latency_ms = _number(given.get("latency_ms", "0"), "latency_ms", LONGEST_LATENCY_MS)
         unnamed = _number(given.get("unnamed", "0"), "unnamed", MOST_UNNAMED)
         if unnamed != int(unnamed):
-            raise CaptureError("address", f"unnamed is {unnamed}; allowed are whole numbers")
+            raise CaptureError("address", f"unnamed is {unnamed}; allowed: whole numbers")
         axis = given.get("up", "").strip().upper()  # the + of a query is a space
         up: Upwards = next((known for known in UPWARDS if known in (axis, f"+{axis}")), "")
         unit: LengthUnit = next((known for known in UNITS if known == given.get("units")), "")
         if axis and not up:
-            raise CaptureError("address", f"up is {axis!r}; allowed are X, Y, Z, -X, -Y and -Z")
+            raise CaptureError("address", f"up is {axis!r}; allowed: X, Y, Z, -X, -Y and -Z")
         if "units" in given and not unit:
-            raise CaptureError("address", f"units is {given['units']!r}; allowed are {', '.join(UNITS)}")
+            raise CaptureError("address", f"units is {given['units']!r}; allowed: {', '.join(UNITS)}")
         sign = ForceSign(given.get("force_sign", "check"))
         return cls(round(1e6 * latency_ms), int(unnamed), sign, up, unit)
 
@@ -53,5 +53,5 @@ def _number(text: str, name: str, most: float) -> float:
     except ValueError:
         value = -1.0
     if not 0.0 <= value <= most:
-        raise CaptureError("address", f"{name} is {text!r}; allowed are 0 to {most:g}")
+        raise CaptureError("address", f"{name} is {text!r}; allowed: 0 to {most:g}")
     return value

@@ -166,13 +166,13 @@ def parse_capture(source: str) -> CaptureAddress:
         if beyond or parts.username is not None or any(c.isspace() for c in host):
             raise CaptureError("address", f"{source!r} has more than a host and a port; {example(system)}")
     if port is not None and not (system.default_port and 1 <= port <= LAST_PORT):
-        raise CaptureError("address", f"{source!r} has the port {port}; allowed are 1 to {LAST_PORT}")
+        raise CaptureError("address", f"{source!r} has the port {port}; allowed: 1 to {LAST_PORT}")
     known_options = {**system.options, **COMMON_OPTIONS}
     options = dict(pairs)
     if unknown := sorted(options.keys() - known_options.keys()):
         raise CaptureError(
             "address",
-            f"{source!r} has the option {unknown[0]!r}; allowed are {', '.join(sorted(known_options))}",
+            f"{source!r} has the option {unknown[0]!r}; allowed: {', '.join(sorted(known_options))}",
         )
     if len(options) < len(pairs):
         raise CaptureError("address", f"{source!r} gives an option twice")

@@ -112,8 +112,8 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         if self._scan.given_up:
             self.n_damaged += 1
             self._named.append(
-                f"so much of {self.path} from byte {self._scan.at} on looks like records and holds none that "
-                "the search for the next one was given up"
+                f"the search for the next valid record of {self.path} was given up at byte {self._scan.at}, "
+                "as too much there only looks like records"
             )
         self.cut = not self._scan.ended
 
@@ -124,7 +124,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         compression = content[32 : 32 + int.from_bytes(content[28:32], "little")][:4]
         if compression.decode("ascii", "replace") in COMPRESSIONS:
             raise StreamError(
-                f"{self.path} holds chunks compressed by {compression.decode()}, which recordings of rtsim "
+                f"{self.path} has chunks compressed by {compression.decode()}, which recordings of rtsim "
                 "never do; `mcap decompress` makes a copy that can be read"
             )
         records = content_of(content, record.whole)

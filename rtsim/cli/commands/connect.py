@@ -143,7 +143,7 @@ def list_found(system: str | None, as_json: bool) -> None:
     if not servers:
         raise ConfigError(
             f"nobody answers: {', '.join(s.scheme for s in asked)}", where="--find",
-            remedy="see that the system streams, that its firewall lets this machine in, and that both are "
+            remedy="check that the system streams, that its firewall lets this machine in, and that both are "
             "on one network; or give its address",
         )  # fmt: skip
 

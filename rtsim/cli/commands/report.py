@@ -156,7 +156,7 @@ def check_output(path: Path, force: bool) -> None:
         there = sorted(p.name for p in path.glob("*.csv")) if path.is_dir() else []
         if there and not force:
             raise ConfigError(
-                f"{path} has tables already, as {there[0]}", where="--out",
+                f"{path} already contains tables, such as {there[0]}", where="--out",
                 remedy="give another folder, or --force",
             )  # fmt: skip
         return

@@ -34,4 +34,4 @@ def command(as_json: bool) -> None:
     groups = ", ".join(f"{GROUPS[name].what} {cost.seconds:.1f} s" for name, cost in costs.items())
     click.echo(f"kernels ready in {took:.1f} s ({groups}), kept in {cache_root()}", err=True)
     if n_removed:
-        click.echo(f"the code of {n_removed} older versions removed", err=True)
+        click.echo(f"removed the code of {n_removed} older versions", err=True)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     "--forces", type=click.Path(path_type=Path), help="Force plates, where MOTION is a file of markers."
 )
 @click.option(
-    "--config", help="Run config of that analysis, for example to state which body bears which plate."
+    "--config", help="Run config of that analysis, for example to state which body stands on which plate."
 )
 @click.option(
     "--a-max",

@@ -251,5 +251,5 @@ def read_emg(path: Path, names: list[str]) -> Table:
     """Read a table of EMG; columns that belong to no generator are reported."""
     table = read_storage(path)
     if others := [column for column in table.columns if column not in ("time", *names)]:
-        tell(f"{path}: no generator is called {', '.join(others[:MOST_NAMED])}: left out")
+        tell(f"{path}: columns that belong to no generator, left out: {', '.join(others[:MOST_NAMED])}")
     return table

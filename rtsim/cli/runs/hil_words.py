@@ -15,10 +15,11 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
     told = []
     if ways.urgently and not urgent:
         told.append(
-            "ticks have no priority before other work: only root and users with an rtprio limit may have it"
+            "ticks have no priority over other processes: only root and users with an rtprio limit may "
+            "have it"
         )
     if ways.cpu is not None and not is_pinned:
-        told.append(f"the loop is not bound to processor {ways.cpu}: this system does not permit it")
+        told.append(f"the loop is not pinned to processor {ways.cpu}: this system does not permit it")
     if has_key:
         told.append("space or Esc here is the emergency stop")
     return [f"rtsim: {words}" for words in told]
@@ -31,7 +32,7 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
     elif not server.stop_address:
         told.append(
-            f"no datagrams go to {server.address}: the emergency stop comes by command, from the terminal, "
+            f"{server.address} takes no datagrams: the emergency stop comes by command, from the terminal, "
             f"and by {ways.signal.name or 'no signal'}"
         )
     if not server.askers.tells:
@@ -63,7 +64,7 @@ def latched(summary: dict[str, Any]) -> str:
     others = f", after {before} before it" if before else ""
     return (
         f"the run ends in a fault that latched at {summary['fault_s']:.3f} s{others}: "
-        f"{summary['last_transition']}; look at the device, then arm again in a new run"
+        f"{summary['last_transition']}; check the device, then arm it again in a new run"
     )
 
 

@@ -21,8 +21,8 @@ def check_recorded(record: Path | None) -> None:
         raise ConfigError(
             "the run is over and there is no recording: its recorder had not begun, or could not write",
             where=str(record),
-            remedy="read the messages of the recorder; on a busy machine leave it a core, or `rtsim record` "
-            "the results from the start",
+            remedy="read the messages of the recorder; on a busy machine keep a core free for it, or "
+            "`rtsim record` the results from the start",
         )
 
 
@@ -42,9 +42,9 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
     why = plain(next(iter(quoted or summary["told"]), "").rstrip("."), LONGEST_QUOTE)
     words = ", ".join(f"{flag} {flags[flag]}" for flag in common)
     return ConfigError(
-        f"none of {summary['frames']} frames came out usable ({words})" + (f": {why}" if why else ""),
+        f"none of {summary['frames']} frames gave usable results ({words})" + (f": {why}" if why else ""),
         where=source,
-        remedy="see that the markers of the person are in the stream, and whose subject was given",
+        remedy="check that the markers of the person are in the stream, and that the subject is theirs",
     )
 
 

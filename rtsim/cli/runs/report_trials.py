@@ -33,7 +33,7 @@ def solved_results(
 
     quiet : do not print the sentences of the run, as the caller prints the notes of the results
 
-    ConfigError for a stream, for what cannot be read, and where no frame came out usable.
+    ConfigError for a stream, for what cannot be read, and where no frame gave usable results.
     """
     from rtsim.files.recording import read_results
 

@@ -63,7 +63,7 @@ def studied(
             "no case has a result", where=f"study {plan.spec.name}", remedy="see the reasons above"
         )
     if not complete:
-        tell(f"interrupted; the same command goes on with the {sum(n not in done for n in numbers)} left")
+        tell(f"interrupted; the same command continues with the {sum(n not in done for n in numbers)} left")
         raise SystemExit(exit_code() or 130)
 
 
@@ -86,7 +86,7 @@ def driven(
         with noting_requests(drive.stop):
             complete = drive.run()
     if drive.n_break:
-        tell(f"{drive.n_break} times a worker ended; its cases were solved again")
+        tell(f"a worker process ended {drive.n_break} times; its cases were solved again")
     return complete
 
 

@@ -9,7 +9,7 @@ from rtsim.errors import ConfigError
 PERSON_OPTION = click.option(
     "--person",
     metavar="NAME",
-    help="Whose markers to take, where labels say NAME:MARKER of several persons.",
+    help="Person whose markers are used, where labels of several persons are NAME:MARKER.",
 )
 UNNAMED_OPTION = click.option(
     "--label-unnamed",

@@ -185,12 +185,12 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_texts(msgspec.to_builtins(self))
         control: ControllerSpec = self.controller
         if self.markers is not None and not self.limits.watch_sensors:
-            raise ValueError("limits.watch_sensors: the device of a person is always compared; remove it")
+            raise ValueError("limits.watch_sensors: sensors of a worn device are always checked; remove it")
         if self.markers is not None and self.gait is not None:
-            raise ValueError("gait: the legs of a person walk by their markers; remove it")
+            raise ValueError("gait: the markers of the person give the phase of the gait; remove it")
         for name in ("misalignment", "motion", "prescribed"):
             if self.markers is not None and getattr(self, name):
-                raise ValueError(f"{name}: is of a simulated limb, not of a person by markers; remove it")
+                raise ValueError(f"{name}: it is for a simulated limb, not for a person; remove it")
         if control.needs_gait and self.gait is None and self.markers is None:
             raise ValueError(
                 f"controller: {control.kind} has no torque without the phase of the gait; add [gait] with a "

@@ -51,7 +51,7 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 )
         standoff = self.marker_standoff_mm
         if standoff != 0.0 and not LEAST_STANDOFF_MM <= standoff <= MOST_STANDOFF_MM:
-            metres = "; metres, where millimetres are due?" if 0.0 < standoff < LEAST_STANDOFF_MM else ""
+            metres = "; metres, where millimetres are expected?" if 0.0 < standoff < LEAST_STANDOFF_MM else ""
             raise ValueError(
                 f"marker_standoff_mm: {standoff:g}{metres}; allowed: 0, or {LEAST_STANDOFF_MM:g} "
                 f"to {MOST_STANDOFF_MM:g}"

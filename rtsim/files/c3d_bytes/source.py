@@ -104,7 +104,7 @@ def open_source(
     if announced != n_frame and announced % MOST != n_frame % MOST and n_frame < MOST:
         data = _count_frames(data, section, n_frame, content.first)
         notes = (
-            f"the header announced {announced} frames and now says {n_frame}, as many as the file holds",
+            f"the header announced {announced} frames and now says {n_frame}, as many as the file contains",
         )
     labels = list_of(section, "POINT", "LABELS")[:n_point]
     return C3dSource(

@@ -34,7 +34,7 @@ def check_source(source: str | Path, out: Path, option: str) -> None:
         )  # fmt: skip
     if not path.is_file():
         raise ConfigError(
-            f"the recording {source}, to which the results are appended, is not there",
+            f"the recording {source}, to which the results are appended, does not exist",
             where=f"{option} {out}", remedy="give its present path (`export`: by --into)",
         )  # fmt: skip
     if out.exists() and os.path.samefile(path, out):

@@ -103,7 +103,7 @@ def _streams(path: Path, found: RunDifferences) -> dict[str, list[_Frames]]:
     sessions, notes = read_sessions(path)
     found.notes += notes
     if not sessions:
-        raise ConfigError("the recording holds no frames", where=str(path), remedy="give another")
+        raise ConfigError("the recording contains no frames", where=str(path), remedy="give another")
     streams: dict[str, list[_Frames]] = {}
     for frames in sessions:
         streams.setdefault(frames.session.stream, []).append(_of_session(frames))

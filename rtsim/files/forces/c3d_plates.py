@@ -122,7 +122,7 @@ def _count(content: Content, path: Path) -> int:
     n_plate = int(used[0]) if used and is_number(used[0]) else 0
     if n_plate < 1 or content.analogs.size == 0:
         raise NoPlatesError(
-            "the file holds no force plates",
+            "the file contains no force plates",
             where=str(path),
             remedy="export the trial with its analog channels, or give the forces as .mot",
         )

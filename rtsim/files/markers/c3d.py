@@ -74,7 +74,7 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
         content = read_content(copy, head.n_byte, with_analogs=with_analogs)
         if content.rate == 0.0 and head.n_point == 0:  # as Kistler's programs write plates alone
             raise ConfigError(
-                "the file holds no points, and no point rate that tells when its samples were",
+                "the file contains no points, and no point rate that states when its samples were taken",
                 where=str(path),
                 remedy="export the trial with its markers, or its plates with a point rate",
             )
@@ -94,7 +94,7 @@ def raw_markers(
     n_frame, n_point, _ = content.points.shape
     if n_point == 0 or n_frame == 0:
         raise ConfigError(
-            "the file holds no points", where=str(path), remedy="export the trial with its markers"
+            "the file contains no points", where=str(path), remedy="export the trial with its markers"
         )
     rate, parameters = content.rate, content.parameters
     point = parameters["POINT"]
@@ -145,7 +145,7 @@ def _choose(
     keep = [index for index, kind in enumerate(kinds) if kind in wanted]
     if not keep:
         raise ConfigError(
-            "the file holds no labelled markers", where=str(path), remedy="label the trial first"
+            "the file contains no labelled markers", where=str(path), remedy="label the trial first"
         )
     # one without a label is numbered, as two of the same label would be taken for one marker
     called = [labels[k] if kinds[k] != UNLABELLED else f"*{k + 1}" for k in keep]

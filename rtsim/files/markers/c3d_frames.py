@@ -68,7 +68,7 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
         if n_frame > n_read and not _is_found_again(content, rows, is_integer):
             n_frame, notes = (
                 n_read,
-                [f"the file holds frames after its first {n_read} frames: only those were read"],
+                [f"the file contains frames after its first {n_read} frames: only those were read"],
             )
         content = content._replace(notes=(*content.notes, *notes))
     if n_frame != n_read:
@@ -124,13 +124,14 @@ def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[in
     elif (rows[n_read:] != 0).any():
         n_more = n_held - n_read
         return n_read, [
-            f"the file says {n_read} frames, and holds data for {n_more} more: those were left out"
+            f"the file states {n_read} frames, but contains data for {n_more} more: those were left out"
         ]
     else:
         return n_read, []
     if n_frame <= n_read:
         return n_frame, []
-    return n_frame, [f"16 bits of the file count {n_read} frames, it holds {n_frame}: all were read"]
+    said = f"the file states {n_read} frames by 16 bits, but contains {n_frame}: all were read"
+    return n_frame, [said]
 
 
 def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: bool) -> bool:

@@ -48,7 +48,7 @@ def strip_subjects(
     bare, named = {x for x in real if ":" not in x}, {x.split(":", 1)[1] for x in real if ":" in x}
     if len(subjects) > 1 or bare & named:
         several = [*subjects, *([UNNAMED] if bare & named else [])]
-        return list(labels), kept, "", [f"the file holds several subjects ({', '.join(several)})"]
+        return list(labels), kept, "", [f"the file contains several subjects ({', '.join(several)})"]
     cut = f"{subjects[0]}:"
     stripped = {name: [member.removeprefix(cut) for member in members] for name, members in groups.items()}
     notes = [f"the subject prefix {cut!r} was stripped from the marker names"]

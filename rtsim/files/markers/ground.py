@@ -24,7 +24,7 @@ LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
 def check_extent(raw: RawTrial) -> None:
     """Raise ConfigError for a trial without markers, and for implausible times and rates."""
     if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
-        raise ConfigError("it holds no frames of markers", where=raw.source, remedy="export it again")
+        raise ConfigError("it contains no frames of markers", where=raw.source, remedy="export it again")
     check_clock(raw.times, raw.rate, "frame rate", raw.source)
 
 

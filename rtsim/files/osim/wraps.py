@@ -84,7 +84,7 @@ class WrapObjects:
         first, last = point_range(node, len(points))
         there = [k for k in range(first, last + 1) if points[k].there]
         if len(there) < 2:
-            node.fail("its range holds no two points of the path at the default values")
+            node.fail("its range contains no two points of the path at the default values")
         X_GS = self.poses[surface["segment"]] @ self.frames[name].transform @ pose_of(wrap)
         before, after, _ = nearest(points, there, surface, X_GS)
         # a conditional point that is not there now will split the segment

@@ -60,7 +60,7 @@ def read_emed(path: str | Path) -> PressureTrial:
                           where=str(path), remedy=REMEDY)  # fmt: skip
     pictures, notes = _pictures(lines, (int(matrix[2][:6]), int(matrix[1][:6])), path)
     if not pictures:
-        raise ConfigError("it holds no picture", where=str(path), remedy=REMEDY)
+        raise ConfigError("it contains no picture", where=str(path), remedy=REMEDY)
     rows = sorted({number for picture in pictures for number in picture.rows})
     columns = sorted({number for picture in pictures for number in picture.columns})
     n_row, n_column = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1

@@ -105,7 +105,7 @@ def pressure_trial(
     pressure : (n, n_row, n_column) [Pa], NaN = no cell
     """
     if pressure.size == 0:
-        raise ConfigError("it holds no frame of pressure", where=source, remedy="export it again")
+        raise ConfigError("it contains no frame of pressure", where=source, remedy="export it again")
     if not all(0.0 < edge <= LARGEST_CELL for edge in cell):
         raise ConfigError(
             f"cells of {' x '.join(f'{1e3 * edge:g}' for edge in cell)} mm",

@@ -36,7 +36,7 @@ def read_measures(path: str | Path) -> Measures:
     rows = rows_of_vsk(data, str(path)) if suffix == ".vsk" else rows_of_mp(data, str(path))
     found = measures_from(rows, str(path))
     if not found.values:
-        raise ConfigError("the file holds no measure of a person", where=str(path), remedy=AGAIN)
+        raise ConfigError("the file contains no measure of a person", where=str(path), remedy=AGAIN)
     return found
 
 

@@ -94,7 +94,7 @@ def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) ->
             "there are no joint moments and powers", where=where,
             remedy="they are of runs with force plates and the person's mass: --forces, --mass",
         )  # fmt: skip
-    raise ConfigError("the recording holds no joint angles or displacements", where=where)
+    raise ConfigError("the recording contains no joint angles or displacements", where=where)
 
 
 def columns_of(

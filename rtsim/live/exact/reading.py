@@ -22,7 +22,7 @@ from streams.errors import DecodeError, StreamError
 from streams.messages import Command, Device, Journal, Output, Result, Session
 from streams.recording.recorded import RecordedMessages
 
-NO_JOURNAL = "it holds no journal of a run, so that the run cannot be computed again exactly"
+NO_JOURNAL = "it contains no journal of a run, so that the run cannot be computed again exactly"
 
 
 class RecordedSession(NamedTuple):
@@ -164,7 +164,7 @@ def read_run(path: Path) -> RecordedRun:
         cut = "the end of its run is missing"
     notes = [messages.note] if messages.note else []
     if reading.others:
-        notes.append(f"{path} holds {len(reading.others) + 1} runs; the first is replayed")
+        notes.append(f"{path} contains {len(reading.others) + 1} runs; the first is replayed")
     return RecordedRun(
         path=path, request=request, build=build, files=tuple(reading.files), session=reading.session,
         results=tuple(reading.results), n_entry=reading.n_entry, n_frame=reading.n["frame"],
@@ -180,7 +180,7 @@ def remedy_for(kinds: set[type]) -> str:
     if Result in kinds:
         return (
             "record a run by `rtsim live --record`, which keeps one; `rtsim analyse` solves the markers of "
-            "this one anew, and `rtsim diff` compares two"
+            "this one again, and `rtsim diff` compares two"
         )
     if kinds & {Session}:
         return "play its markers by `rtsim replay`, or solve them by `rtsim analyse`"

@@ -62,7 +62,7 @@ def _write(path: str, parts: list[FilePart], folder: Path, recorded: RecordedRun
     content = b"".join(part.content for part in sorted(parts, key=lambda part: part.part))
     if hashlib.sha256(content).hexdigest() != parts[0].sha256:
         raise ConfigError(
-            f"the recording does not hold all of {path}, with which the run was made",
+            f"the recording does not contain all of {path}, with which the run was made",
             where=str(recorded.path),
             remedy="take another copy of the recording, or restore the file as it was then",
         )  # fmt: skip

@@ -58,7 +58,7 @@ class RecordedPort:
     moved : whether a stream moved the limb
     notes : sentences on what is not replayed
 
-    Raises ConfigError where the file holds no run in lockstep from its beginning.
+    Raises ConfigError where the file contains no run in lockstep from its beginning.
     """
 
     def __init__(self, path: Path) -> None:
@@ -86,7 +86,7 @@ class RecordedPort:
                 break
         if self.n_output < 2 or not self._asks:  # the last output is that of the run's end
             raise ConfigError(
-                "it holds no run with a device in lockstep", where=str(path),
+                "it contains no run with a device in lockstep", where=str(path),
                 remedy="record one from its beginning, by --record",
             )  # fmt: skip
         self.notes = [f"{words}: the run ends there" for words in (messages.note, self._ended) if words]
@@ -146,7 +146,7 @@ class RecordedPort:
 
     def _take_output(self, output: Output) -> None:
         if self.n_output and output.session != self.session:
-            self._ended = f"{self.path} holds more than one run"
+            self._ended = f"{self.path} contains more than one run"
         elif output.seq != self.n_output:
             self._ended = f"{self.path}: output {output.seq} is not the one after {self.n_output - 1}"
         else:

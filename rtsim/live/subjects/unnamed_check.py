@@ -42,6 +42,6 @@ def check_named(stages: Sequence[Stage], run: RunConfig, where: str) -> None:
     if unnamed.n_frame >= FEWEST_FRAMES and most < LEAST_CERTAIN * n_marker:
         raise ConfigError(
             f"of the {n_marker} markers of {of}, never more than {most} were found for certain among the "
-            f"markers without names in {unnamed.n_frame} frames: another person, or markers put on anew",
+            f"markers without names in {unnamed.n_frame} frames: another person, or re-applied markers",
             where=where, remedy=remedy,
         )  # fmt: skip

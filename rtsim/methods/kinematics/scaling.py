@@ -172,6 +172,6 @@ def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> 
     values = table.column(name)
     seen = np.isfinite(values)
     if not seen.any():
-        raise ConfigError(f"the column {name!r} holds no number", where=str(placer.coordinate_file))
+        raise ConfigError(f"the column {name!r} contains no number", where=str(placer.coordinate_file))
     value = float(np.interp(time, table.column("time")[seen], values[seen]))
     return float(np.radians(value)) if in_degrees and table.in_degrees else value

@@ -320,7 +320,7 @@ def _position(
         said = " Or: ".join(said for _, said in likely)
         return [
             PlateFinding(
-                likely[0][0], p, best, f"{said} That puts {100 * best:.0f} % of its frames under a foot."
+                likely[0][0], p, best, f"{said} Then {100 * best:.0f} % of its frames are under a foot."
             )
         ]
     if beyond > 1.0 - UNDER:
@@ -357,7 +357,7 @@ def _in_one_place(
     if not likely:
         return []
     share, name, said = likely[-1]  # by the greatest factor, which spreads the pressure most
-    more = f"That puts {100 * share:.0f} % of its frames under a foot."
+    more = f"Then {100 * share:.0f} % of its frames are under a foot."
     return [PlateFinding(name, p, share, f"{said} {more}")]
 
 

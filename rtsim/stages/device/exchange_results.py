@@ -18,7 +18,7 @@ MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "device_commands": ("N m", None, "torque that the command before the newest asks for"),
     "device_states": ("1", None, "state of the device: 0 disarmed, 1 armed, 2 falling, 3 stopped"),
     "device_arming": ("1", None, "state of the model: 0 disarmed, 1 ramping, 2 armed, 3 fault"),
-    "device_ages": ("s", None, "age of its newest message; in lockstep whole ticks"),
+    "device_ages": ("s", None, "age of its newest message; in lockstep a whole number of ticks"),
     "device_energy": ("J", None, "work of the device on the limb in about the last second"),
     "device_in_time": ("1", None, "share of the last 100 commands that reached the device in time"),
 }  # fmt: skip

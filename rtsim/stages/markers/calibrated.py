@@ -14,7 +14,7 @@ from rtsim.subjects.markers.distances import LIMIT, error_of_centre
 MISPLACED = "marker_misplaced"
 SAID = (
     "These markers are not at their calibrated places, judged by the other markers of the segment and "
-    "the adjacent joints: {}. Was a marker put on anew, or was it elsewhere in the static trial? "
+    "the adjacent joints: {}. Was a marker re-applied, or was it elsewhere in the static trial? "
     "Suspect."
 )
 """Name by which such frames are counted and reported."""

@@ -29,7 +29,7 @@ MEANING = "0 none, " + ", ".join(
         (FROZEN, "frozen"),
         (EXCHANGED, "exchanged labels"),
         (SEGMENT, "its segment as a whole"),
-        (MOVED, "moved for good and learnt anew"),
+        (MOVED, "moved for good and used at its new place"),
     )
 )
 MOST_NAMES = 8

@@ -29,7 +29,7 @@ def legs_that_are_there(
         try:
             there = covered(side)
             if there.share < ENOUGH and not all_of_them:
-                raise ConfigError(f"its markers are not there: {name_some(there.missing)}", where=side)
+                raise ConfigError(f"these of its markers are missing: {name_some(there.missing)}", where=side)
             found[side] = leg(side)
         except ConfigError as fault:
             faults[side] = fault

@@ -185,7 +185,7 @@ def notes_on_moves(markers: Mapping[str, Points], trial: MarkerTrial) -> list[st
         if worst.evidence >= EVIDENCE and worst.size >= MOVED:
             notes.append(
                 f"check {worst.role}: by the other markers of the {segment} it lies about "
-                f"{1e3 * worst.size:.0f} mm elsewhere in the trial than in the static trial: put on anew, or "
+                f"{1e3 * worst.size:.0f} mm elsewhere in the trial than in the static trial: re-applied, or "
                 "beside its landmark in one of them?"
             )
     return notes

@@ -100,8 +100,8 @@ def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> lis
         low, high = USUAL_WIDTHS[name]
         if not low <= width <= high:
             notes.append(
-                f"check the markers across the {name}: they are {1e3 * width:.0f} mm apart, usual are "
-                f"{1e3 * low:.0f} to {1e3 * high:.0f} mm"
+                f"check the markers across the {name}: they are {1e3 * width:.0f} mm apart (usual: "
+                f"{1e3 * low:.0f} to {1e3 * high:.0f} mm)"
             )
     return notes
 
@@ -114,8 +114,8 @@ def notes_on_width(joint: str, width: float, other: float) -> list[str]:
     low, high = USUAL_WIDTHS[joint]
     if not low <= width <= high:
         return [
-            f"check the width of the {joint}: {1e3 * width:.4g} mm were measured, usual are "
-            f"{1e3 * low:.0f} to {1e3 * high:.0f} mm: the joint's centre follows from it"
+            f"check the width of the {joint}: {1e3 * width:.4g} mm were measured (usual: "
+            f"{1e3 * low:.0f} to {1e3 * high:.0f} mm): the joint's centre follows from it"
         ]
     if other > 0.0 and max(width, other) > UNLIKE_WIDTHS * min(width, other):
         return [
@@ -226,6 +226,6 @@ def check_distances(markers: Mapping[str, Mapping[str, Array]], trial: MarkerTri
                 notes.append(
                     f"check the {segment}: {a} and {b} are {1e3 * abs(shift):.0f} mm "
                     f"{'farther apart' if shift > 0.0 else 'closer'} in the trial than in the static trial "
-                    "(another person, exchanged labels, or a marker put on anew?)"
+                    "(another person, exchanged labels, or a re-applied marker?)"
                 )
     return notes

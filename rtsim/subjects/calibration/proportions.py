@@ -47,9 +47,8 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
             )  # fmt: skip
         if not usual[0] <= ratio <= usual[1]:
             notes.append(
-                f"check {a} and {b}: {said}, a ratio of {ratio:.2f}, usual are {usual[0]:g} to "
-                f"{usual[1]:g}: a "
-                "marker in another place?"
+                f"check {a} and {b}: {said}, a ratio of {ratio:.2f} (usual: {usual[0]:g} to "
+                f"{usual[1]:g}): is a marker in the wrong place?"
             )
     return notes
 
@@ -72,7 +71,7 @@ def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> l
         )  # fmt: skip
     if usual[0] <= leg / stature <= usual[1]:
         return []
-    return [f"check the stature: {said}, usual are {usual[0]:g} to {usual[1]:g}"]
+    return [f"check the stature: {said} (usual: {usual[0]:g} to {usual[1]:g})"]
 
 
 def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str) -> list[str]:
@@ -92,8 +91,8 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
             )
         if apart > unusual:
             notes.append(
-                f"check the legs: {said}, usual are up to {100 * unusual:.0f} % of difference: a marker in "
-                "another place?"
+                f"check the legs: {said} (usual difference: up to {100 * unusual:.0f} %): is a marker in "
+                "the wrong place?"
             )
     return notes
 
@@ -120,7 +119,7 @@ def check_skew(known: Positions, where: str) -> list[str]:
         )  # fmt: skip
     if abs(own - other) > unusual:
         return [
-            f"check the pelvis: {said}, usual are up to {1e3 * unusual:.0f} mm of difference: a marker in "
-            "another place?"
+            f"check the pelvis: {said} (usual difference: up to {1e3 * unusual:.0f} mm): is a marker in "
+            "the wrong place?"
         ]
     return []

@@ -84,15 +84,15 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
     lean = leaning(Q)
     if lean > UPSIDE_DOWN:
         raise ConfigError(
-            f"the person stands on the head: the leg points {lean:.0f} degrees away from up", where=where,
+            f"the person is upside down: the leg points {lean:.0f} degrees away from up", where=where,
             allowed=f"up to {UPRIGHT:g} degrees in standing", remedy="give the axis that points up (--up)",
         )  # fmt: skip
     sits = angles["knee_flexion"] > SITTING and angles.get("hip_flexion", SITTING) >= SITTING
     notes = check_pelvis(Q, where) if lean <= UPRIGHT else []
     if lean > UPRIGHT and not sits:
         notes.append(
-            f"check the pose: the leg leans {lean:.0f} degrees, usual of a person who stands are up to "
-            f"{UPRIGHT:g}: lying, or the wrong axis up (--up); {POSTURE}"
+            f"check the pose: the leg leans {lean:.0f} degrees (usual in standing: up to {UPRIGHT:g}): "
+            f"does the person lie, or is another axis up (--up)? {POSTURE}"
         )
     odd = [
         f"{name} {angle:.0f} (usual {USUAL[name][0]:g} to {USUAL[name][1]:g})"
@@ -100,8 +100,8 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
         if not USUAL[name][0] <= angle <= USUAL[name][1]
     ]
     if odd:
-        why = f"sitting? {POSTURE}" if sits else f"exchanged labels, or a marker in another place? {REMEDY}"
-        notes.append(f"check the pose, not usual of a person who stands [deg]: {', '.join(odd)}: {why}")
+        why = f"sitting? {POSTURE}" if sits else f"exchanged labels, or a marker in the wrong place? {REMEDY}"
+        notes.append(f"check the pose, unusual in standing [deg]: {', '.join(odd)}: {why}")
     return notes
 
 
@@ -143,12 +143,12 @@ def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TI
         if abs(angle) > largest:
             raise ConfigError(
                 f"the pelvis has a {name} of {angle:.0f} degrees over straight legs", where=where,
-                allowed=f"up to {largest:g} degrees, usual are {low:g} to {high:g}", remedy=REMEDY,
+                allowed=f"up to {largest:g} degrees; usual: {low:g} to {high:g}", remedy=REMEDY,
             )  # fmt: skip
         if not low <= angle <= high:
             notes.append(
-                f"check the pelvis: its {name} is {angle:.0f} degrees, usual in standing are {low:g} to "
-                f"{high:g}: a marker of the ASIS or PSIS in another place?"
+                f"check the pelvis: its {name} is {angle:.0f} degrees (usual in standing: {low:g} to "
+                f"{high:g}): is a marker of the ASIS or PSIS in the wrong place?"
             )
     return notes
 

@@ -179,9 +179,9 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
     name, is_angle = said.replace("_", " "), high == MOST_ROTATION
     factor, unit = (1.0, "rad") if is_angle else (1e3, "mm")
     if is_angle:
-        guess = "; it may be in degrees, where radians are due"
+        guess = "; it may be in degrees, where radians are expected"
     elif low <= 1e3 * value <= high:
-        guess = "; it may be in metres, where millimetres are due"
+        guess = "; it may be in metres, where millimetres are expected"
     else:
         guess = ""
     raise ConfigError(

@@ -187,10 +187,10 @@ def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
     """
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
-        f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): markers put on anew, or another person's?"
+        f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): re-applied markers, or another person's?"
     )
     return [unusual] * (fit.misfit > LARGEST_MISFIT) + [
-        f"{name} seems to have moved on the skin, or been put on anew: its distances differ by up to "
+        f"{name} seems to have moved on the skin, or been re-applied: its distances differ by up to "
         f"{1e3 * by:.0f} mm from those of {whose}"
         for name, by in fit.moved.items()
     ]
@@ -227,7 +227,7 @@ def fault_of(
     usual, farthest = f"up to {1e3 * LARGEST_MISFIT:.0f} mm", f"{1e3 * FARTHEST:.0f} mm"
     return ConfigError(
         f"the distances between its markers are not those of {whose}: they are {1e3 * fit.misfit:.0f} mm off "
-        f"(root mean square){size}; another person, or markers put on anew", where=where,
+        f"(root mean square){size}; another person, or re-applied markers", where=where,
         allowed=f"{usual}, or {farthest} at the same size" if sized else f"up to {farthest}",
         remedy=f"{remedy}, {OR_ANYWAY}",
     )  # fmt: skip

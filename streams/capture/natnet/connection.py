@@ -131,7 +131,7 @@ class NatNetConnection:
             if now - self._heard_ns > SILENT_NS:
                 raise CaptureError(
                     "silent",
-                    f"{self._address.text} has said nothing for {SILENT_NS * 1e-9:.1f} s; is Motive open?",
+                    f"{self._address.text} has sent nothing for {SILENT_NS * 1e-9:.1f} s; is Motive open?",
                 )
             until_ns = min(due_ns, self._echo_due_ns, self._definitions_due_ns)
             for datagram in arrivals(self._sockets, (until_ns - now) * 1e-9):
@@ -375,7 +375,7 @@ class NatNetConnection:
         if leap_ns := self._stamps.leap_ns:
             self._fault = CaptureError(
                 "closed",
-                f"{self._address.text} was started anew: its clock has leapt by {leap_ns * 1e-9:g} s",
+                f"{self._address.text} was restarted: its clock has leapt by {leap_ns * 1e-9:g} s",
             )
         return stamp_ns
 

@@ -88,7 +88,7 @@ def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
     """
     kind, end = opened(packet)
     if kind != FRAME:
-        raise malformed(f"a message of kind {kind} where a frame is due")
+        raise malformed(f"a message of kind {kind} where a frame is expected")
     if version < (3, 0):
         raise malformed(
             f"a frame of NatNet {version[0]}.{version[1]}; 3.0 and later are read, as Motive 2 sends them"

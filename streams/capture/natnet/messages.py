@@ -135,7 +135,7 @@ def decode_server_info(packet: bytes) -> ServerInfo:
     """Read the answer to `connect`. Raises DecodeError for any other packet."""
     kind, end = opened(packet)
     if kind != SERVER_INFO:
-        raise malformed(f"a message of kind {kind} where the server's own description is due")
+        raise malformed(f"a message of kind {kind} where the server's own description is expected")
     reader = ByteReader(packet, HEADER.size, end)
     name = packet[reader.skip(NAME_BYTES) : reader.at].split(b"\0", 1)[0].decode("utf-8", "replace")
     application = packet[reader.skip(4) : reader.at]
@@ -162,7 +162,7 @@ def decode_echo(packet: bytes) -> tuple[int, int]:
     """Read the answer to an echo request: the client's stamp as sent, the server's ticks at its receipt."""
     kind, end = opened(packet)
     if kind != ECHO_RESPONSE:
-        raise malformed(f"a message of kind {kind} where an echo is due")
+        raise malformed(f"a message of kind {kind} where an echo is expected")
     reader = ByteReader(packet, HEADER.size, end)
     return reader.u64(), reader.u64()
 
@@ -175,7 +175,7 @@ def decode_definitions(packet: bytes, version: Version) -> Definitions:
     """
     kind, end = opened(packet)
     if kind != DEFINITIONS:
-        raise malformed(f"a message of kind {kind} where definitions are due")
+        raise malformed(f"a message of kind {kind} where definitions are expected")
     reader = ByteReader(packet, HEADER.size, end)
     found = _Found()
     for _ in range(reader.count(4)):

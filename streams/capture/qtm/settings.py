@@ -47,7 +47,7 @@ class QtmSettings(NamedTuple):
 def read_settings(xml: bytes) -> QtmSettings:
     """The settings in an XML message; ValueError with the reason if it cannot be read."""
     if len(xml) > LONGEST:
-        raise ValueError(f"the settings have {len(xml)} bytes; allowed are {LONGEST}")
+        raise ValueError(f"the settings have {len(xml)} bytes; at most {LONGEST} are allowed")
     parser = XMLParser(target=PlainTree())
     try:
         parser.feed(xml)
@@ -57,7 +57,7 @@ def read_settings(xml: bytes) -> QtmSettings:
     markers = _child(root, "The_3D")
     labels = [] if markers is None else [label for label in markers if _name(label) == "Label"]
     if len(labels) > MOST_MARKERS:
-        raise ValueError(f"the settings name {len(labels)} markers; allowed are {MOST_MARKERS}")
+        raise ValueError(f"the settings name {len(labels)} markers; at most {MOST_MARKERS} are allowed")
     up = _text(markers, "AxisUpwards")
     axis: Upwards = next((known for known in UPWARDS if known == _signed(up)), "")
     rate = _number(_text(_child(root, "General"), "Frequency"))

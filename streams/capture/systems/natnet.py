@@ -17,7 +17,7 @@ def check(address: CaptureAddress) -> None:
     """Raise CaptureError for an impossible server, mode or network card."""
     mode = address.options.get("mode", "unicast")
     if mode not in MODES:
-        raise CaptureError("address", f"mode is {mode!r}; allowed are {' and '.join(MODES)}")
+        raise CaptureError("address", f"mode is {mode!r}; allowed: {' and '.join(MODES)}")
     if ":" in address.host:
         raise CaptureError(
             "address", f"{address.text}: NatNet has IPv4 alone; give an address like 192.168.0.10"

@@ -181,7 +181,7 @@ class ViconConnection:
             silent = self._echoes.shortest_ns >= 0 and now - self._heard_ns > SILENT_NS
             if silent and not self._take_blocks():  # else it is we who are late
                 raise CaptureError(
-                    "silent", f"{self._address.text} has said nothing for {SILENT_NS * 1e-9:.1f} s"
+                    "silent", f"{self._address.text} has sent nothing for {SILENT_NS * 1e-9:.1f} s"
                 )
 
     # What comes.
@@ -215,7 +215,7 @@ class ViconConnection:
                 self._fault = CaptureError(
                     "malformed",
                     f"{self._address.text} sent a block that begins with {tag:#x} and {n_byte} bytes, "
-                    "where a Vicon server's next one was due",
+                    "where a Vicon server's next one was expected",
                 )
                 break
             end = at + HEADER.size + n_byte

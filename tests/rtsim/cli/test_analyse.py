@@ -246,7 +246,8 @@ def test_a_comparison_tells_what_its_runs_say(monkeypatch):
     done = analyse("jaw:chewing", "--run", "mandible", "--compare")
     assert done.exit_code != 0
     assert done.output.count(said[0]) == 3
-    assert "jaw:chewing, joint=markers: none of 1 frames came out usable" in f"{done.exception}{done.output}"
+    said = f"{done.exception}{done.output}"
+    assert "jaw:chewing, joint=markers: none of 1 frames gave usable results" in said
 
 
 def test_an_end_before_the_first_frame_is_an_interruption(monkeypatch, capsys):

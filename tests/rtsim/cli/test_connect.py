@@ -93,7 +93,7 @@ def test_what_was_counted_is_told_at_the_end(double):
         (["qtm", "localhost?up=W"], "up is 'W'; allowed are"),
         (["qtm", "localhost?units=ft"], "units is 'ft'; allowed are"),
         (["qtm", "localhost?latency_ms=-1"], "latency_ms is '-1'; allowed are 0 to"),
-        (["qtm", "localhost?unnamed=1.5"], "unnamed is 1.5; allowed are whole numbers"),
+        (["qtm", "localhost?unnamed=1.5"], "unnamed is 1.5; allowed: whole numbers"),
         (["qtm", "localhost?force_sign=up"], "force_sign is 'up'; allowed are"),
         (["qtm", "localhost?up=Y&up=Z"], "gives an option twice"),
         (["nonsense://localhost"], "not the address of a capture system"),

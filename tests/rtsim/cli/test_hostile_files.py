@@ -101,7 +101,7 @@ def test_a_recording_without_markers_in_its_frames(refused, tmp_path):
         recorder.write(*encode(session), 0)
         frame = Markers(session=OWN, seq=0, t_capture=0, time=0.0, data={"positions": b""})
         recorder.write(*encode(frame), 0)
-    assert "it holds no frames of markers" in refused("replay", "a.mcap", *REPLAY)
+    assert "it contains no frames of markers" in refused("replay", "a.mcap", *REPLAY)
 
 
 def npy(shape: tuple[int, ...], data: bytes) -> bytes:

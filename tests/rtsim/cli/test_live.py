@@ -109,7 +109,7 @@ def test_a_run_config_reaches_the_estimator_and_its_results_the_recorder(rtsim, 
     done = rtsim("live", *options, *any_ports)
     n_message = len(list(read_messages(tmp_path / "walk.mcap")))
     n = json.loads(done.out)["frames"]
-    unusable = f"rtsim: walker: none of {n} frames came out usable ("
+    unusable = f"rtsim: walker: none of {n} frames gave usable results ("
     done = done._replace(err=re.sub(rf"{re.escape(unusable)}.*not_converged {n}.*", unusable, done.err))
     said = (f"walk.mcap: {n_message} messages, 0 refused", unusable)
     summary = account(done, code=1, beside=said)

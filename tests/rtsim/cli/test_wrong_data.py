@@ -69,7 +69,7 @@ def test_static_of_another_person_is_refused(refused, mcgill, quick, command, wh
     """Protects a child's results from an adult's bones, and the other way round."""
     said = refused(*words_of(command, f"{who}_straight.c3d", "--static", f"{other}_static.c3d"))
     assert f"{who}_straight.c3d: the distances between its markers are not those of the subject" in said
-    assert "another person, or markers put on anew" in said
+    assert "another person, or re-applied markers" in said
     assert "--anyway" in said
 
 
@@ -118,7 +118,7 @@ def test_a_moved_marker_is_told_and_the_run_goes_on(here, mcgill):
     write(trial, mcgill / "walk.trc")
     done = here(*words_of("check", "walk.trc", "--static", "HC030A_static.c3d"))
     assert done.code == 0, done.err
-    assert "note: walk.trc: RSHN seems to have moved on the skin, or been put on anew" in done.out
+    assert "note: walk.trc: RSHN seems to have moved on the skin, or been re-applied" in done.out
 
 
 @pytest.mark.parametrize("command", ["analyse", "live", "check"])
@@ -159,7 +159,7 @@ def test_a_run_without_a_usable_frame_fails(here, trial, tmp_path):
     write(trial._replace(positions=positions), tmp_path / "large.trc")
     done = here("analyse", "large.trc", "--subject", "walker", "--anyway", "--units", "mm")
     assert done.code == 1
-    assert f"none of {len(trial.times)} frames came out usable" in done.sentence
+    assert f"none of {len(trial.times)} frames gave usable results" in done.sentence
 
 
 @pytest.mark.parametrize("command", ["analyse", "live", "check"])

@@ -94,4 +94,4 @@ def test_names_with_control_characters_are_refused(told):
     """Protects the terminal and files: a muscle whose name would move the cursor."""
     text = find_config("pin", "models").read_text(encoding="utf-8")
     sentence = told(text.replace('name = "flexor"', 'name = "fl\\u001b[2Jexor"'))
-    assert sentence.startswith("muscles[0].name: 'fl\\x1b[2Jexor' holds control characters")
+    assert sentence.startswith("muscles[0].name: 'fl\\x1b[2Jexor' contains control characters")

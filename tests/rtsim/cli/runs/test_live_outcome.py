@@ -15,8 +15,8 @@ def test_frames_that_are_all_unusable_are_told_with_their_reason():
     """Protects who reads the JSON: which flags the frames have, what was said of them, what to do."""
     told = ["A new session began.", UNSEEN]
     said = str(unusable("qtm://lab", {**SUMMARY, "told": told}))
-    assert said.startswith("qtm://lab: none of 30 frames came out usable (degraded 30, late 10): No marker")
-    assert "whose subject" in said
+    assert said.startswith("qtm://lab: none of 30 frames gave usable results (degraded 30, late 10): No ")
+    assert "the subject is theirs" in said
 
 
 @pytest.mark.parametrize("told", [[], ["x" * 5000], ["Nothing of these flags."]])

@@ -228,7 +228,7 @@ def test_a_file_of_markers_alone_has_no_plates(make_c3d):
     """Protects from an error in machine words."""
     points = np.full((5, 3, 3), 500.0)
     points[:, :, 2] = [950.0, 480.0, 50.0]
-    with pytest.raises(ConfigError, match="the file holds no force plates"):
+    with pytest.raises(ConfigError, match="the file contains no force plates"):
         read_forces(make_c3d(["RASI", "RKNE", "RHEE"], points))
 
 

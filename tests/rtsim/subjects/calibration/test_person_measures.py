@@ -46,7 +46,7 @@ def test_check_knows_such_a_file(tmp_path: Path) -> None:
     path.write_text("ankle_width_mm = 70\n")
     assert check_config(path) == ["measures of a person"]
     path.write_text("ankle_width_mm = 0.07\n")
-    with pytest.raises(ConfigError, match="metres, where millimetres are due"):
+    with pytest.raises(ConfigError, match="metres, where millimetres are expected"):
         check_config(path)
 
 
@@ -73,12 +73,12 @@ def test_measures_go_before_those_of_the_trial() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("knee_width_mm = 0.1", "metres, where millimetres are due"),
+        ("knee_width_mm = 0.1", "metres, where millimetres are expected"),
         ("knee_width = 100", "knee_width"),
         ("knee_width_mm = [100]", "knee_width_mm"),
         ("tibial_torsion_deg = 200", "tibial torsion"),
         ("marker_standoff_mm = 60", "allowed: 0, or 1 to 50"),
-        ("marker_standoff_mm = 0.009", "metres, where millimetres are due"),
+        ("marker_standoff_mm = 0.009", "metres, where millimetres are expected"),
     ],
 )
 def test_wrong_files(tmp_path: Path, text: str, said: str) -> None:

@@ -36,7 +36,7 @@ def test_children_and_tall_adults_are_persons(person: Person, size: float) -> No
 def test_wide_knee_is_told(person: Person) -> None:
     """Protects against a medial marker that is not on the epicondyle."""
     subject = calibrate(person(epicondyle_medial=(0.03, 0.48, -0.05)))
-    assert "across the knee: they are 180 mm apart, usual are 50 to 160 mm" in subject.notes[0]
+    assert "across the knee: they are 180 mm apart (usual: 50 to 160 mm)" in subject.notes[0]
 
 
 def test_landmarks_in_wrong_places_are_told(person: Person) -> None:
@@ -93,7 +93,7 @@ def test_legs_that_never_agree_are_an_error(person: Person) -> None:
         (0.10, 0.0, ""),
         (0.153, 0.102, "one is 102 mm, the other one 153 mm"),
         (0.102, 0.153, "one is 102 mm, the other one 153 mm"),
-        (0.216, 0.144, "216 mm were measured, usual are 50 to 160 mm"),
+        (0.216, 0.144, "216 mm were measured (usual: 50 to 160 mm)"),
     ],
 )
 def test_a_slip_in_a_measured_width_is_told(width: float, other: float, said: str) -> None:
