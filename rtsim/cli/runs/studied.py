@@ -63,7 +63,9 @@ def studied(
             "no case has a result", where=f"study {plan.spec.name}", remedy="see the reasons above"
         )
     if not complete:
-        tell(f"interrupted; the same command continues with the {sum(n not in done for n in numbers)} left")
+        tell(
+            f"interrupted; the same command goes on with the {sum(n not in done for n in numbers)} cases left"
+        )
         raise SystemExit(exit_code() or 130)
 
 

@@ -87,11 +87,11 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
         population: Population = getattr(table, subject.sex)
     else:
         population = mean_population(table.female, table.male)
-        notes.append("sex is not given: segments of the mean of women and men")
+        notes.append("sex is not given: segment masses are the mean of women's and men's")
     stature = 1e-3 * (subject.stature_mm or 0.0)
     if not stature:
         stature = stature_of_leg(subject, population)
-        notes.append(f"stature_mm is not given: {1e3 * stature:.0f} mm, as goes with the length of the leg")
+        notes.append(f"stature_mm is not given: {1e3 * stature:.0f} mm by the length of the leg")
     return BodyMeasures(float(mass), stature, population, (*notes, *notes_on_size(mass, stature)))
 
 
@@ -103,7 +103,9 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
     """
     if mass >= LEAST_ADULT_KG and stature >= LEAST_ADULT_M:
         return []
-    return ["a child's size, and the table is of adults: children have less in thigh, shank and foot"]
+    return [
+        "the size is a child's, the table of segment masses an adult's: children have less in thigh, shank and foot"
+    ]
 
 
 def mean_population(a: Population, b: Population) -> Population:

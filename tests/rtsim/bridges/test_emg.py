@@ -68,7 +68,7 @@ def test_envelopes_are_results_and_go_on_after_a_restart() -> None:
     assert values[1] == pytest.approx(10.0 * values[0], rel=1e-3)
     assert len(sessions) == 1
     assert seq >= 79
-    assert any("here again" in sentence for sentence in told)
+    assert any("available again" in sentence for sentence in told)
 
 
 def test_streams_that_are_no_electromyograms_are_refused() -> None:

@@ -76,7 +76,7 @@ def test_token_files(tmp_path: Path) -> None:
     assert read_token(path) == "0123456789_abcdefghij-XYZ"
     for text in ("short", "x" * 5000, "two words and more letters here", "ümlautümlautümlautümlaut", ""):
         path.write_text(text)
-        with pytest.raises(ConfigError, match="holds no token"):
+        with pytest.raises(ConfigError, match="contains no token"):
             read_token(path)
     path.write_text("0123456789_abcdefghij-XYZ\n")
     path.chmod(0o644)

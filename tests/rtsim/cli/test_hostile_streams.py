@@ -53,7 +53,7 @@ def test_a_recording_of_impossible_shapes_is_a_sentence(here, tmp_path, shape, s
     done = here("export", path, tmp_path / f"out{suffix}")
     assert done.code == 1
     assert done.sentence.startswith("rtsim: ")
-    assert "the recording holds no" in done.sentence
+    assert "the recording contains no" in done.sentence
 
 
 def test_an_id_used_again_in_a_recording_does_not_mix_markers(here, tmp_path, trial):

@@ -77,7 +77,7 @@ def test_norms_sessions_and_tables_in_one_command(run, trial, tmp_path):
     assert run("report", trial, "-o", tmp_path / "a.png") == 1
     assert "now,both,gait_profile_score" in scores
     assert run("report", trial, "-o", tmp_path / "tables") == 1
-    assert "has tables already" in run.err
+    assert "already contains tables" in run.err
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_folders_that_are_no_roles_and_keys_in_two_are_refused(tmp_path: Path, k
     with pytest.raises(StreamError, match=r"is the same key as|has the name of"):
         read_roles(keys.clients)
     (tmp_path / "empty" / "arm").mkdir(parents=True)
-    with pytest.raises(StreamError, match="holds no allowed client keys"):
+    with pytest.raises(StreamError, match="contains no allowed client keys"):
         read_roles(tmp_path / "empty")
 
 

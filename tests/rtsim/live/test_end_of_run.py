@@ -136,7 +136,7 @@ def test_a_run_that_ends_in_a_fault_is_no_success(start, tmp_path: Path) -> None
     assert summary["faults"] == 1
     assert summary["fault_s"] > 0.0
     assert f"the run ends in a fault that latched at {summary['fault_s']:.3f} s" in said
-    assert "emergency stop by command; look at the device" in said
+    assert "emergency stop by command; check the device" in said
     again = start("--fast", "--again", str(record))
     code, repeated, _ = again.over()
     assert (code, repeated["arming"], repeated["fault_s"]) == (1, "fault", summary["fault_s"])

@@ -32,5 +32,5 @@ def test_gaps_are_not_between_the_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize("rows", ["", "0\tnan\t1\n1\t\t1\n"])
 def test_a_column_without_a_number_is_one_sentence(tmp_path: Path, rows: str) -> None:
     """Protects who gives a file that was cut, or whose column is empty: named, with the file."""
-    with pytest.raises(ConfigError, match="'knee' holds no number"):
+    with pytest.raises(ConfigError, match="'knee' contains no number"):
         of_file(placer(tmp_path / "pose.mot", rows), "knee", True, TRIAL)

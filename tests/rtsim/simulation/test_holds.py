@@ -131,7 +131,7 @@ def test_what_locks_is_one_sentence(bars):
     locked = bars(FOUR_BAR, short.replace(START, driven))
     done = run(locked, 1000)
     assert 0 < done.n_done < 1000
-    with pytest.raises(ModelError, match=r"loop\..* cannot be held any more: .* at 0\.\d* s"):
+    with pytest.raises(ModelError, match=r"loop\..* can no longer be satisfied: .* at 0\.\d* s"):
         check_run(done, locked)
 
 

@@ -158,7 +158,7 @@ def test_what_does_not_fit_together_is_refused(model, write):
     for given, motion, words in (
         (spec, "", "hip: the motion is not given"),
         (still, "x.mot", "no coordinate of kick is prescribed by a motion"),
-        (spec, "x.c3d", "holds no motion that can be read"),
+        (spec, "x.c3d", "contains no motion that can be read"),
     ):
         with pytest.raises(ConfigError, match=words):
             check_motion(given, motion)

@@ -9,7 +9,7 @@ from streams.capture.system import parse_capture
 
 WRONG = {
     "natnet://127.0.0.1?Mode=unicast": "option 'Mode'",
-    "natnet://127.0.0.1?mode=both": "mode is 'both'; allowed are unicast and multicast",
+    "natnet://127.0.0.1?mode=both": "mode is 'both'; allowed: unicast and multicast",
     "natnet://127.0.0.1?mode=": "no value for mode",
     "natnet://127.0.0.1?interface=203.0.113.9": "is no address of this computer",
     "natnet://127.0.0.1?interface=::1": "is no address of this computer",
@@ -28,9 +28,9 @@ WRONG = {
     "vicon://lab:0": "1 to 65535",
     "vicon://lab:ds": "is not an address",
     "vicon://lab/subject": "more than a host and a port",
-    "vicon://lab?units=feet": "allowed are m, cm, mm",
+    "vicon://lab?units=feet": "allowed: m, cm, mm",
     "vicon://lab?force_sign=up": "check, person and plate",
-    "vicon://lab?up=W": "allowed are X, Y, Z",
+    "vicon://lab?up=W": "allowed: X, Y, Z",
     "lsl://it's": "quotation mark",
     "lsl://any?forces=it's": "quotation mark",
     "lsl://any?source_id=": "no value for source_id",

@@ -216,7 +216,7 @@ def test_a_loaded_plate_whose_moment_is_no_number_is_told_by_name(kind, lacking,
     assert f"plate_2 has no moment, or no point where its force acts, in {n} of {n} samples" in said
 
 
-@pytest.mark.parametrize(("used", "said"), [(0, "holds no force plates"), (30000, "30000 force plates")])
+@pytest.mark.parametrize(("used", "said"), [(0, "contains no force plates"), (30000, "30000 force plates")])
 def test_counts_that_are_none_are_told(used, said, tmp_path):
     """Protects from forces without plates and from counts of a damaged file."""
     path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)], used=used)

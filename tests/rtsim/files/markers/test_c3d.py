@@ -245,5 +245,5 @@ def test_plates_alone_without_a_point_rate_are_told_as_such(tmp_path):
     struct.pack_into("<H", data, 2, 0)
     struct.pack_into("<f", data, 20, 0.0)
     path.write_bytes(data)
-    with pytest.raises(ConfigError, match="holds no points, and no point rate"):
+    with pytest.raises(ConfigError, match="contains no points, and no point rate"):
         read_c3d(path)

@@ -63,7 +63,7 @@ def test_data_that_nothing_announces_are_told(tmp_path):
     path.write_bytes(whole[:8] + struct.pack("<H", 20) + whole[10:])
     trial = read_c3d(path)
     assert trial.positions.shape[0] == 20
-    assert any("says 20 frames, and holds data for 80 more" in note for note in trial.notes)
+    assert any("states 20 frames, but contains data for 80 more" in note for note in trial.notes)
     path.write_bytes(whole[:8] + struct.pack("<H", 20) + whole[10 : -48 * 80] + bytes(48 * 80))
     assert not any("left out" in note for note in read_c3d(path).notes)
 

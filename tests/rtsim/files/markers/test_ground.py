@@ -306,8 +306,8 @@ def test_conversion_keeps_distances_and_handedness(up, scale, turn):
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [
-        ({"positions": np.zeros((0, 7, 3)), "times": np.zeros(0)}, "holds no frames of markers"),
-        ({"positions": np.zeros((20, 0, 3)), "names": ()}, "holds no frames of markers"),
+        ({"positions": np.zeros((0, 7, 3)), "times": np.zeros(0)}, "contains no frames of markers"),
+        ({"positions": np.zeros((20, 0, 3)), "names": ()}, "contains no frames of markers"),
         ({"rate": 0.9e-3}, "the frame rate is 0.0009 Hz"),
         ({"rate": 1.1e6}, "the frame rate is 1.1e\\+06 Hz"),
         ({"rate": float("nan")}, "the frame rate is nan Hz"),

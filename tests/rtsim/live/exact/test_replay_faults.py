@@ -131,7 +131,7 @@ def test_a_gap_and_a_cut_end_the_comparison_there(run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: None if isinstance(m, Journal) else m, "holds no journal of a run"),
+        (lambda m: None if isinstance(m, Journal) else m, "contains no journal of a run"),
         (lambda m: None if isinstance(m, Journal) and m.seq == 0 else m, "the beginning of its journal"),
         (
             lambda m: replace(m, data={"request": b"{"}) if isinstance(m, Journal) and m.seq == 0 else m,

@@ -258,7 +258,7 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         rig.arm()
         assert not rig.ask("step")[0]  # not paused
         assert rig.ask("pause")[0]
-        assert "armed -> disarmed: the limb is to pause" in rig.heard("to pause")
+        assert "armed -> disarmed: the command pause of the limb" in rig.heard("to pause")
         until(lambda: rig.results and rig.results[-1].status & Status.STALE)
         stood = rig.results[-1].time
         assert "paused" in rig.ask("arm")[1]
@@ -357,7 +357,7 @@ def test_without_a_device_a_run_ends_with_a_sentence(tmp_path: Path) -> None:
             'coordinate = "ankle"\nprescribed = ["shank_tilt"]',
             "shank_tilt: the motion is not given",
         ),
-        ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d holds no motion"),
+        ('coordinate = "ankle"', 'coordinate = "ankle"\nmotion = "walk.c3d"', "walk.c3d contains no motion"),
         ("[limits]", BESIDE.format(cuff="0.0, 0.0, 50.0"), "beside the limb's, the cuff 0 mm from it"),
         ("[limits]", BESIDE.format(cuff="100.0, 0.0, 0.0"), "have|at most|less damping"),
     ],

@@ -325,7 +325,7 @@ def test_an_origin_of_the_other_sign_is_named(stand, alone, depth):
     assert findings[0].name == "origin"
     within = " in x and y" if depth else ""
     assert f"ORIGIN of first looks as if it had the other sign{within}." in findings[0].sentence
-    assert "100 % of its frames under a foot" in findings[0].sentence
+    assert "100 % of its frames are under a foot" in findings[0].sentence
 
 
 def test_two_feet_on_a_plate_and_a_wrong_side_are_told(stand):

@@ -194,7 +194,7 @@ def test_stored_offsets_turn_the_axes() -> None:
         ({"RAnkleWidth": 0.07}, r"width of the right knee is needed; no RKneeWidth"),
         ({"RKneeWidth": 0.1}, r"width of the right ankle is needed; no RAnkleWidth"),
         ({"RKneeWidth": 0.0, "RAnkleWidth": 0.07}, "no RKneeWidth is stored"),
-        ({"RKneeWidth": 0.0001, "RAnkleWidth": 0.07}, "0.1 mm is no such width: metres, where mm are due"),
+        ({"RKneeWidth": 0.0001, "RAnkleWidth": 0.07}, "0.1 mm is no such width: metres, where mm are"),
         ({"RKneeWidth": 0.1, "RAnkleWidth": 0.3}, "300 mm is no such width.*20 to 200 mm"),
     ],
 )

@@ -179,7 +179,7 @@ def test_a_person_who_lies_is_told(degrees: float, person: Person) -> None:
 def test_a_person_on_the_head_is_refused(person: Person) -> None:
     """Protects from an axis that points down."""
     trial = person(n_frame=1)
-    with pytest.raises(ConfigError, match=r"stands on the head: .*allowed: .*--up"):
+    with pytest.raises(ConfigError, match=r"is upside down: .*allowed: .*--up"):
         calibrate(trial._replace(positions=trial.positions * [1.0, -1.0, -1.0]))
 
 
