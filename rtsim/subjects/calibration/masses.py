@@ -104,7 +104,7 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
     if mass >= LEAST_ADULT_KG and stature >= LEAST_ADULT_M:
         return []
     return [
-        "the size is a child's, the table of segment masses an adult's: children have less in thigh, shank and foot"
+        "segment masses are those of adults, and the size is a child's: legs of children are lighter"
     ]
 
 
