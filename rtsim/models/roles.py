@@ -38,7 +38,7 @@ def check_fits_markers(spec: ModelSpec) -> None:
     if spec.rolls:
         roll = spec.rolls[0]
         raise ConfigError(
-            "it rolls, a constraint of velocity, which no method that fits a pose to markers has",
+            "it rolls, a constraint of velocity, and methods that fit a pose to markers have none",
             where=f"rolls.{roll.name}",
             remedy="use the model for dynamics and moment arms, or leave the rolling out",
         )

@@ -164,7 +164,7 @@ def check_holds(spec: ModelSpec, note: Note) -> None:
         )
     if spec.rolls:
         raise ConfigError(
-            "it rolls without slipping, a constraint of velocity, which forward simulation does not hold",
+            "it rolls without slipping, a constraint of velocity, which forward simulation does not have",
             where=f"model {spec.name}: rolls.{spec.rolls[0].name}",
             remedy="replace it by a contact with friction, or remove it",
         )

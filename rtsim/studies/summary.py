@@ -80,7 +80,7 @@ def read_arrays(path: Path) -> dict[str, NDArray]:
             return {name: found[name] for name in found.files}
     except FileNotFoundError:
         raise ConfigError(
-            "there is no table yet", where=str(path), remedy="give `rtsim study` once more, which writes it"
+            "there is no table yet", where=str(path), remedy="run `rtsim study` once more, which writes it"
         ) from None
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise ConfigError(
@@ -96,7 +96,7 @@ def summary_of(folder: Path) -> StudySummary:
     if str(next(iter(table["plan"]), "")) != record.hash:
         raise ConfigError(
             "its rows are of another study", where=str(folder / NPZ),
-            remedy="give `rtsim study` once more, which writes it",
+            remedy="run `rtsim study` once more, which writes it",
         )  # fmt: skip
     counted = {str(name): int((table["status"] == name).sum()) for name in np.unique(table["status"])}
     told = ", ".join(f"{n} {name}" for name, n in counted.items())

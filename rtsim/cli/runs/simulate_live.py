@@ -93,7 +93,7 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
     for option, value in kept.items():
         if live and value:
             raise ConfigError(
-                "a live run keeps nothing",
+                "a live run writes no files",
                 where=option,
                 remedy="leave it out and record the run with `rtsim record`",
             )

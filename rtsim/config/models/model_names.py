@@ -59,7 +59,7 @@ def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None
         raise ValueError(f"{key}.angles: a body without parent has no joint angles; remove the key")
     for directions in (body.angles.proximal, body.angles.distal) if body.angles else ():
         if len(set(directions)) == 1:
-            raise ValueError(f"{key}.angles: {directions[0]} is given twice; give two of u, v, w")
+            raise ValueError(f"{key}.angles: {directions[0]} is given twice; give two others of u, v, w")
     check_place(body.in_parent, bodies, f"{key}.in_parent", on_ground=not body.parent)
     check_place(body.in_child, bodies, f"{key}.in_child")
 

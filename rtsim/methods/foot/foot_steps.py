@@ -96,7 +96,7 @@ def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[s
     for at, before, end, said in ((first, first - 1, known[0], "begin"), (last, last + 1, known[-1], "end")):
         if normal[at] <= small:
             continue
-        bears = f"while {name} bears {normal[at]:.0f} N: the step is cut"
+        bears = f"while {name} bears {normal[at]:.0f} N: the step is cut off"
         if not 0 <= before < len(loads.times):
             faults.append(f"the trial {said}s {bears}")
         elif loads.loaded[before, p] == NOT_MEASURED:

@@ -239,7 +239,7 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
     """
     for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
         if not low <= high:
-            return f"the bounds of {name} contradict each other or what the set has: {low:g} to {high:g}"
+            return f"the bounds of {name} contradict each other or the values of the set: {low:g} to {high:g}"
     caps = np.asarray(settings.caps.get(one.name, settings.cap), float)
     against = np.asarray(settings.co_contraction.get(one.joint.coordinate, 0.0), float)
     floors = np.asarray(settings.floors.get(one.name, 0.0), float)

@@ -258,7 +258,7 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     if abs(off) <= WEIGHT_OFF:
         return []
     unit = _unit_of(1.0 + off)
-    said = f"The person stands with {weight:.4g} N, and {mass:.4g} kg weigh {mass * GRAVITY:.4g} N"
+    said = f"The plates measure {weight:.4g} N in standing, and {mass:.4g} kg weigh {mass * GRAVITY:.4g} N"
     if unit:
         return [PlateFinding("force_unit", -1, 1.0 + off, f"{said}: this looks like {unit}.")]
     return [

@@ -39,7 +39,7 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
     """The model with an element for the device, without stiffness; the last of its springs."""
     if any(spring.name == ELEMENT for spring in spec.springs):
         raise ConfigError(
-            f"a spring is called {ELEMENT!r}, which is what the device's own element is called",
+            f"a spring has the name {ELEMENT!r}, which is reserved for the device",
             where=f"model {spec.name}", remedy="give it another name",
         )  # fmt: skip
     element = Spring(name=ELEMENT, coordinate=coordinate, stiffness_N_m_rad=0.0)

@@ -59,7 +59,7 @@ def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
         return spec
     if any(spring.name == STRAPS for spring in spec.springs):
         raise ConfigError(
-            f"a spring is called {STRAPS!r}, which is what the device's straps are called",
+            f"a spring has the name {STRAPS!r}, which is reserved for the device's straps",
             where=f"model {spec.name}", remedy="give it another name",
         )  # fmt: skip
     centre = np.array(body.in_parent.offset_mm) + joint.in_plane(said.offset_mm)

@@ -379,7 +379,7 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
     positions = mirror * trial.positions
     lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
     Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
-    told = "the trunk's markers lie elsewhere in the static trial (raised arms?): calibrated by the trial"
+    told = "the trunk's markers lie elsewhere in the static trial (raised arms?): calibrated by the movement"
     return None if Q is None else CalibrationFrames({TRUNK: Q}, positions, side, (told,))
 
 

@@ -103,9 +103,7 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
     """
     if mass >= LEAST_ADULT_KG and stature >= LEAST_ADULT_M:
         return []
-    return [
-        "segment masses are those of adults, and the size is a child's: legs of children are lighter"
-    ]
+    return ["segment masses are those of adults, and the size is a child's: legs of children are lighter"]
 
 
 def mean_population(a: Population, b: Population) -> Population:

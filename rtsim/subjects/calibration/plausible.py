@@ -44,7 +44,7 @@ def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
         low, high = LENGTHS[name]
         if not low <= segment.length <= high:
             raise ConfigError(
-                f"the {name} came out {segment.length:.3f} m long",
+                f"the {name} would be {segment.length:.3f} m long",
                 where=where,
                 allowed=f"{low:g} to {high:g} m",
                 remedy=REMEDY,

@@ -290,7 +290,7 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
         lateral = lateral_of_device(known)
         check_device_order(known, measures, where)
         medial = 2.0 * chord_centre(hip, lateral, device[0], offset) - lateral
-        told = "no lateral epicondyle: the knee alignment device tells its place, and the axis of the knee"
+        told = "no lateral epicondyle: the knee alignment device gives its place and the axis of the knee"
         roles = {"epicondyle_lateral": lateral, "epicondyle_medial": medial}
         return roles, [f"{told}; {odd}" if odd else told]
     lateral, turn = known["epicondyle_lateral"], measures.rotation("thigh_rotation", where)

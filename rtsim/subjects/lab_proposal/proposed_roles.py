@@ -119,7 +119,7 @@ def propose_roles(
             "check the sides: the markers whose names say right stand on the left: either labels are "
             "exchanged or the axes of the file are left-handed; the map goes by names, every side is unsure"
         )
-        other = "its name says {0}, and it stands on the other side"
+        other = "its name says {0}, but it is on the other side"
         roles = [doubted(role, other.format(role.side)) if role.side else role for role in roles]
     told += twice_named(names, readings, named)
     return ProposedRoles(tuple(roles), exchanged, tuple(told))
@@ -186,16 +186,16 @@ def against_name(
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
         low, high = REGIONS[role]
         inside = place is not None and (place["leg"][k] >= low).all() and (place["leg"][k] <= high).all()
-        return "" if inside else f"its name says {role}, which is not where it stands"
+        return "" if inside else f"its name says {role}, but it is somewhere else"
     if role not in PLACES:
-        return f"its name says {role}, which its place cannot tell"
+        return f"its name says {role}, which its place cannot confirm"
     cost, nearest = float(costs[SLOTS.index(slot), k]), float(costs[:, k].min())
     stands = by_place[k].slot if k in by_place else SLOTS[int(costs[:, k].argmin())]
     if cost > GATE and nearest > GATE:
-        return f"its name says {role}, and it stands far from where that is"
+        return f"its name says {role}, but it is far from where that is"
     if (cost > GATE or cost - nearest > LIKE_ANOTHER) and stands != slot:
-        return f"its name says {of_side(slot)}, and it stands where the {of_side(stands)} is"
-    return "" if cost <= GATE else f"its name says {role}, and it stands far from where that is"
+        return f"its name says {of_side(slot)}, but it is where the {of_side(stands)} is"
+    return "" if cost <= GATE else f"its name says {role}, but it is far from where that is"
 
 
 def with_side(
@@ -211,7 +211,7 @@ def with_side(
         others = ", ".join(sorted(reading.roles - {role}))
         return MarkerRole(name, role, side, BY_PLACE, f"its name may also mean {others}; its place decided")
     if side and not reading.side:
-        return MarkerRole(name, role, side, BY_PLACE, f"its name says no side; it stands on the {side}")
+        return MarkerRole(name, role, side, BY_PLACE, f"its name has no side; it is on the {side}")
     return MarkerRole(name, role, side)
 
 
@@ -220,14 +220,14 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
-        return MarkerRole(names[k], role, side, BY_PLACE, "its name says nothing; its place alone does")
+        return MarkerRole(names[k], role, side, BY_PLACE, "its name is not known; its place alone was used")
     if placed.rival is not None:
         why = f"{names[placed.rival]} may be it as well"
     elif placed.other is not None:
         why = f"it may be {placed.other[0]} as well"
     else:
-        why = "it stands at the edge of where that is, and may be no landmark"
-    return MarkerRole(names[k], role, side, UNSURE, f"its name says nothing, and by its place {why}")
+        why = "it is at the edge of where that is, and may be no landmark"
+    return MarkerRole(names[k], role, side, UNSURE, f"its name is not known, and by its place {why}")
 
 
 def twice_named(

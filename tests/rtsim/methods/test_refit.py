@@ -77,7 +77,7 @@ def test_bounds_below_what_the_set_has_are_told():
     one = pair(KNEE)[0]._replace(fit=(1.2, 1.0, 0.0, 0.0, 1.4))
     low, high = (1.0, 1.0, -1.0, 0.0, 1.0), (1.1, 2.0, 1.0, 1.0, 2.0)
     (fit,) = fit_all([one], made_up(), FitSettings(low=low, high=high))
-    assert "the bounds of angle_scale contradict each other or what the set has: 1.2 to 1.1" in fit.fault
+    assert "the bounds of angle_scale contradict each other or the values of the set: 1.2 to 1.1" in fit.fault
     assert fit.x == pytest.approx(one.fit)
     supple = one._replace(fit=(0.9, 1.0, 1.8, 0.0, 1.4))
     (fit,) = fit_all([supple], made_up(), FitSettings())

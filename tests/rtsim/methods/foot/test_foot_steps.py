@@ -72,9 +72,9 @@ def test_a_force_that_has_nearly_gone_is_no_cut():
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (slice(0, 20), "the forces begin at 0.20 s while a bears 700 N: the step is cut"),
-        (slice(81, 100), "the forces end at 0.80 s while a bears 700 N: the step is cut"),
-        (slice(81, 84), "the force is not known at 0.81 s while a bears 700 N: the step is cut"),
+        (slice(0, 20), "the forces begin at 0.20 s while a bears 700 N: the step is cut off"),
+        (slice(81, 100), "the forces end at 0.80 s while a bears 700 N: the step is cut off"),
+        (slice(81, 84), "the force is not known at 0.81 s while a bears 700 N: the step is cut off"),
         (slice(50, 53), "the force on a is not known at 0.50 to 0.52 s"),
     ],
 )
@@ -94,7 +94,7 @@ def test_all_that_is_wrong_with_a_step_is_told():
     some.status[60:80, 0] = TWO_FEET
     (step,) = find_steps(some, ("a", "b"))
     assert step.fault == (
-        "the trial ends while a bears 700 N: the step is cut; two feet are on a in 20 of 50 frames"
+        "the trial ends while a bears 700 N: the step is cut off; two feet are on a in 20 of 50 frames"
     )
 
 

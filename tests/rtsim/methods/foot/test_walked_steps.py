@@ -24,7 +24,7 @@ def test_steps_of_a_real_walk(gait):
     assert [(name, step.side) for name, step in walk.steps.items()] == [
         ("plate_6", "right"), ("plate_5", "left"), ("plate_3", "right")
     ]  # fmt: skip
-    assert walk.left_out == ("plate_4: the trial ends while plate_4 bears 422 N: the step is cut",)
+    assert walk.left_out == ("plate_4: the trial ends while plate_4 bears 422 N: the step is cut off",)
     for step in walk.steps.values():
         assert any("taken as a" in note for note in step.notes)
         assert 700.0 < step.weight < 800.0
@@ -85,7 +85,7 @@ def test_steps_that_the_forces_cut_are_told(shared):
     """Protects from a first step that had begun before the forces did."""
     walk = walked_steps(shared / "data" / "squat_opencap" / "walking1.trc", mass=76.0)
     assert list(walk.steps) == ["ground_force_2"]
-    assert "the forces begin at 0.01 s while ground_force_1 bears 223 N: the step is cut" in walk.left_out[0]
+    assert "forces begin at 0.01 s while ground_force_1 bears 223 N: the step is cut off" in walk.left_out[0]
 
 
 def test_a_static_trial_makes_a_walk_usable(shared):

@@ -239,7 +239,7 @@ def test_raised_arms_in_the_static_trial_leave_the_trunk_to_the_walk(shared: Pat
     """Protects the trunk's shape: shoulders 77 mm nearer to each other with raised arms are no good place."""
     trial, static = read(shared, "gait2392", 151)
     subject = subject_for(trial, static, side="right")
-    assert sum("calibrated by the trial" in note for note in subject.notes) == 1
+    assert sum("calibrated by the movement" in note for note in subject.notes) == 1
     assert not any(note.startswith("check the trunk") for note in subject.notes)
     estimator = MultibodyEstimator(load_model(ONE_LEG), subject, "minimised")
     own = [estimator.model.names.bodies[b] == TRUNK for b in estimator.model.markers.body]
@@ -256,4 +256,4 @@ def test_a_marker_that_stands_still_in_a_walk_makes_no_trunk(shared: Path, marke
     trial.positions[:, at] = trial.positions[0, at] - [2.0, 0.0, 0.0]
     subject, plain = subject_for(trial, static), subject_for(static, static)
     assert subject.segments[TRUNK].length_mm == plain.segments[TRUNK].length_mm
-    assert not any("calibrated by the trial" in note for note in subject.notes)
+    assert not any("calibrated by the movement" in note for note in subject.notes)

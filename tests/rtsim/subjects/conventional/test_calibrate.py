@@ -203,7 +203,7 @@ def test_shank_marker_on_the_skin_beside_a_device() -> None:
     for letter, outwards in (("R", 1.0), ("L", -1.0)):
         x[:, trial.names.index(f"{letter}TIB"), 2] -= 0.05 * outwards
     subject = subject_for(trial._replace(positions=x), None, side="")
-    assert any("the knee alignment device tells its place" in note for note in subject.notes)
+    assert any("the knee alignment device gives its place" in note for note in subject.notes)
 
 
 def test_exchanged_markers_of_a_device_are_told() -> None:

@@ -58,7 +58,7 @@ def test_a_name_against_its_place_is_marked() -> None:
     assert marks[one] == marks[other] == UNSURE
     assert marks["calcaneus", "left"] == CERTAIN
     why = {role.marker: role.why for role in found.roles}
-    assert "it stands where the right epicondyle_lateral is" in why[names[other]]
+    assert "it is where the right epicondyle_lateral is" in why[names[other]]
     assert roles_of(found)[one] == names[other]  # the name is believed, and marked
 
 
