@@ -159,7 +159,7 @@ def test_a_subject_carries_mass_stature_and_sex():
 def test_shares_of_adults_are_told_of_a_child(mass_kg, stature_mm, told):
     """Protects who reads moments of a child: the table has nobody but adults; no number changes."""
     child = person_of(msgspec.structs.replace(WALKER, mass_kg=mass_kg, stature_mm=stature_mm), TABLE)
-    assert any("is of adults" in note for note in child.notes) == told
+    assert any("those of adults" in note for note in child.notes) == told
     assert child.population == MAN.population
 
 
@@ -168,4 +168,4 @@ def test_a_planar_body_of_a_child_is_told(tmp_path):
     size = ["--sex", "male", "--mass", "31", "--stature", "1300"]
     done = CliRunner().invoke(cli, ["scale", "planar_body", *size, "--out", str(tmp_path / "a.toml")])
     assert done.exit_code == 0
-    assert "is of adults" in done.stderr
+    assert "those of adults" in done.stderr
