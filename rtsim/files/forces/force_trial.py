@@ -237,7 +237,7 @@ def _without_drops(raw: RawForces, force: FloatArray, moment: FloatArray) -> lis
 
 def _check_extent(raw: RawForces) -> None:
     if raw.force.shape[0] == 0 or raw.force.shape[1] == 0:
-        raise ConfigError("it contains no samples of plates", where=raw.source, remedy="export it again")
+        raise ConfigError("it holds no samples of force plates", where=raw.source, remedy="export it again")
     check_clock(raw.times, raw.rate, "rate of the forces", raw.source)
 
 
