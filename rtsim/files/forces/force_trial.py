@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from kernels.plates.plate_contact import Plates, contacts
 from kernels.plates.plate_limits import GREATEST, THRESHOLD
 from rtsim.errors import ConfigError
 from rtsim.files.markers.ground import check_clock
-from rtsim.files.markers.trial import count_of
+from rtsim.files.markers.trial import count_of, name_some
 
 FloatArray = NDArray[np.float64]
 
@@ -19,6 +20,8 @@ MOST_DRIFT = 50.0
 """Largest force that an empty plate shows [N]; above it, somebody stands on the plate."""
 DROPPED_FROM, LONGEST_DROP = 200.0, 0.03
 """A force that falls from so much [N] to 0 and is back in no more [s] was not measured: leaps are longer."""
+CLEAR = 100.0
+"""A plate that has this [N] shows by itself whether its forces point up."""
 SMALLEST_EDGE = 0.05
 """No plate is smaller [m]: corners closer together are not valid."""
 
@@ -109,14 +112,14 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
             "taken as missing"
         )
     notes += _without_drops(raw, force, moment)
-    if _pushes_down(force, threshold):
-        force, moment, zero = -force, -moment, -zero
-        notes.append(
-            "the forces point down, as those of the person on the plates: all were turned round (force and "
-            f"moment), so that they act on the person{or_else}"
-        )
+    turned = _pushed_down(force, threshold)
+    if turned.any():
+        sign = np.where(turned, -1.0, 1.0)[:, None]
+        force, moment, zero = sign * force, sign * moment, sign * zero
+        notes.append(_tell_turned(raw.names, turned) + or_else)
     plates = lay_out(raw.corners, raw.level)
     centre, free_moment, loaded = find_contacts(plates, force, moment, threshold)
+    notes += _tell_light(force, threshold)
     return ForceTrial(
         names=raw.names,
         times=raw.times,
@@ -241,8 +244,34 @@ def _check_extent(raw: RawForces) -> None:
     check_clock(raw.times, raw.rate, "rate of the forces", raw.source)
 
 
-def _pushes_down(force: FloatArray, threshold: float) -> bool:
-    """Whether the samples that matter point down: a floor pushes, it does not pull."""
-    vertical = force[..., 1]
-    heavy = vertical[np.abs(vertical) >= threshold]
-    return bool(heavy.size and heavy.sum() < 0.0)
+def _pushed_down(force: FloatArray, threshold: float) -> NDArray[np.bool_]:
+    """(n_plate,) - which plates have forces down, as of the person on them: a floor pushes, it does not pull.
+
+    A plate without a clear load of its own goes with the others.
+    """
+    heavy = np.where(np.abs(force[..., 1]) >= threshold, force[..., 1], 0.0)  # NaN is not heavy
+    sums = heavy.sum(axis=0)
+    clear = np.where(sums < 0.0, -heavy.min(axis=0), heavy.max(axis=0)) >= CLEAR
+    turned: NDArray[np.bool_] = np.asarray(np.where(clear, sums < 0.0, sums.sum() < 0.0))
+    return turned
+
+
+def _tell_turned(names: Sequence[str], turned: NDArray[np.bool_]) -> str:
+    """A sentence on the plates whose forces were turned round."""
+    found = [name for name, down in zip(names, turned.tolist(), strict=True) if down]
+    if len(found) == len(names):
+        which = "the forces point down, as those of the person on the plates: all were"
+    else:
+        which = f"the forces of {name_some(found)} point down, those of the others up: they were"
+    return f"{which} turned round (force and moment), so that they act on the person"
+
+
+def _tell_light(force: FloatArray, threshold: float) -> list[str]:
+    """A sentence where no force is large enough for a person, as with kilonewtons."""
+    greatest = float(np.nanmax(np.abs(force), initial=0.0))
+    if not 0.0 < greatest < threshold:
+        return []
+    return [
+        f"no force reaches the {threshold:g} N of a loaded plate, and the greatest is {greatest:.3g}: nobody "
+        "stands on the plates, or their forces are not in newtons"
+    ]

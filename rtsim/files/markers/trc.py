@@ -93,7 +93,7 @@ def _read_raw(path: Path) -> RawTrial:
     if not rows:
         raise ConfigError("no frames below the header", where=str(path), remedy="export the TRC file again")
     notes += _tell_counts(header, len(written), n_on_axes, len(rows))
-    data, said = parse_rows(rows, n_column, str(path), lambda column: _column(column, written))
+    data, said = parse_rows(rows, n_column, str(path), lambda column: _column(column, written), step=3)
     notes += said
     times, rate, said = settle_times(data[:, 1].copy(), header.rate, str(path))
     positions = data[:, 2:].reshape(len(rows), len(written), 3)

@@ -5,6 +5,7 @@ separators.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -119,18 +120,22 @@ def table_lines(
 
 
 def parse_rows(
-    lines: Sequence[Line], n_column: int, where: str, column_name: Callable[[int], str]
+    lines: Sequence[Line], n_column: int, where: str, column_name: Callable[[int], str], step: int = 0
 ) -> tuple[NDArray[np.float64], list[str]]:
     """The numbers (n_row, n_column) in `lines`, and sentences on irregularities.
 
     Cells are separated by tabs (an empty cell is NaN) or, where a row has no tab, by blanks. Rows with
-    doubled tabs, or with too many or too few cells, are accepted: surplus cells are cut, missing ones are
-    NaN. A cell that is neither a number nor a known spelling of a gap is a ConfigError naming line and
-    column.
+    doubled tabs are accepted. Of a row with another number of cells it cannot be told which is whose: all but
+    its times are NaN; where every row is so, it is a ConfigError. A cell that is neither a number nor a known
+    spelling of a gap is a ConfigError naming line and column.
+
+    step : number of columns of a marker, behind two for frame and time. Empty markers at the end of a row may
+        be left out, and columns beyond those that are named, in all rows, are. 0 = neither, behind one time
     """
     _check_size(lines, n_column, where)
-    data = np.empty((len(lines), n_column))
-    n_cut = n_short = widest = 0
+    data = np.full((len(lines), n_column), np.nan)
+    usual = _usual_width(lines)
+    n_cut = n_short = n_torn = widest = 0
     for index, (number, text) in enumerate(lines):
         cells = text.rstrip().split("\t") if "\t" in text else text.split()
         if len(cells) == n_column:
@@ -140,15 +145,30 @@ def parse_rows(
             except ValueError:
                 pass  # gaps or worse: cell by cell below
         row = _trim(cells, n_column)
-        if len(row) > n_column:
+        n_read = n_column
+        if _is_torn(text, len(row), n_column, usual, step):
+            n_torn, n_read = n_torn + 1, 2 if step else 1
+            widest = max(widest, len(row))
+        elif len(row) > n_column:
             n_cut, widest = n_cut + 1, max(widest, len(row))
         elif _n_cell(text) < n_column:
             n_short += 1
-        data[index] = np.nan
-        for column, cell in enumerate(row[:n_column]):
+        for column, cell in enumerate(row[:n_read]):
             if cell:
                 data[index, column] = _number(cell, f"{where}, line {number}", column_name(column))
+    if n_torn and n_torn == len(lines):
+        raise ConfigError(
+            f"{n_column} columns are named, and the rows have up to {widest} numbers, so that it cannot be "
+            "told which column is whose",
+            where=where,
+            remedy="name each column once, or export the file again",
+        )
     notes = []
+    if n_torn:
+        notes.append(
+            f"rows with another number of cells than columns: {n_torn} (which of them are lacking or too "
+            "many cannot be told: these rows were taken as missing)"
+        )
     if n_cut:
         notes.append(
             f"rows with more cells than the header names: {n_cut} (up to {widest - n_column} more, left out)"
@@ -156,6 +176,27 @@ def parse_rows(
     if n_short:
         notes.append(f"rows that end early: {n_short} (what they lack was taken as missing)")
     return data, notes
+
+
+def _usual_width(lines: Sequence[Line]) -> int:
+    """The number of cells that most rows have, with an empty one after a last tab."""
+    return Counter(_n_cell(text) for _, text in lines).most_common(1)[0][0] if lines else 0
+
+
+def _is_torn(text: str, n_filled: int, n_column: int, usual: int, step: int) -> bool:
+    """Whether cells are missing from a row, or are too many, somewhere in the middle.
+
+    n_filled : number of its cells without empty ones at its end; usual : cells of most rows
+    """
+    n_cell = _n_cell(text)
+    if n_filled > n_column:
+        return n_cell != usual or not step
+    if n_cell == usual and n_cell >= n_column:
+        return False
+    if not step or "\t" not in text:
+        return n_filled < n_column
+    whole = usual if text.rstrip(" ").endswith("\t") else n_column
+    return n_cell < whole and (whole - n_cell) % step != 0
 
 
 def _check_size(lines: Sequence[Line], n_column: int, where: str) -> None:

@@ -188,22 +188,6 @@ def test_names_that_stand_over_no_column(trc_text, write, name_line):
         read_trc(write("a.trc", trc_text(name_line=name_line)))
 
 
-def test_more_names_than_columns(trc_text, write):
-    """Protects marker names: with a name too many all behind it would have their neighbour's numbers."""
-    name_line = "Frame#\tTime\tRASI\t\t\tRTHI\t\t\tRKNE\t\t\tRHEE\t\t"
-    with pytest.raises(ConfigError, match="4 markers are named for the columns of 3"):
-        read_trc(write("a.trc", trc_text(name_line=name_line)))
-
-
-def test_names_of_all_numbers_count(trc_text, write):
-    """Protects files whose coordinate line is too long: each number has a name, and the note says so."""
-    rows = [f"{i + 1}\t{i / 100}\t1\t950\t2\t1\t30\t2" for i in range(4)]
-    trial = read_trc(write("a.trc", trc_text(name_line="Frame#\tTime\tRASI\t\tRHEE", rows=rows)))
-    assert trial.names == ("RASI", "RHEE")
-    assert "the coordinate line has 3 markers, the name line 2" in note_with(trial, "coordinate line")
-    np.testing.assert_allclose(trial.positions[0, :, 1], [0.95, 0.03])
-
-
 def test_four_markers_of_which_one_has_no_name(trc_text, write):
     """The number of columns is the number of coordinates, three to a marker."""
     names, heights = ("RASI", "", "RKNE", "RHEE"), (950.0, 700.0, 500.0, 30.0)

@@ -191,3 +191,26 @@ def test_a_number_of_rows_beyond_all_bounds_is_none(write, said, noted):
     """Protects from a traceback: Python refuses to read a number of more than 4300 digits."""
     table = read_storage(write("a.sto", f"x\n{said}\nendheader\ntime\ta\n0\t1\n0.1\t2\n"))
     assert any("the header says 3 rows" in note for note in table.notes) == noted
+
+
+STORED = "Coordinates\nnRows=3\nnColumns=4\ninDegrees=yes\nendheader\n{labels}\n{rows}\n"
+LABELS = "time\thip\tknee\tankle"
+ROWS = ["0\t1\t2\t3", "0.01\t4\t5\t6", "0.02\t7\t8\t9"]
+
+
+@pytest.mark.parametrize("sep", ["\t", "  "])
+@pytest.mark.parametrize("row", ["0.01\t4\t6", "0.01\t4\t5\t5\t6"])
+def test_a_row_with_a_cell_too_few_or_too_many_is_missing(write, row, sep):
+    """Protects every column: behind a cell that is gone each number is the next column's."""
+    rows = "\n".join([ROWS[0], row, ROWS[2]]).replace("\t", sep)
+    table = read_storage(write("a.mot", STORED.format(labels=LABELS, rows=rows)))
+    np.testing.assert_array_equal(table.data[1], [0.01, np.nan, np.nan, np.nan])
+    np.testing.assert_array_equal(table.data[[0, 2], 1:], [[1.0, 2.0, 3.0], [7.0, 8.0, 9.0]])
+    assert any("another number of cells than columns: 1" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("labels", ["time\thip\tankle", "time\tpelvis\thip\tknee\tankle"])
+def test_labels_that_do_not_fit_the_columns_are_refused(write, labels):
+    """Protects every column: with a label too few or too many each number came under its neighbour's name."""
+    with pytest.raises(ConfigError, match=r"columns are named, and the rows have up to 4 numbers"):
+        read_storage(write("a.mot", STORED.format(labels=labels, rows="\n".join(ROWS))))
