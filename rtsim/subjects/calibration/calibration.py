@@ -53,7 +53,7 @@ from rtsim.subjects.calibration.person_measures import (
     with_measures_of_both,
 )
 from rtsim.subjects.calibration.segment_axes import natural_coordinates
-from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records
+from rtsim.subjects.calibration.segment_records import SEGMENTS, local_markers, segment_records, turned_shanks
 from rtsim.subjects.calibration.stand_ins import LegMeasures, check_alone, check_movement, stand_ins
 from rtsim.subjects.calibration.standing import check_pose
 from rtsim.subjects.calibration.trunk import TRUNK, fault_of_trunk, lumbosacral_centre, trunk_coordinates
@@ -151,9 +151,10 @@ def subject_for(
     except ConfigError as fault:
         raise with_names_told(with_axis_told(fault, moving, still), moving, still) from None
     stature = proportions.stored_stature((still or moving).subject)
+    notes = (*found.notes, *notes_on_places(legs), *turned_shanks(found.segments))
     found = msgspec.structs.replace(
         found,
-        notes=(*(still.notes if still is not None else ()), *found.notes, *notes_on_places(legs)),
+        notes=(*(still.notes if still is not None else ()), *notes),
         stature_mm=1e3 * stature if stature else None,
     )
     return with_conventional_legs(found, marker_map or find_lab(moving.names, side), moving, still)
