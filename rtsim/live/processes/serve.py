@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from msgspec import to_builtins
@@ -37,7 +38,7 @@ from rtsim.stages.markers.live_subject_check import LiveSubjectCheck
 from rtsim.stages.stage import Stage
 from rtsim.subjects.anatomy import for_person
 from streams.access.security import Security
-from streams.account import bounded
+from streams.account import LONGEST, bounded
 from streams.addresses import is_stream
 from streams.capture.system import is_capture
 from streams.clock import now_ns
@@ -175,8 +176,14 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
         "source": run.source,
         "up": "Y",
         **addresses,
-        "notes": bounded(notes),
+        "notes": bounded([fitting(note) for note in notes]),
     }
+
+
+def fitting(note: str) -> str:
+    """A note FILE: SENTENCE; where it is too long for a descriptor, without the folder of the file."""
+    where, colon, what = note.partition(": ")
+    return f"{Path(where).name}{colon}{what}" if colon and len(note) > LONGEST else note
 
 
 def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:

@@ -109,7 +109,9 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
     try:
         return _record(source, names)
     except ConfigError as fault:
-        return None, [f"{NONE_OF} {source.side} leg: {fault}"]
+        where = None if fault.where == source.where else fault.where  # notes of a calibration name its file
+        why = ConfigError(fault.what, where=where, allowed=fault.allowed, remedy=fault.remedy)
+        return None, [f"{NONE_OF} {source.side} leg: {why}"]
 
 
 def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None:

@@ -143,6 +143,8 @@ def test_what_cannot_be_is_said_and_our_own_angles_stay(measures: dict[str, floa
     found = [note for note in notes if "no angles of the conventional gait model of the right leg" in note]
     assert len(found) == 1
     assert pytest.importorskip("re").search(said, found[0])
+    static = Path(person().source).name
+    assert static not in found[0]  # which is told before the sentence
 
 
 @pytest.mark.parametrize(
