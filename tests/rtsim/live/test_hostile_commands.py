@@ -86,7 +86,7 @@ def test_of_a_flood_of_restarts_few_are_done(simulator, flood):
             Subscriber(publisher.address, ("result", "telemetry"), backlog=1000) as results,
         ):
             assert publisher.wait_for_subscriber(GUARD_S)
-            thread = threading.Thread(target=loop.run)
+            thread, began = threading.Thread(target=loop.run), time.monotonic()
             thread.start()
             assert results.wait(GUARD_S) is not None
             names = ["restart", "resume", "pause"] * N
@@ -100,4 +100,5 @@ def test_of_a_flood_of_restarts_few_are_done(simulator, flood):
             flood(control.address, [Command(name="stop")])
             thread.join(GUARD_S)
             assert not thread.is_alive()
-    assert 1 <= loop.stages[0].counters["restarts"] < N / 2
+    n_tick = 20.0 * (time.monotonic() - began) + 1.0  # at the most, and each does one
+    assert 1 <= loop.stages[0].counters["restarts"] <= n_tick
