@@ -70,6 +70,7 @@ measured_max_Nm = 60.0
 energy_max_J = 50.0
 tracking_Nm = 10.0
 tracking_ms = 500.0
+delay_ms = 1000.0
 ramp_s = 0.1
 [ports]
 results = "tcp://127.0.0.1:0"

@@ -132,6 +132,7 @@ def limb(folder: Path, mode: str) -> Iterator[Rig]:
         text = rig.config.read_text(encoding="utf-8").replace("valid_for_ms = 1000.0", "valid_for_ms = 400.0")
         text = text.replace("deadline_ms = 1000.0", "deadline_ms = 400.0")
         text = text.replace("tracking_ms = 500.0", "tracking_ms = 50.0")  # before the limb is moved far
+        text = text.replace("delay_ms = 1000.0", "delay_ms = 50.0")
         rig.config.write_text(text, encoding="utf-8")
         rig.start_model()
         yield rig
@@ -148,7 +149,7 @@ def person(folder: Path, mode: str) -> Iterator[Rig]:
             ('"ankle"', '"ankle_dorsiflexion"'), ("energy_max_J = 50.0", "energy_max_J = 500.0"),
             ("valid_for_ms = 1000.0", "valid_for_ms = 400.0"),
             ("deadline_ms = 1000.0", "deadline_ms = 400.0"),
-            ("neutral_deg = 20.0", "neutral_deg = 60.0"),
+            ("neutral_deg = 20.0", "neutral_deg = 60.0"), ("delay_ms = 1000.0", "delay_ms = 50.0"),
         ):  # fmt: skip
             text = text.replace(was, now)
         text += f'[markers]\nrun = "{folder / "walk.toml"}"\ndamping_N_m_s_rad = 5.0\nlost_ms = 800.0\n'
