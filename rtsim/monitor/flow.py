@@ -17,7 +17,7 @@ def scale_layouts(widget: QWidget, scale: float) -> None:
         sizes = layout.property(UNSCALED)
         if sizes is None:
             room = layout.contentsMargins()
-            across, down = layout.apart if isinstance(layout, Flow) else (layout.spacing(), 0)
+            across, down = _apart(layout)
             sizes = [room.left(), room.top(), room.right(), room.bottom(), across, down]
             layout.setProperty(UNSCALED, sizes)
         left, top, right, bottom, across, down = (round(scale * x) if x > 0 else x for x in sizes)
@@ -25,8 +25,20 @@ def scale_layouts(widget: QWidget, scale: float) -> None:
         if isinstance(layout, Flow):
             layout.apart = (across, down)
             layout.invalidate()
+        elif isinstance(layout, QGridLayout):
+            layout.setHorizontalSpacing(across)
+            layout.setVerticalSpacing(down)
         elif across >= 0:
             layout.setSpacing(across)
+
+
+def _apart(layout: QBoxLayout | QGridLayout | Flow) -> tuple[int, int]:
+    """Distances across and down between the items of a layout [px]; below 0 as the style has it."""
+    if isinstance(layout, Flow):
+        return layout.apart
+    if isinstance(layout, QGridLayout):
+        return layout.horizontalSpacing(), layout.verticalSpacing()
+    return layout.spacing(), 0
 
 
 class Flow(QLayout):

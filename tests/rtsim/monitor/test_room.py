@@ -308,3 +308,19 @@ def test_marks_of_events_grow_with_the_text() -> None:
     assert marks._pen(STRIKE, "right").width() == 1
     marks.set_theme(replace(LIGHT, scale=3.0))
     assert marks._pen(STRIKE, "right").width() == 3
+
+
+def test_columns_of_a_table_keep_apart_on_large_screens(stage: Any) -> None:
+    """Protects times of a device from running into each other: their columns keep apart as the text grows."""
+    from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+
+    from rtsim.monitor.flow import scale_layouts
+
+    table = QWidget()
+    grid = QGridLayout(table)
+    grid.setHorizontalSpacing(10)
+    grid.setVerticalSpacing(2)
+    grid.addWidget(QLabel("38877", table), 0, 0)
+    for scale, across, down in ((1.0, 10, 2), (3.0, 30, 6), (1.0, 10, 2)):
+        scale_layouts(table, scale)
+        assert (grid.horizontalSpacing(), grid.verticalSpacing()) == (across, down)
