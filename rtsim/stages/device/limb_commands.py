@@ -41,7 +41,7 @@ def move(x: DeviceExchange, name: str, args: Args) -> None:
         x.hold.n_left += int(number_of(args.get("ticks", 1)))
     else:
         if name != "resume":
-            x.arming.disarm(f"the command {name} of the limb")
+            x.arming.disarm(f"the limb is to {name}")
         getattr(x.hold, name)()
         if name == "reset":
             x.arming.told.append("The limb goes back to its start.")

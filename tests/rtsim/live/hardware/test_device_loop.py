@@ -258,7 +258,7 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         rig.arm()
         assert not rig.ask("step")[0]  # not paused
         assert rig.ask("pause")[0]
-        assert "armed -> disarmed: the command pause of the limb" in rig.heard("to pause")
+        assert "armed -> disarmed: the limb is to pause" in rig.heard("to pause")
         until(lambda: rig.results and rig.results[-1].status & Status.STALE)
         stood = rig.results[-1].time
         assert "paused" in rig.ask("arm")[1]
