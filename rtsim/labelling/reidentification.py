@@ -18,8 +18,9 @@ from rtsim.labelling.segment_fit import SegmentFits, SegmentPlaces
 from rtsim.labelling.segment_search import Hypotheses, search_segment
 from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned, distances, second
 
-CLOSE, LONG_S = 0.015, 0.5
-"""Distance [m] within which, and time [s] for which, a point that came from elsewhere must stay."""
+CLOSE, LONG_S = 0.015, 0.2
+"""Distance [m] within which, and time [s] for which, a point that came from elsewhere must stay: a hand that
+swings by 0.3 m once a second crosses that in 0.14 s even where it turns round."""
 STRANGER_M = 0.015
 """Largest distance of a point that is nobody's from where it must be [m]."""
 CLEARLY = 1.0

@@ -208,6 +208,19 @@ def test_names_are_compared_in_the_frame_of_the_search(
     assert labeller.n_search > 2, "a search ended while the markers were hidden"
 
 
+def test_a_marker_that_skin_has_moved_is_named_once_in_place(
+    walked: Array, both_legs: Both, name_frames: Callable[..., Any]
+) -> None:
+    """Protects a marker that comes up beyond its reach, as in a squat: named 0.3 s after it is in place."""
+    frames, k = walked.copy(), both_legs[1].index("RTH2")
+    frames[60:80, k] = np.nan
+    frames[80:95, k] += np.linspace(0.035, 0.0, 15)[:, None] * np.array([0.8, 0.6, 0.0])
+    named = name_frames(frames)
+    assert named.wrong.sum() == 0
+    assert named.missing[80] == 1
+    assert named.missing[125] == 0
+
+
 def test_a_stranger_that_comes_back_is_no_hidden_marker(
     walked: Array, both_legs: Both, name_frames: Callable[..., Any]
 ) -> None:
