@@ -143,9 +143,11 @@ class Guard:
         former = self._connections.pop(fd, None)
         if former is not None:
             former.wire.close()
-        if former is not None or event != zmq.EVENT_ACCEPTED:
+            self._note_end(fd, former)
+        elif event != zmq.EVENT_ACCEPTED:  # it was cut off, and its user noted then
             self._ended_ns[fd] = now_ns()
-            self._ended_uid[fd] = None if former is None else former.told
+            self._ended_uid.setdefault(fd, None)
+        if former is not None or event != zmq.EVENT_ACCEPTED:
             self.ended()
         if event != zmq.EVENT_ACCEPTED:
             return
@@ -158,11 +160,16 @@ class Guard:
         former_ns, former_uid = self._ended_ns.get(fd, 0), self._ended_uid.get(fd)
         self._connections[fd] = AcceptedConnection(wire, self._allowance.burst, former_ns, former_uid)
 
+    def _note_end(self, fd: int, connection: AcceptedConnection) -> None:
+        """Note when a connection ended, and whose it was: its last messages may not have been read yet."""
+        self._ended_ns[fd], self._ended_uid[fd] = now_ns(), connection.told
+
     def _cut_guilty(self) -> int:
         """Shut down who is to be cut off; how many."""
         guilty = [fd for fd, connection in self._connections.items() if connection.guilty]
         for fd in guilty:
             connection = self._connections.pop(fd)
+            self._note_end(fd, connection)
             self._last = f"{shut(connection.wire)}, which {connection.guilty}"
         self.n_cut += len(guilty)
         return len(guilty)

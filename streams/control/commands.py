@@ -13,7 +13,7 @@ import zmq
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from streams.access.askers import Asker, Askers, key_of
+from streams.access.askers import NOT_TOLD, Asker, Askers, key_of
 from streams.access.guard import SendingLimit
 from streams.access.security import Security
 from streams.account import Sentences, account
@@ -33,6 +33,8 @@ COMMAND_LIMIT = 8 << 10
 """Largest command [bytes]; a client that sends more is disconnected."""
 COMMANDS = SendingLimit(part=COMMAND_LIMIT, burst=4 * COMMAND_LIMIT, rate=COMMAND_LIMIT, buffer=4096)
 """Limit of what a client may send: some hundred usual commands at once, and some eighty a second."""
+UNKNOWN_NS = 1_000_000_000
+"""Time for which a command is given again that is refused as nobody knows whose connection it is [ns]."""
 IDLE_MS = 20
 """Longest wait for a message before looking whether to stop, and what the other side does [ms]."""
 MAX_PARTS = 8
@@ -255,7 +257,8 @@ def request(
     """Send a command and wait for the answer; returns (done, sentence), even when nobody answers.
 
     A connection that is lost before the answer is made anew, as long as the command cannot have been done or
-    may be done twice: an endpoint that others crowd closes some connections.
+    may be done twice: an endpoint that others crowd closes some connections. It is also made anew for a while
+    where the other side cannot say yet whose it is, as while messages of one that was cut off wait.
 
     asked : the program that should answer, for that sentence
 
@@ -264,17 +267,20 @@ def request(
     command = Command(name=name, args=dict(args or {}))
     encode(command)  # an argument that cannot travel is no reason to connect
     due_ns, answer = now_ns() + round(1e9 * max(0.0, timeout_s)), None
+    known_ns = min(due_ns, now_ns() + UNKNOWN_NS)
     with zmq.Context() as context:
         while True:
             with client_socket(context, zmq.REQ, address, security) as socket:
                 link = ClientLink(socket, address)
                 try:
                     answer = _answer(socket, link, command, due_ns)
-                    break
+                    if answer is None or answer[0] or NOT_TOLD.name not in answer[1] or now_ns() >= known_ns:
+                        break
                 except _LostError:
-                    socket.poll(IDLE_MS)  # a rest, as the other side may close every connection at once
+                    answer = None
                 finally:
                     link.close()
+                socket.poll(IDLE_MS)  # a rest, as the other side may close every connection at once
     return answer or (False, f"Nobody answered at {address} within {timeout_s:g} s; is {asked} running?")
 
 

@@ -9,6 +9,7 @@ import msgpack
 import pytest
 import zmq
 
+from streams.access.askers import NOT_TOLD, Asker
 from streams.control import commands
 from streams.control.commands import COMMAND_LIMIT, ControlServer, request
 from streams.errors import StreamError
@@ -210,3 +211,36 @@ def test_a_connection_that_is_lost_is_made_anew(server, name: str, word: bytes, 
         ok, text = request(cutting.address, name, {}, GUARD_S if done else 0.5)
     assert (ok, text.startswith(f"{name} done with")) == (done, done)
     assert cutting.n_left == 0
+
+
+class Doubts:
+    """Rights that know nobody for a while, as while messages of a connection that was cut off wait."""
+
+    free = ()
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def refusal(self, command: str, asker: Asker) -> str:
+        self.n -= 1
+        return f"{command} needs the role set, and {NOT_TOLD.name} has none." if self.n >= 0 else ""
+
+    def done(self, command: str, asker: Asker) -> None:
+        """Nothing is noted."""
+
+
+def test_who_is_not_known_yet_asks_again():
+    """Protects `disarm` behind a flood: a refusal for want of a name passes, and nobody has to repeat it."""
+    rights = Doubts(2)
+    with ControlServer(LOCAL, handle, COMMANDS, rights=rights) as server:
+        assert request(server.address, "set_method", {"method": "mbo"}, GUARD_S)[0]
+    assert rights.n == -1
+
+
+def test_who_is_never_known_is_told(monkeypatch):
+    """Protects from waiting: where no system says whose a connection is, the refusal comes back."""
+    monkeypatch.setattr(commands, "UNKNOWN_NS", 0)
+    with ControlServer(LOCAL, handle, COMMANDS, rights=Doubts(10**9)) as server:
+        done, answer = request(server.address, "status", timeout_s=GUARD_S)
+    assert not done
+    assert NOT_TOLD.name in answer
