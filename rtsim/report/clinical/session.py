@@ -18,7 +18,6 @@ from rtsim.files.tables.tables import labels_of
 from rtsim.methods.gait.cycle_curves import averaged, deviation_of, mean_of, strides_of
 from rtsim.methods.gait.cycles import GaitCycle
 from rtsim.methods.gait.summary import RunGait, gait_of, without_stride
-from rtsim.methods.plates.kinetic_figures import warnings_of
 from rtsim.units import DEGREES
 from streams.messages import FieldSpec
 
@@ -122,12 +121,21 @@ def trial_of(results: Results, name: str) -> ReportTrial:
     """Read a trial from results; strides in turns are left out if there are others."""
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
-    doubts = tuple(warnings_of(results))
+    doubts = _doubts_of(results)
     lacks = without_stride(gait) or ("" if gait.feet else WITHOUT_FEET)
     notes = (*results.notes, *doubts, *gait.notes, *((lacks,) if lacks else ()))
     return ReportTrial(
         name=name, results=results, gait=gait, cycles=gait.straight, notes=notes, doubts=doubts
     )
+
+
+def _doubts_of(results: Results) -> tuple[str, ...]:
+    """Sentences on force plates that do not fit the person."""
+    if "plate_status" not in results.fields:
+        return ()
+    from rtsim.methods.plates.kinetic_figures import warnings_of  # its kernels load the compiler
+
+    return tuple(warnings_of(results))
 
 
 def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:

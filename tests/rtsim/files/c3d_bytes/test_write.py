@@ -272,7 +272,7 @@ def test_the_source_is_never_written_over(tmp_path: Path) -> None:
         check_source(source, link, "--out")
     with pytest.raises(ConfigError, match="is not a C3D file"):
         check_source("walker", tmp_path / "out.c3d", "--out")
-    with pytest.raises(ConfigError, match="not there"):
+    with pytest.raises(ConfigError, match="does not exist"):
         check_source(tmp_path / "gone.c3d", tmp_path / "out.c3d", "--out")
 
 
