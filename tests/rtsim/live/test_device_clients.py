@@ -192,6 +192,7 @@ def test_a_client_keeps_to_limits_and_to_the_newest(talk: Talk) -> None:
         return "session" in talk.last.fault
 
     until(ends_by_session)
+    assert (talk.last.state, talk.last.torque) == ("stopped", [0.0])
 
 
 @pytest.mark.parametrize("bad", ["rubbish", "nan", "version", "parts", "old", "future"])

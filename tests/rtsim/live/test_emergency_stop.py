@@ -62,6 +62,8 @@ def test_it_is_heard_among_200_connections_that_stay(rig: Rig, kind: str) -> Non
     with crowd_of(rig.control, kind):
         until(is_heard)
     until(lambda: is_stopped(rig))
+    assert not rig.outputs[-1].armed
+    assert rig.outputs[-1].torque == [0.0]
 
 
 @contextlib.contextmanager

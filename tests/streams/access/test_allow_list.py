@@ -116,6 +116,7 @@ def test_who_is_put_on_is_let_in_without_a_restart(team: Team, subscribe, eventu
             return tom.session == session and publisher.n_subscriber == 1
 
         eventually(joined)
+        assert tom.session == session
 
 
 class Rights:
