@@ -95,10 +95,11 @@ def foxglove_command(
     messages. Needs the extra: pip install 'rtsim[foxglove]'.
     """
     from rtsim.bridges.foxglove_server import serve_foxglove
+    from rtsim.live.processes.thread_priority import below_others
 
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
     stop = stopped_after(duration_s)
-    with noting_requests(lambda _: stop.set()):
+    with below_others(), noting_requests(lambda _: stop.set()):
         security = connect_security(client_key, server_key)
         n_frame = serve_foxglove(address, port, fields, security, stop, tell, origins)
     tell(f"{n_frame} frames sent")

@@ -35,8 +35,11 @@ def command(
     server_key: str | None,
 ) -> None:
     """Show the results at ADDRESS (tcp://127.0.0.1:5561 unless given) in a window of its own process."""
+    from rtsim.live.processes.thread_priority import below_others
     from rtsim.monitor.app import run
 
     address = placed({"ADDRESS": address}, {"ADDRESS": RESULTS_ADDRESS}, port_offset)["ADDRESS"]
     security = connect_security(client_key, server_key)
-    sys.exit(run(address, security, screenshot, duration_s, control, as_json))
+    with below_others():
+        code = run(address, security, screenshot, duration_s, control, as_json)
+    sys.exit(code)

@@ -51,6 +51,7 @@ def command(
     token.
     """
     from rtsim.bridges.page import PageOptions, serve_page
+    from rtsim.live.processes.thread_priority import below_others
 
     if page is None:
         raise ConfigError("nothing is served", where="serve", allowed="--page", remedy="add it")
@@ -69,7 +70,7 @@ def command(
         else:
             tell(f"the page is at {url}")
 
-    with noting_requests(lambda _: stop.set()):
+    with below_others(), noting_requests(lambda _: stop.set()):
         security = connect_security(client_key, server_key)
         options = PageOptions(page, token_file, certificate, key)
         serve_page(address, options, security, stop, told, tell)

@@ -1,13 +1,16 @@
-"""Real-time priority for a thread that has deadlines, where the system permits it."""
+"""Real-time priority for a thread that has deadlines, where the system permits it, and a lower one for
+what only shows the results."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 PRIORITY = 50
 """Priority in the middle of 1 to 99, as of the threads that serve interrupts."""
+NICENESS = 10
+"""Steps of niceness below ordinary processes: a tenth of their share where there is not enough for all."""
 
 
 def may_have_priority(wanted: bool = True) -> bool:
@@ -36,6 +39,26 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
         yield True
     finally:
         os.sched_setscheduler(0, *former)
+
+
+@contextmanager
+def below_others() -> Iterator[bool]:
+    """For the duration of the `with` block, run this thread, and those that it starts, behind ordinary ones;
+    yield whether the system can.
+
+    A window or a page draws for some 15 ms at a time. Where all processors are busy, a loop that wakes for a
+    frame waits for the end of the drawing's time slice otherwise, some 3 ms on Linux.
+    """
+    if not hasattr(os, "setpriority"):
+        yield False
+        return
+    former = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, max(former, NICENESS))
+    try:
+        yield True
+    finally:
+        with suppress(PermissionError):  # only root may rise again; the process ends anyway
+            os.setpriority(os.PRIO_PROCESS, 0, former)
 
 
 def processors() -> tuple[int, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +14,7 @@ from rtsim.cli.main import cli
 from rtsim.cli.terminal.emergency import EmergencySignal
 from rtsim.errors import ConfigError
 from rtsim.live.processes import thread_priority
-from rtsim.live.processes.thread_priority import pinned, processors
+from rtsim.live.processes.thread_priority import NICENESS, below_others, pinned, processors
 
 
 @pytest.mark.skipif(not processors(), reason="this system has no such choice")
@@ -59,3 +61,59 @@ def test_what_was_not_granted_is_said() -> None:
     assert "processor 1" in refused[1]
     assert said_first(ways, urgent=True, is_pinned=True, has_key=False) == []
     assert "emergency stop" in said_first(ways, urgent=True, is_pinned=True, has_key=True)[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "setpriority"), reason="this system has no niceness")
+def test_what_shows_results_runs_behind_what_computes_them() -> None:
+    """Protects the loop beside a window: the thread, and those it starts, step back, and not twice."""
+    code = (
+        "import os, threading\n"
+        "from rtsim.live.processes.thread_priority import below_others\n"
+        "values = []\n"
+        "look = lambda: values.append(os.getpriority(os.PRIO_PROCESS, 0))\n"
+        "look()\n"
+        "with below_others() as granted, below_others():\n"
+        "    look(); thread = threading.Thread(target=look); thread.start(); thread.join()\n"
+        "print(granted, *values)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    granted, former, *shown = done.stdout.split()
+    assert granted == "True"
+    assert [int(value) for value in shown] == 2 * [max(int(former), NICENESS)]
+
+
+def test_a_system_without_niceness_shows_results_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects windows on Windows: what the system cannot do is no failure."""
+    monkeypatch.delattr(thread_priority.os, "setpriority", raising=False)
+    with below_others() as granted:
+        assert not granted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shows"),
+    [
+        (["monitor"], "rtsim.monitor.app.run"),
+        (["serve", "--page", "127.0.0.1:0"], "rtsim.bridges.page.serve_page"),
+        (["bridge", "foxglove"], "rtsim.bridges.foxglove_server.serve_foxglove"),
+    ],
+)
+def test_windows_and_pages_step_back(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], shows: str
+) -> None:
+    """Protects the loop beside a window or a page: each of them draws at the lower priority."""
+    given: list[int] = []
+    before: list[list[int]] = []
+
+    def shown(*_: object) -> int:
+        before.append(list(given))
+        return 0
+
+    monkeypatch.setattr(thread_priority.os, "getpriority", lambda which, who: 0, raising=False)
+    monkeypatch.setattr(
+        thread_priority.os, "setpriority", lambda which, who, value: given.append(value), raising=False
+    )
+    monkeypatch.setattr(shows, shown)
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 0, result.output
+    assert before == [[NICENESS]]
+    assert given == [NICENESS, 0]
