@@ -1,4 +1,4 @@
-"""Parameters of contacts, the columns of their results, and their working space."""
+"""Records of contacts: their parameters, the columns of their results, and their working space."""
 
 from __future__ import annotations
 

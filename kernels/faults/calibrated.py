@@ -1,4 +1,4 @@
-"""Markers beside the places that the calibration gave them on their segment, judged by rigid shapes alone.
+"""Markers away from their calibrated position on a segment, found from rigid shapes alone.
 
 A segment has its markers and the centres of its joints, which the segments beside it carry: points whose
 distances motion leaves alone. They are fitted rigidly to the calibrated shape, each weighted by how far skin
@@ -83,7 +83,7 @@ def new_shape(body, centre, error, centre_error, n_marker):
 
 @njit
 def find_misplaced(markers, limit, health, shape):
-    """Find the bodies with a marker beside its calibrated place; return how many.
+    """Find the bodies on which a marker is away from its calibrated position; return how many there are.
 
     markers : ModelMarkers
     limit : float - evidence from which it is [1]
@@ -115,7 +115,8 @@ def find_misplaced(markers, limit, health, shape):
 
 @njit
 def limit_of(b, limit, shape):
-    """Return the evidence from which a marker of body b is beside its place in this frame [1]."""
+    """Return the evidence from which a marker of body b counts as away from its calibrated position in this
+    frame [1]."""
     if shape.sound[b] < YOUNG and shape.carries[b] != BY_MARKERS:
         return limit * (YOUNG_KEPT if shape.off[b] == 1 else YOUNG_LIMIT)
     return limit * (KEPT if shape.off[b] == 1 else 1.0)
@@ -123,7 +124,7 @@ def limit_of(b, limit, shape):
 
 @njit
 def carry(b, n, how, shape):
-    """Write the pose of body b by its n points, if they determine it.
+    """Write the pose of body b as fitted to its n points, if they determine it.
 
     b, n : int - body, its points; how : int - what they are, BY_MARKERS ...
     shape : CalibratedShape - carries, turned, middle and working space written
@@ -158,7 +159,7 @@ def determine(n, shape):
 
 @njit
 def gather(markers, b, health, shape):
-    """Write the markers of body b that take part as its points; return how many.
+    """Collect the usable markers of body b as its points for a rigid fit; return how many there are.
 
     markers : ModelMarkers
     b : int - body
@@ -179,8 +180,8 @@ def gather(markers, b, health, shape):
 
 @njit
 def add_centres(b, end, n, shape):
-    """Add to the n points of body b the joint centres that the bodies beside it carry; return how many
-    points there are.
+    """Append the joint centres that the neighbouring bodies carry to the n points of body b; return the new
+    number of points.
 
     end : int - 0 = those that its children carry, 1 = those that its parent carries
     shape : CalibratedShape - local, point, weight, who written
@@ -206,7 +207,8 @@ def add_centres(b, end, n, shape):
 
 @njit
 def find_worst(b, n, left, shape):
-    """Write the marker of body b without which its points fit best, and the evidence against it; return that.
+    """Find the marker of body b without which its points fit best; write it and the evidence against it, and
+    return the evidence.
 
     b, n : int - body, its points; left : float - weighted squares with all of them [1]
     shape : CalibratedShape - evidence, marker written
@@ -222,8 +224,10 @@ def find_worst(b, n, left, shape):
 
 @njit
 def squares_left(n, without, shape):
-    """Return the weighted sum of the squared distances of n points from their rigid fit, one left out [1]:
-    the sum of their squares about their means less twice the largest eigenvalue of Horn's matrix.
+    """Return the weighted sum of the squared distances of n points, one of them left out, from their rigid
+    fit [1].
+
+    It is the sum of their squares about their means less twice the largest eigenvalue of Horn's matrix.
     """
     both = take_means(n, without, shape)
     fit_points(n, without, shape)
@@ -233,8 +237,10 @@ def squares_left(n, without, shape):
 
 @njit
 def squares_at(b, n, shape):
-    """Return the weighted sum of the squared distances of n points from their places on body b, turned as by
-    its own markers [1]: at least `squares_left`.
+    """Return the weighted sum of the squared distances of n points from their positions on body b in the pose
+    of its markers [1].
+
+    As this pose is not their best fit, the sum is at least that of `squares_left`.
     """
     take_means(n, -1, shape)
     R, total = shape.turned[b], 0.0

@@ -1,4 +1,4 @@
-"""Ligaments along paths, through points and over surfaces, in the balance of a joint.
+"""Ligaments along paths, through points and over surfaces, as part of the equilibrium of a joint.
 
 A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament). It
 is smooth, as those of muscles are, so that the derivatives of f include it by differences
@@ -47,8 +47,10 @@ def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
 
 @njit
 def bands_at(bands, tree, pose, q, borne, work, out):
-    """Compute the tension of all ligaments along paths and subtract it from the demand;
-    return False where a path fails.
+    """Compute the tensions of all ligaments along paths and subtract their generalized forces from the
+    demand.
+
+    Return False where a path fails.
 
     bands : Bands - None: there are none
     tree : Tree

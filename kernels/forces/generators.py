@@ -81,7 +81,8 @@ def set_activations(driven, t, h, work):
 
 @njit
 def keep_activations(driven, work):
-    """Let the next time step begin with the activations at the end of this one (driven None: none)."""
+    """Set the activations at the start of the next time step to those at the end of this one (driven None: no
+    generators)."""
     if driven is None:
         return
     for g in range(driven.dof.shape[0]):
@@ -115,7 +116,7 @@ def add_generator_slopes(driven, work, tau_q, tau_v):
 
     driven : DrivenGenerators - torque generators; None where there are none
     work : GeneratorWork - activations, torques and their derivatives
-    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """
     if driven is None:
         return

@@ -53,7 +53,7 @@ def add_loads(pairs, loads, pose, work, pair_work):
 
     pairs : Pairs - the two bodies of every pair
     loads : PointLoads - points and forces of all loads
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : LoadWork - levels, points and forces, written
     pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """

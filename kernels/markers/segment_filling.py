@@ -89,7 +89,7 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
 
 @njit
 def fill_in(markers, measured, dt, options, health, segments, fit):
-    """Write the places, weights and deviations of a frame's markers,
+    """Write the positions, weights and deviations of a frame's markers,
     with missing ones filled in, into segments.
 
     markers : ModelMarkers
@@ -118,8 +118,7 @@ def fill_in(markers, measured, dt, options, health, segments, fit):
 
 @njit
 def is_missed(m, dt, options, health, segments):
-    """Return whether marker m is known, is not used in this frame,
-    and was used recently enough to be filled in.
+    """Return whether marker m is unused in this frame, but was used recently enough to be filled in.
 
     m : int - marker
     dt : float - time since the last frame [s]
@@ -133,8 +132,8 @@ def is_missed(m, dt, options, health, segments):
 
 @njit
 def missed_for(markers, b, dt, options, health, segments):
-    """Return the time since all markers of a segment were there,
-    except those missing for too long [s]; 0 = they are.
+    """Return the time since all markers of a segment were last there together, without those long missing
+    [s]; 0 = they are there.
 
     Markers that are missing in turn say little about a segment that is never completely visible.
 
@@ -153,7 +152,8 @@ def missed_for(markers, b, dt, options, health, segments):
 
 @njit
 def usual_place(markers, m, health, y_out):
-    """Write the usual place of marker m in its body's frame, that of the model plus its mean residual, into
+    """Write the usual position of marker m in its body's frame, that of the model plus its mean residual,
+    into
     y_out : (3,).
     """
     for i in range(3):
@@ -162,8 +162,8 @@ def usual_place(markers, m, health, y_out):
 
 @njit
 def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
-    """Write the orientation of body b by its visible markers and the prediction;
-    return False where they are too few.
+    """Estimate the orientation of body b from its visible markers and the prediction, and write it; return
+    False with too few.
 
     markers : ModelMarkers
     b : int - body
@@ -224,7 +224,7 @@ def predict_turn(b, time, segments, fit):
 
 @njit
 def place_missed(markers, b, age, dt, options, health, segments, fit):
-    """Write the places, weights and deviations of the missing markers of a segment, after turn_segment.
+    """Write the positions, weights and deviations of a segment's missing markers, after turn_segment.
 
     markers : ModelMarkers
     b : int - body
@@ -262,7 +262,7 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
 
 @njit
 def spread_of_turn(moments, prior, spread_out):
-    """Write the covariance of a segment's turn by its markers and a prediction [rad^2].
+    """Write the covariance of a segment's rotation, as known from its markers and a prediction [rad^2].
 
     It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with M the second moments of the markers.
 
@@ -288,8 +288,8 @@ def spread_of_turn(moments, prior, spread_out):
 
 @njit
 def find_silent(tree, is_open, floating_inner, segments):
-    """Mark the bodies with a pose that is no measurement:
-    markers filled in, or dependent on a dof that was held.
+    """Mark the bodies with a pose that is no measurement: their markers are filled in, or a dof that moves
+    them was held.
 
     tree : Tree
     is_open : (n_v,) int64 - 1 = held, as no marker determines it

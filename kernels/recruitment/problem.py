@@ -83,7 +83,7 @@ class RecruitmentWork(NamedTuple):
 
 
 class RecruitmentOut(NamedTuple):
-    """The solution, and what proves it."""
+    """The solution, and the numbers that prove it."""
 
     activation: Annotated[np.ndarray, Floats("n_element", fill=math.nan)]
     violation: Annotated[np.ndarray, Floats("n_row", fill=math.nan)]  # demand that is not met [N, N m]

@@ -69,7 +69,7 @@ def new_published_values(found: FrameValues) -> PublishedValues:
 
 @njit
 def show(found, unknown, shown):
-    """Write results of a frame as they are published.
+    """Write the results of a frame in the form in which they are published.
 
     found : FrameValues
     unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
@@ -86,7 +86,8 @@ def show(found, unknown, shown):
 
 @njit
 def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
-    """Write the results of inverse dynamics as they are published, with their standard deviations.
+    """Write the results of inverse dynamics in the form in which they are published, with their standard
+    deviations.
 
     Where angles are not known, so are the loads of their joint, and its rates and powers become NaN in found
     too.
@@ -126,5 +127,5 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
 
 @njit
 def beside(value, deviation):
-    """Return the deviation : float, or NaN where its value : float is NaN."""
+    """Return the deviation : float of a value, or NaN where the value : float is NaN."""
     return math.nan if math.isnan(value) else deviation

@@ -257,7 +257,8 @@ def errors_of_gradient(model, options, frame_state, is_open, due, state, solver,
 
 @njit
 def is_whole(filled, is_open):
-    """Return whether no marker is filled in and no dof is held;
+    """Return whether a frame is complete: no marker is filled in and no dof is held; filled : (n_body,),
+    is_open : (n_v,) int64.
     filled : (n_body,), is_open : (n_v,) int64.
     """
     n = 0
@@ -279,7 +280,7 @@ def is_spoilt(options, health):
 
 @njit
 def unknown(dt, state, out):
-    """Write NaN for all deviations of a pose that is no minimum; return how many angles there are.
+    """Write NaN for all deviations, as of a pose that is no minimum; return the number of angles.
 
     dt : float - time since the last frame [s]
     state : DeviationState - pose, and other.since written
@@ -340,8 +341,7 @@ def average_variances(dt, time_constant, weight, sound, state, value):
 
 @njit
 def keep_usual(weight, state):
-    """Store the mean as the usual variance,
-    unless a marker is missing that was used for the one that is stored.
+    """Store the mean as the usual variance, unless a marker is missing that was used for the stored one.
 
     A frame is then compared with the usual variance. What missing markers add does not become usual by
     lasting, though the mean begins anew without them.
@@ -358,8 +358,10 @@ def keep_usual(weight, state):
 
 @njit
 def conclude_deviations(joints, folded_for, usual, limit, least, out):
-    """Turn variances in out.value : (K,) into standard deviations, at most those of a number that is not
-    known at all, and mark angles that are uncertain; return how many are.
+    """Convert variances in out.value : (K,) into standard deviations and mark uncertain angles; return their
+    number.
+
+    No deviation exceeds that of a number that is not known at all.
 
     What a frame adds to the usual variance counts with the factor FORESIGHT^2, as it comes and goes within a
     trial.

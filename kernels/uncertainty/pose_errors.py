@@ -1,12 +1,12 @@
-"""Covariance of a pose: of all tangent coordinates together,
-by all errors of markers and by their noise alone.
+"""Covariance of a pose, of all tangent coordinates together: by all errors of markers, and by their noise
+alone.
 
 A published number has its variance from the optimum itself (kernels/uncertainty/deviation). Other quantities
 that depend on the pose, as points, muscles, coordinates and their rates, have derivatives f and the variance
 f' C f, with the covariance C = P M P of the tangent coordinates. C changes little from one frame to the next:
 it is computed once in EVERY frames, and where other markers are used. It belongs to one pose and is no mean:
-the errors of all coordinates are correlated, which is why the place of a foot is as certain as its markers,
-and this correlation differs at another pose.
+the errors of all coordinates are correlated, which is why the position of a foot is as certain as its
+markers, and this correlation differs at another pose.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def falls_due(weight, errors):
 
 @njit
 def know_nothing(errors):
-    """Write NaN for the covariance, as there is no valid pose, and let the next frame compute it anew."""
+    """Write NaN for the covariance, as there is no valid pose; the next frame computes it anew."""
     errors.covariance[:, :, :] = math.nan
     errors.wait[0] = 0
     errors.covariance_version[0] += 1
@@ -95,7 +95,7 @@ def covary_kinds(M, X, first, row, C_out):
 
 @njit
 def covary(M, X, first, row, C_out):
-    """Write X' M X, of the columns of X from `first` on.
+    """Write the product X' M X for the columns of X from `first` on.
 
     M : (n_v, n_v) - lower triangle
     X : (n_v, K)
