@@ -1,7 +1,7 @@
 """A copy of a C3D file that the reader can read, where it cannot read the file itself.
 
-The reader supports Intel format alone, and of Vicon's files those with the group TRIAL alone, which programs
-that edit such files leave out.
+The reader supports only the Intel format, and files by Vicon only with the group TRIAL, which programs that
+edit such files leave out.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def readable_copy(path: Path, head: Head) -> Iterator[Path]:
 
 
 def _parameters(path: Path, head: Head) -> Section:
-    """The parameter section of a file."""
+    """Return the parameter section of a file."""
     with file_faults(path), BufferedReader(open_regular(path)) as file:
         at = BLOCK * (file.read(1)[0] - 1)
         file.seek(at)
@@ -61,14 +61,14 @@ def _parameters(path: Path, head: Head) -> Section:
 
 
 def _lacks_trial(section: Section) -> bool:
-    """Whether a file is one of Vicon without the group TRIAL."""
+    """Return whether a file is one of Vicon without the group TRIAL."""
     company = " ".join(section.texts("MANUFACTURER", "COMPANY")).casefold()
     return "vicon" in company and not any(r.group < 0 and r.key == "TRIAL" for r in section.records)
 
 
 def with_trial(data: bytes, where: str) -> bytes:
-    """The bytes of a file in Intel format with the group TRIAL, whose frames are those of the header; the
-    data move where the parameters need more room.
+    """Add the group TRIAL, with the frame numbers of the header, to a file in Intel format; return the new
+    bytes, in which the data move if the parameters need more room.
     """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)
