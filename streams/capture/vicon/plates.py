@@ -63,7 +63,8 @@ class ViconPlates:
         return ForceSamples(stamps, force, moment)
 
     def _of(self, device: int, frame: ViconFrame) -> tuple[FloatArray, FloatArray]:
-        """(3, n) forces and moments of a plate: one channel of each, in the order of their frames."""
+        """Return forces and moments (3, n) of a plate, each from one channel, in the order of their
+        frames."""
         return _joined(frame.samples["force"], device), _joined(frame.samples.get("moment", []), device)
 
     def _judge(self, force: FloatArray, moment: FloatArray) -> None:
@@ -85,7 +86,8 @@ def _joined(parts: list[DeviceSamples], device: int) -> FloatArray:
 
 
 def _corners(pose: PlatePose, place: PlatePlace) -> tuple[tuple[float, float, float], ...]:
-    """Four corners [m] of the surface, the plane z = 0 of the plate's axes; () for bounds without an area."""
+    """Return the four corners [m] of the surface, the plane z = 0 of the plate's axes; () for bounds without
+    an area."""
     bounds = 1e-3 * pose.bounds
     if not (bounds[1, :2] > bounds[0, :2]).all():
         return ()
