@@ -12,7 +12,7 @@ EXAMPLE = "tcp://127.0.0.1:5560"
 
 
 def is_stream(source: str) -> bool:
-    """Whether a source is an address rather than a file."""
+    """Return whether a source is an address rather than a file."""
     return "://" in source
 
 

@@ -48,7 +48,7 @@ class Status(IntFlag):
     IMPLAUSIBLE = 128
 
     def names(self) -> str:
-        """The bits that are set, in words, e.g. "late, degraded"; "ok" when none is set."""
+        """Return the bits that are set, in words, e.g. "late, degraded"; "ok" when none is set."""
         words = [bit.name.lower() for bit in Status if bit.name and self & bit]
         unknown = int(self) & ~sum(Status)
         if unknown:

@@ -2,8 +2,8 @@
 that it exerts.
 
 In the plane across a hinge, the limb's joint at the origin, e(theta) is the direction to the cuff by which
-the device holds the moving segment, r its distance, n across e, and d the place of the device's joint, fixed
-in the other segment. The device's bar goes from d to the cuff, which slides along it:
+the device holds the moving segment, r its distance, n across e, and d the position of the device's joint,
+fixed in the other segment. The device's bar goes from d to the cuff, which slides along it:
 
     r e(theta) - d = rho e(phi),    phi = theta - atan2(n . d, r - e . d),    rho = |r e - d|
 

@@ -162,7 +162,7 @@ def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) 
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:
-        """Move the place of a record, and turn those of its entries that have a direction."""
+        """Move the position of a record, and rotate its entries that have a direction."""
         if place.segment != body.name:
             return place
         x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))

@@ -120,8 +120,8 @@ def translation_of(body: Body, k: int) -> Axis | None:
 
 
 def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface:
-    """Return a wrapping surface scaled: its place, and its radii along its own axes; a sphere takes the mean
-    of the three factors.
+    """Return a wrapping surface scaled: its position, and its radii along its own axes; a sphere takes the
+    mean of the three factors.
     """
     S = factors.get(surface.segment, ONE)
     sizes: dict[str, Any] = {}

@@ -158,7 +158,7 @@ class ListedKeys(Mapping[str, Asker]):
 
 
 def _files(folder: Path) -> list[tuple[Role, Path]]:
-    """The key files of an allow-list, each with its role."""
+    """Return the key files of an allow-list, each with its role."""
     places: list[tuple[Role, Path]] = [("watch", folder), *((role, folder / role) for role in FOLDERS)]
     return [(role, path) for role, place in places for path in sorted(place.glob("*.key"))]
 

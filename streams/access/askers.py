@@ -86,7 +86,7 @@ class Askers:
 
 
 def key_of(frame: zmq.Frame) -> str:
-    """The public key that was accepted for the connection of a message; "" where no keys are used."""
+    """Return the public key that was accepted for the connection of a message; "" where no keys are used."""
     try:
         return str(frame.get("User-Id"))
     except zmq.ZMQError:  # nobody was asked for the connection

@@ -73,7 +73,7 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
 
 
 def public_key_of(path: Path) -> str:
-    """The public key that a file holds; StreamError where it holds none."""
+    """Return the public key that a file holds; StreamError where it holds none."""
     return load_public(path).decode()
 
 

@@ -51,12 +51,12 @@ def uid_of(wire: socket.socket) -> int | None:
 
 
 def is_own(uid: int | None) -> bool:
-    """Whether a user is root or the one who runs this process."""
+    """Return whether a user is root or the one who runs this process."""
     return uid is not None and uid in (os.geteuid(), ROOT)
 
 
 def name_of(uid: int) -> str:
-    """Name of a user, for messages."""
+    """Return the name of a user, for messages."""
     with suppress(ImportError, KeyError):
         import pwd
 
@@ -65,7 +65,7 @@ def name_of(uid: int) -> str:
 
 
 def own_name() -> str:
-    """Name of the user who runs this process, for messages."""
+    """Return the name of the user who runs this process, for messages."""
     return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs it"
 
 

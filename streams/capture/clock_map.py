@@ -79,8 +79,8 @@ class ClockMap:
         return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))
 
     def gauges(self) -> dict[str, float]:
-        """Current values for the telemetry: the clock's offset, its drift, and the median distance of the
-        earliest arrivals from the fitted line.
+        """Return the current values for the telemetry: the clock's offset, its drift, and the median distance
+        of the earliest arrivals from the fitted line.
         """
         if not self.known:
             return {}

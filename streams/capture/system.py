@@ -62,7 +62,7 @@ class CaptureConnection(Protocol):
     """An open connection."""
 
     def description(self) -> CaptureDescription:
-        """Newest description of the stream."""
+        """Return the newest description of the stream."""
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
         """Return the next received item, in order: a frame, a changed description, or a pair of clock
@@ -72,10 +72,11 @@ class CaptureConnection(Protocol):
         """
 
     def counters(self) -> Mapping[str, int]:
-        """Counters since the connection was opened: refused_packets, and others of its protocol."""
+        """Return the counters since the connection was opened: refused_packets, and others of its
+        protocol."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Current values for the telemetry."""
+        """Return the current values for the telemetry."""
 
     def sentences(self) -> list[str]:
         """Return a few messages since the last call: events of the system and irregularities."""
@@ -141,7 +142,7 @@ def systems() -> Mapping[str, CaptureSystem]:
 
 
 def is_capture(source: str) -> bool:
-    """Whether a source is the address of a capture system."""
+    """Return whether a source is the address of a capture system."""
     scheme, separator, _ = source.partition("://")
     return bool(separator) and scheme in systems()
 

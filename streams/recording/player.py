@@ -72,7 +72,7 @@ class _Track:
         return self._channel.session.stream
 
     def time(self, lap_s: float) -> float:
-        """Time of the next frame [s], counted on over the laps of a loop."""
+        """Return the time of the next frame [s], counted on over the laps of a loop."""
         n_lap, index = divmod(self.n_sent, self.n_frame)
         return float(self._channel.times[index]) + n_lap * lap_s
 

@@ -65,7 +65,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
     @property
     def note(self) -> str:
-        """Return sentences on damage and on a truncated end, after everything was read; "" for an intact
+        """Sentences on damage and on a truncated end, after everything was read; "" for an intact
         file."""
         if not self._file.closed:
             return ""

@@ -94,7 +94,7 @@ def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
 def registered(
     scan: JawScan, frame: RigidMotion, trial: MarkerTrial, names: tuple[str, ...], where: str
 ) -> JawRegistration:
-    """Places of the model's markers `names`, frame by frame, after the scan's markers were fitted to the
+    """Positions of the model's markers `names`, frame by frame, after the scan's markers were fitted to the
     measured ones.
 
     Raises ConfigError if markers are missing, or if those of the scan are nearly on a line or far from those

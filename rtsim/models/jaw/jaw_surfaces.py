@@ -1,6 +1,6 @@
 """Condyles and fossae of the shipped mandible as triangle surfaces computed by formulas, as fine as a scan.
 
-A condyle is an ellipsoid at the place of the shipped contact's, 1 mm smaller to leave space for the soft
+A condyle is an ellipsoid at the position of the shipped contact's, 1 mm smaller to leave space for the soft
 tissue that the contact adds. A fossa curves down the eminence, 30 degrees steep where the teeth are
 together, and is hollow across. Both just touch there.
 """

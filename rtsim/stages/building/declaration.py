@@ -67,7 +67,7 @@ class StageDeclaration:
     either : names of stages of which at least one must come before it
     inputs : facts without which it has nothing to do
     usual : facts with which a run has it by default; None = only if the run names it
-    order : its place among the usual stages
+    order : its position among the usual stages
     joins : whether, where it is usual, it follows the stages that a run names, too
     spared : facts with which it is silently left out if it is named and its inputs are missing
     weighs : whether the mass of the person is determined even without force plates

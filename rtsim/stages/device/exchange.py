@@ -172,7 +172,7 @@ class DeviceTorque(Stage):
         }
 
     def _place(self) -> list[str | float]:
-        """Place of the device's joint: the segment that carries it, "" = ground, and x, y, z in it [m]."""
+        """Position of the device's joint: the segment that carries it, "" = ground, and x, y, z in it [m]."""
         model = self.simulator.model
         body = int(np.searchsorted(model.tree.q_start, self._q, "right")) - 1
         parent = int(model.tree.parent[body])

@@ -50,7 +50,7 @@ class CalibratedMarkers:
         self.off[:], self.shape.sound[:] = 0, 0
 
     def look(self, solved: bool) -> bool:
-        """Check a frame; returns whether a marker is not at its place; solved : whether there is a new
+        """Check a frame; returns whether a marker is not at its position; solved : whether there is a new
         solution.
         """
         if solved:

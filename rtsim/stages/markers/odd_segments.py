@@ -22,7 +22,8 @@ class OddSegments:
     stepped : segments that jump as a whole
     calibrated : markers that are not at their calibrated places
     turned : markers that are turned about the bone, which concerns their own limb only
-    off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its place, in the newest frame
+    off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
+      frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:

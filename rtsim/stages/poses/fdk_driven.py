@@ -1,4 +1,4 @@
-"""Force-dependent kinematics with a known motion in the place of markers: determinate kinematics.
+"""Force-dependent kinematics with a known motion in place of markers: determinate kinematics.
 
 Andersen et al. 2017, eqs 1 to 3: the stage that comes without kinematics before it (docs/fdk.md).
 """
@@ -89,7 +89,7 @@ class DrivenJoint(Balance):
 
 
 def driven_joint(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """The stage for a run whose source is a motion, in the place of kinematics and fdk.
+    """The stage for a run whose source is a motion, in place of kinematics and fdk.
 
     note : called with a sentence on irregularities of the motion
     """

@@ -132,7 +132,7 @@ def force_channels(channels: Sequence[LslChannel]) -> ForceChannels:
 
 
 def positions_of(sample: NDArray[np.float64], markers: MarkerChannels) -> NDArray[np.float64]:
-    """(n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
+    """Return (n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
     become NaN.
     """
     found = sample[markers.columns]

@@ -69,7 +69,7 @@ class LslConnection:
             )
 
     def description(self) -> CaptureDescription:
-        """The description that the stream gives; it does not change while the connection lasts."""
+        """Return the description that the stream gives; it does not change while the connection lasts."""
         plates = self._forces.plates if self._forces is not None else ()
         markers = self._markers
         up = UP.get(self._inlet.up, "")
@@ -83,7 +83,8 @@ class LslConnection:
         )
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received; None after the timeout. Raises CaptureError where the stream has ended."""
+        """Return the next item received; None after the timeout. Raises CaptureError where the stream has
+        ended."""
         if not self._ready:
             if (pair := self._inlet.correction) is not None:
                 return pair

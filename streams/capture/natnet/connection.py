@@ -113,14 +113,14 @@ class NatNetConnection:
         self._ready = deque(item for item in self._ready if not isinstance(item, CaptureDescription))
 
     def description(self) -> CaptureDescription:
-        """Newest description of the markers and plates."""
+        """Return the newest description of the markers and plates."""
         asked = self._questions
         plates = self._plates.descriptions(asked.plate_rate)
         return CaptureDescription(self._rows.names, asked.unit, asked.up, asked.rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received; None after the timeout. Raises CaptureError where the server no longer
-        answers.
+        """Return the next item received; None after the timeout. Raises CaptureError where the server no
+        longer answers.
         """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
@@ -151,7 +151,7 @@ class NatNetConnection:
         }
 
     def gauges(self) -> Mapping[str, float]:
-        """Current values for the telemetry: the shortest of the recent round trips."""
+        """Return the current values for the telemetry: the shortest of the recent round trips."""
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:

@@ -44,7 +44,8 @@ class NamedRows:
 
     @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
     def positions(self, frame: NatNetFrame) -> NDArray[np.float64] | None:
-        """(n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than defined."""
+        """Return (n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than
+        defined."""
         found = np.empty((len(self.names), 3))
         found.fill(np.nan)
         labelled = frame.labelled

@@ -49,14 +49,14 @@ class NatNetPlates:
                 self._plates.append(_Plate(definition, place, scale, order))
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Descriptions of the plates, in the order of the samples; rate : samples per second, from another
-        message.
+        """Return the descriptions of the plates, in the order of the samples; rate : samples per second, from
+        another message.
         """
         return tuple(plate.description._replace(rate=rate) for plate in self._plates)
 
     def samples(self, frame: NatNetFrame, stamp_ns: int | None, period_ns: int) -> ForceSamples | None:
-        """Force samples that came with a frame, spread over its period from its stamp on, as analog samples
-        are in C3D.
+        """Return the force samples that came with a frame, spread over its period from its stamp on, as
+        analog samples are in C3D.
 
         None where there are no plates, no stamps, or no samples.
         """

@@ -44,7 +44,8 @@ class QtmForces:
         self.n_unknown = self.n_beside = 0
 
     def samples(self, plates: list[QtmPlateSamples], stamp_ns: int) -> ForceSamples | None:
-        """Force samples that came with a frame of that stamp; None without samples of known plates.
+        """Return the force samples that came with a frame of that stamp; None without samples of known
+        plates.
 
         The first sample of a frame is taken as simultaneous with it, the others follow at the plates' rate.
         """

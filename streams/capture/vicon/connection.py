@@ -86,15 +86,15 @@ class ViconConnection:
             raise
 
     def description(self) -> CaptureDescription:
-        """The newest description of markers and plates."""
+        """Return the newest description of markers and plates."""
         statics = self._stream.statics
         rate = round(1e9 / statics.period_ns, 3) if statics.period_ns else 0.0
         plates = self._plates.descriptions(self._plate_rate)
         return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received; None after the timeout. Raises CaptureError where the server no longer
-        answers.
+        """Return the next item received; None after the timeout. Raises CaptureError where the server no
+        longer answers.
         """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
@@ -115,8 +115,8 @@ class ViconConnection:
         return {"refused_packets": 0, **self._counters, **self._numbers.counters}
 
     def gauges(self) -> Mapping[str, float]:
-        """Current values for the telemetry: the shortest of the recent round trips, where the server answers
-        pings."""
+        """Return the current values for the telemetry: the shortest of the recent round trips, where the
+        server answers pings."""
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:

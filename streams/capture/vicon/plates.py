@@ -34,8 +34,8 @@ class ViconPlates:
         self._names = [names.get(pose.device, "") or f"plate {pose.device}" for pose in self._poses]
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Descriptions of the plates, in the order of the samples; rate : samples per second, as counted
-        in frames.
+        """Return the descriptions of the plates, in the order of the samples; rate : samples per second, as
+        counted in frames.
         """
         return tuple(
             PlateDescription(name, _corners(pose, place), rate)
@@ -43,8 +43,8 @@ class ViconPlates:
         )
 
     def samples(self, frame: ViconFrame, stamp_ns: int, period_ns: int) -> ForceSamples | None:
-        """Force samples that came with a frame, spread over its period from its stamp on; None without
-        samples.
+        """Return the force samples that came with a frame, spread over its period from its stamp on; None
+        without samples.
         """
         if not self._poses or "force" not in frame.samples:
             return None
