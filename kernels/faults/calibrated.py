@@ -5,6 +5,9 @@ distances motion leaves alone. They are fitted rigidly to the calibrated shape, 
 and hinges usually bring it off, and then without one marker after the other. What the best of these choices
 explains of the squares left is the evidence against that marker: a likelihood ratio. No prediction and no
 solution takes part, so that a marker that is off from the first frame on shows, also one of two on a foot.
+
+A segment that its own markers do not fix has one more point: the marker of the segment above beside their
+joint, which is near the axis about which both turn against each other.
 """
 
 from __future__ import annotations
@@ -47,6 +50,10 @@ class CalibratedShape(NamedTuple):
     error: np.ndarray  # (n_body,) - usual distance of a marker from its place [m]; inf = not judged
     # usual distance of the centre, carried by the other body, from its place in each [m]
     centre_error: np.ndarray  # (n_joint, 2)
+    # (n_joint,) int64 - marker of the upper body beside the joint, for the lower one; -1 = none
+    beside: np.ndarray
+    beside_place: np.ndarray  # (n_joint, 3) - where the lower body has it [m]
+    beside_error: np.ndarray  # (n_joint,) - usual distance from there [m]
     # root of what leaving out its worst marker explains, in usual distances [1]
     evidence: Annotated[np.ndarray, Floats("n_body")]
     marker: Annotated[np.ndarray, Integers("n_body", fill=-1)]  # that marker, -1 = none
@@ -59,7 +66,8 @@ class CalibratedShape(NamedTuple):
     local: Annotated[np.ndarray, Floats("n_point", 3)]  # points of a body, in it [m]
     point: Annotated[np.ndarray, Floats("n_point", 3)]  # the same in ground [m]
     weight: Annotated[np.ndarray, Floats("n_point")]  # of each [1/m^2]
-    who: Annotated[np.ndarray, Integers("n_point")]  # marker, -1 = a joint centre
+    # marker, also one beside the joint; -1 = a joint centre
+    who: Annotated[np.ndarray, Integers("n_point")]
     C: Annotated[np.ndarray, Floats(3, 3)]  # working space
     K: Annotated[np.ndarray, Floats(4, 4)]
     V: Annotated[np.ndarray, Floats(4, 4)]
@@ -68,7 +76,7 @@ class CalibratedShape(NamedTuple):
     mean: Annotated[np.ndarray, Floats(2, 3)]  # of the points of a fit, in the body and in ground [m]
 
 
-def new_shape(body, centre, error, centre_error, n_marker):
+def new_shape(body, centre, error, centre_error, beside, beside_place, beside_error, n_marker):
     """Allocate the CalibratedShape of n_marker markers; the arrays are those of its first fields."""
     return allocate(
         CalibratedShape,
@@ -76,6 +84,9 @@ def new_shape(body, centre, error, centre_error, n_marker):
         centre=centre,
         error=error,
         centre_error=centre_error,
+        beside=beside,
+        beside_place=beside_place,
+        beside_error=beside_error,
         n_body=len(error),
         n_point=n_marker + len(body),
     )
@@ -103,6 +114,7 @@ def find_misplaced(markers, limit, health, shape):
             continue
         n = gather(markers, b, health, shape)
         n = add_centres(b, 1, add_centres(b, 0, n, shape), shape)
+        n = add_beside(b, n, health, shape)
         own = limit_of(b, limit, shape)
         # no fit is worse than the pose by the markers alone, which is at hand: mostly that says enough
         plain = n < FIXES or (shape.carries[b] != NOT and squares_at(b, n, shape) <= own * own)
@@ -202,6 +214,32 @@ def add_centres(b, end, n, shape):
                 place[i] += shape.middle[other, 1, i]
             shape.weight[n], shape.who[n] = 1.0 / shape.centre_error[j, end] ** 2, -1
             n += 1
+    return n
+
+
+@njit
+def add_beside(b, n, health, shape):
+    """Add to the n points of body b, which its own markers do not fix, the marker of its parent beside their
+    joint; return how many points there are.
+
+    b, n : int - body, its points
+    health : Health - labelled, weight, origin
+    shape : CalibratedShape - local, point, weight, who written
+    """
+    if shape.carries[b] == BY_MARKERS:
+        return n
+    for j in range(shape.body.shape[0]):
+        m = shape.beside[j]
+        if shape.body[j, 1] != b or m < 0 or health.weight[m] == 0.0 or not is_seen(health.labelled, m):
+            continue
+        if health.origin[
+            m
+        ].any():  # it was learnt anew elsewhere, and where the lower body has it is not known
+            continue
+        for i in range(3):
+            shape.local[n, i], shape.point[n, i] = shape.beside_place[j, i], health.labelled[m, i]
+        shape.weight[n], shape.who[n] = 1.0 / shape.beside_error[j] ** 2, m
+        n += 1
     return n
 
 
