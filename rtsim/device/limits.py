@@ -88,8 +88,9 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
 
 
 def of_itself(newest: Device) -> str:
-    """Return a sentence on the state that a device reports, with the device's own reason."""
-    return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+    """Return a sentence on a device that ends its torque by itself, or has done so, with its own reason."""
+    done = "is ending its torque by itself" if newest.state == "falling" else "has stopped by itself"
+    return f"the device {done} ({newest.fault or 'it does not say why'})"
 
 
 def too_weak(message: Device, limits: DeviceLimits) -> str:
