@@ -1,4 +1,4 @@
-"""Limits of the commanded torque, and plausibility of the messages of a device."""
+"""Limits of the commanded torque; plausibility of the messages of a device, and how long they may be off."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from rtsim.config.runs.device_schema import DeviceSpec
 from rtsim.config.runs.hil_schema import DeviceLimits, HilSpec
 from rtsim.errors import ConfigError
 from streams.messages import Device
+
+HEALS = 0.25
+"""Part by which time in which something is right counts against time in which it is off: whoever is off for
+more than a fifth of the time is found."""
+ROUNDED_S = 1e-9
+"""Sums of times are rounded [s]."""
 
 
 def within(torque: float, most: float) -> float:
@@ -68,6 +74,37 @@ class EnergyWatch:
         self.energy = math.exp(-tick_s) * self.energy + torque * turned
         self.largest = max(self.largest, self.energy)
         return self.energy
+
+
+class TimeOff:
+    """Adds up the time for which something is off that comes and goes: a lie that is true now and then.
+
+    most_s : time for which it may be off [s]
+
+    Attributes
+    ----------
+    off_s : time that counts [s]; no more than is over, so that what is right again is soon believed
+    """
+
+    def __init__(self, most_s: float) -> None:
+        self.most_s, self.off_s = most_s, 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has been off for too long."""
+        return self.off_s > self.most_s + ROUNDED_S
+
+    def add(self, off: bool, passed_s: float) -> bool:
+        """Add a time [s] in which it was off, or right; returns whether that is too long by now."""
+        if off:
+            self.off_s = min(self.off_s + passed_s, self.most_s + max(passed_s, 2.0 * ROUNDED_S))
+        else:
+            self.off_s = max(0.0, self.off_s - HEALS * passed_s)
+        return self.over
+
+    def forget(self) -> None:
+        """Begin anew."""
+        self.off_s = 0.0
 
 
 def unbelievable(message: Device, limits: DeviceLimits) -> str:

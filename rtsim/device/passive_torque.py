@@ -16,6 +16,7 @@ import math
 
 from rtsim.config.runs.device_schema import Mechanics
 from rtsim.config.runs.hil_schema import DeviceLimits
+from rtsim.device.limits import TimeOff
 from streams.messages import Device
 
 
@@ -30,7 +31,7 @@ class PassiveTorque:
     def __init__(self, limits: DeviceLimits, mechanics: Mechanics | None) -> None:
         self.limits, self._mechanics = limits, mechanics
         self.watched = mechanics is not None or limits.passive_max_Nm is not None
-        self._off_s = 0.0
+        self._off = TimeOff(1e-3 * limits.tracking_ms)
 
     def wrong(self, newest: Device, commanded: float, passed_s: float) -> str:
         """A sentence on what contradicts the reported torque, once a tick; empty without a contradiction.
@@ -41,8 +42,8 @@ class PassiveTorque:
             return ""
         applied = newest.actuator[0] if newest.actuator else commanded
         beyond = self._beyond(newest, newest.torque[0] - applied)
-        self._off_s = self._off_s + passed_s if beyond > 0.0 else 0.0
-        if 1e3 * self._off_s <= self.limits.tracking_ms:
+        over = self._off.add(beyond > 0.0, passed_s)
+        if not over or beyond <= 0.0:
             return ""
         of = "its actuator's" if newest.actuator else "what is commanded"
         return (
