@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any
+from typing import IO, Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -43,6 +44,10 @@ MOMENT_S = 0.3
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
 """Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
+HEAD_MOST = 16_384
+"""Longest head of a request [bytes]; the library would read 6 MB from everybody, before any token."""
+QUEUE = 128
+"""Connections that may wait to be accepted; one more would be tried again by its system a second later."""
 STRANGE_SITES = ("cross-site", "same-site")
 """Values of the header Sec-Fetch-Site of requests by other sites' pages, which could take all places of
 viewers."""
@@ -128,7 +133,7 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 16
+    request_queue_size = QUEUE
 
     def __init__(
         self,
@@ -166,15 +171,17 @@ class PageServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Accept a connection if there is a free place, or close one that has sent no request."""
-        if not self._connections.acquire(blocking=False) and not self._room_made():
+        if not self._connections.acquire(blocking=False) and not self._room_made(request):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
 
-    def _room_made(self) -> bool:
-        """Hang up on whoever has taken the longest to ask; whether there is a place now."""
+    def _room_made(self, newcomer: socket.socket) -> bool:
+        """Hang up on whoever has taken the longest to ask, and at once where a newcomer has asked already;
+        whether there is a place now.
+        """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
-        if oldest is None or time.monotonic() - oldest[1] < MOMENT_S:
+        if oldest is None or (time.monotonic() - oldest[1] < MOMENT_S and not has_come(newcomer)):
             return False
         self.has_asked(oldest[0])
         hang_up(oldest[0])
@@ -212,17 +219,45 @@ class PageServer(ThreadingHTTPServer):
             self._connections.release()
 
 
+class RequestHead:
+    """The head of a request, line by line, of HEAD_MOST bytes at most; LineTooLong beyond the first line.
+
+    file : connection that it is read from
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left = file, HEAD_MOST
+        self.close = file.close
+
+    def readline(self, limit: int) -> bytes:
+        """The next line, cut at this many bytes."""
+        if self._left <= 0:
+            raise LineTooLong("header line")
+        line = self._file.readline(min(limit, self._left))
+        self._left -= len(line)
+        return line
+
+
 class PageRequest(BaseHTTPRequestHandler):
     """Answers GET and HEAD of the files, and GET of the stream."""
 
     server: PageServer
     server_version, sys_version = "rtsim", ""
 
+    def setup(self) -> None:
+        """Bound what is read of a request."""
+        super().setup()
+        self.rfile: Any = RequestHead(self.rfile)
+
     def do_GET(self) -> None:
         """Answer with a file, the stream of events, or the reason of a refusal."""
         self.server.has_asked(self.connection)
         parts = urlsplit(self.path)
-        query = parse_qs(parts.query, max_num_fields=8)
+        try:
+            query = parse_qs(parts.query, max_num_fields=8)
+        except ValueError:
+            self._answer(HTTPStatus.BAD_REQUEST, b"Too many parameters.\n")
+            return
         if not self._admitted(parts.path, query):
             return
         if parts.path == "/stream":
@@ -296,6 +331,15 @@ class PageRequest(BaseHTTPRequestHandler):
         while (events := viewer.next_events()) is not None:
             for name, value in events:
                 self.wfile.write(b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(value)))
+
+
+def has_come(connection: socket.socket) -> bool:
+    """Whether a whole request waits to be read; not known with TLS, where the handshake comes first."""
+    connection.setblocking(False)  # its thread gives it another limit of time
+    try:
+        return b"\r\n\r\n" in connection.recv(HEAD_MOST, socket.MSG_PEEK)
+    except OSError:
+        return False
 
 
 def hang_up(connection: socket.socket) -> None:
