@@ -106,7 +106,6 @@ def difference(one, other, part):
 def column(joint, way, status, work):
     """Write the directional derivative of the reactions along dq into work.mu : (n_held,), from the changes
     in work.near.
-    into work.mu : (n_held,).
 
     joint : FdkModel
     way : (n_v,) - direction dq

@@ -1,8 +1,6 @@
 """Local coordinates of one step: tangent vectors theta from its start, for which the motion is an ordinary
 differential equation.
 
-
-
 q is the q_n of the start, moved by theta (kernels/joints/tree.integrate). For coordinates that are numbers
 theta-dot = v; for rotations by quaternions see kernels/joints/turning.
 """

@@ -164,7 +164,6 @@ def move_bodies(tree, twist, factor, k, shift_out):
 def change_forces(tree, rates, dynamics, work):
     """Write the change of the force that each joint transmits, as an error shifts all bodies, into work.force
     : (n_body, 6).
-    into work.force : (n_body, 6).
 
     tree : Tree
     rates : (3,) - z, z', z''

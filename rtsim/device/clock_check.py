@@ -1,4 +1,4 @@
-"""The device's clock compared with this computer's.
+"""Comparison of the device's clock with this computer's clock.
 
 A message that was measured at time t of the device's clock arrives at time T of ours. T - t is the offset of
 the two clocks plus the transit time, which has a lower bound. The smallest T - t of a second, compared with
@@ -31,8 +31,8 @@ BEHIND_NS = 1_000_000
 
 
 class DeviceClockCheck:
-    """Judges the time stamps of the device's messages; each comes with its arrival, and no clock is read
-    here.
+    """Check of the time stamps of the device's messages; each comes with its arrival time, and no clock is
+    read here.
 
     Attributes
     ----------
@@ -56,8 +56,9 @@ class DeviceClockCheck:
         return self._rate or self._old or self._back
 
     def note(self, t_device: int, t_arrived: int) -> float:
-        """Note a message by its time on the device's clock and its arrival on ours [ns]; returns by how much
-        the step of its clock since the message before is longer than is possible [s].
+        """Check a message by its time on the device's clock and its arrival on this computer's [ns].
+
+        Returns by how much the step of its clock since the message before is longer than is possible [s].
         """
         way = t_arrived - t_device
         if self._n and t_arrived - self._began >= WINDOW_NS:

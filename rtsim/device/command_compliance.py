@@ -18,8 +18,9 @@ FELL = ("falling", "stopped")
 
 
 class CommandCompliance:
-    """Finds faults of a device whose messages are plausible one by one. How long a fault lasts is measured
-    in seconds, not in ticks, frames or messages.
+    """Detector of faults that no single message of a device shows.
+
+    The duration of a fault is measured in seconds, not in ticks, frames or messages.
 
     Attributes
     ----------
@@ -44,11 +45,12 @@ class CommandCompliance:
         self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Allow the next angles to jump, as the limb returns to its start."""
+        """Allow the next measured angles to jump, as the limb returns to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
-        """Begin a tick, this long after the one before [s]; messages since then have been measured."""
+        """Begin a tick, this long after the one before [s]; called after the messages that came in between
+        were checked."""
         self._is_new = False
         self._still_s = self._still_s + tick_s if self._stands else 0.0
         self._jumping_s = max(0.0, self._jumping_s - tick_s)
@@ -70,8 +72,9 @@ class CommandCompliance:
             )
 
     def lifeless(self) -> str:
-        """A sentence on why its measurements are implausible; empty where they are sound. A jump is reported
-        once, and so is what only a message said that another one followed in the same tick.
+        """Return a sentence on why the measurements are implausible; empty if they are not.
+
+        A jump is reported once, and so is what a message showed that another one followed in the same tick.
         """
         leap, between = self._leap, self._between
         self._leap = self._between = ""
@@ -80,7 +83,7 @@ class CommandCompliance:
         return leap or between
 
     def wrong(self, newest: Device, arming: Arming, commanded: float, late_s: float, tick_s: float) -> str:
-        """A sentence on how the device deviates from its commands, once a tick; empty where it does not.
+        """Return a sentence on how the device deviates from its commands, once a tick; empty if it does not.
 
         commanded : torque of the command before the newest [N m]
         late_s : age of the command that the device had taken when it sent its newest message [s]

@@ -17,14 +17,14 @@ ROUNDED_S = 1e-9
 
 
 def within(torque: float, most: float) -> float:
-    """A torque of at most this size [N m]; zero where either is no number, or the size is below zero."""
+    """Limit a torque to this size [N m]; return zero where either is no number, or the size is below zero."""
     if not (math.isfinite(torque) and most >= 0.0):
         return 0.0
     return min(max(torque, -most), most)
 
 
 class TorqueLimit:
-    """Limits a torque in size, in power at the joint's speed, and in rate of change.
+    """Limiter of a torque in size, in power at the joint's speed, and in rate of change.
 
     Attributes
     ----------
@@ -36,7 +36,8 @@ class TorqueLimit:
         self.torque = 0.0
 
     def limited(self, wanted: float, speed: float, tick_s: float) -> float:
-        """The torque to command [N m] for a wanted one at a speed [rad/s]; zero where that is not a number.
+        """Return the torque to command [N m] for a wanted torque at a speed [rad/s]; zero where that is not a
+        number.
 
         tick_s : time since the previous command [s], which bounds the change of torque
 
@@ -55,7 +56,8 @@ class TorqueLimit:
 
 
 class EnergyWatch:
-    """Net work of the device on the limb; earlier work is forgotten with a time constant of about a second.
+    """Net work of the device on the limb, in which earlier work is forgotten with a time constant of about a
+    second.
 
     E' = tau w - E
 
@@ -68,7 +70,7 @@ class EnergyWatch:
         self.largest = 0.0
 
     def add(self, torque: float, turned: float, tick_s: float) -> float:
-        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; returns the energy that
+        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; return the energy that
         counts [J].
         """
         self.energy = math.exp(-tick_s) * self.energy + torque * turned
@@ -108,7 +110,7 @@ class TimeOff:
 
 
 def unbelievable(message: Device, limits: DeviceLimits) -> str:
-    """A sentence on what is implausible in a message; empty where nothing is."""
+    """Return a sentence on what is implausible in a message; empty if nothing is."""
     if len(message.angle) != 1:
         return f"the device has {len(message.angle)} joints, the model expects 1"
     low, high = limits.angle_deg
@@ -131,7 +133,7 @@ def of_itself(newest: Device) -> str:
 
 
 def too_weak(message: Device, limits: DeviceLimits) -> str:
-    """A sentence on why the device does not suit the torque limits; empty where it does, or states no
+    """Return a sentence on why the device does not suit the torque limits; empty if it does, or states no
     limits.
     """
     most = message.torque_max[0] if message.torque_max else math.inf

@@ -1,4 +1,5 @@
-"""Whether the total torque that a device reports is the sum of its actuator's and its passive mechanics'.
+"""Check whether the total torque that a device reports is the sum of its actuator's and its passive
+mechanics'.
 
 With the mechanics of its config, at the measured angle m and speed w, the device must satisfy
 
@@ -21,7 +22,7 @@ from streams.messages import Device
 
 
 class PassiveTorque:
-    """Compares the total torque of a device with its parts.
+    """Comparison of a device's total torque with the sum of its parts.
 
     Attributes
     ----------
@@ -34,7 +35,8 @@ class PassiveTorque:
         self._off = TimeOff(1e-3 * limits.tracking_ms)
 
     def wrong(self, newest: Device, commanded: float, passed_s: float) -> str:
-        """A sentence on what contradicts the reported torque, once a tick; empty without a contradiction.
+        """Return a sentence on what contradicts the reported torque, once a tick; empty without a
+        contradiction.
 
         commanded : torque of the command before the newest [N m]; passed_s : length of the tick [s]
         """
@@ -52,7 +54,8 @@ class PassiveTorque:
         )
 
     def _beyond(self, newest: Device, passive: float) -> float:
-        """Excess of the torque that no actuator makes over what the mechanics allow [N m]."""
+        """Return by how much the torque without the actuator's exceeds what the passive mechanics allow [N
+        m]."""
         m, most = self._mechanics, self.limits.passive_max_Nm
         if most is not None:
             return abs(passive) - most

@@ -25,8 +25,8 @@ class TrackedModel(NamedTuple):
         of all segments point to one side
     mirrors : whether it is solved as its mirror image, a left leg
     spine : the point that pelvis and trunk of a person share, if it has both
-    errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
-    legs : legs of a person, as their bones turn about their long axes
+    errors : segment -> usual distance of its markers from their calibrated positions [m]; unknown for a model
+    legs : legs of a person, for rotations of the bones about their long axes
     beside : markers of a person beside knees and ankles
     """
 
@@ -73,5 +73,5 @@ def tracked_model(model: Model) -> TrackedModel:
 
 
 def tracked_of(model: Model, subject: Subject | None) -> TrackedModel:
-    """The tracked person or model: the subject, if there is one, or the model itself."""
+    """Return the tracked person or model: the subject, if there is one, or the model itself."""
     return tracked_person(subject) if subject is not None else tracked_model(model)

@@ -192,8 +192,6 @@ class FootProblem:
         slopes.
 
         They belong to residuals of 0: cost and gradient stay the same, and the search knows the curvature.
-
-
         """
         n, n_free = len(self.scale), len(self.free)
         total = np.zeros((n, n))

@@ -99,7 +99,8 @@ def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array],
 
 
 def outside(surface: TriangleSurface, points: Array) -> float:
-    """Share of the points : (n, 3) near a surface that are on the outer side of their nearest triangle."""
+    """Return the fraction of the points : (n, 3) near a surface that are on the outer side of their nearest
+    triangle."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     middle = (a + b + c) / 3.0
     apart, nearest = cKDTree(middle).query(points)

@@ -1,4 +1,5 @@
-"""Markers that are not at their calibrated places, judged in each frame independently of earlier ones."""
+"""Check for markers that are not at their calibrated positions, in each frame independently of earlier
+ones."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SAID = (
 
 
 class CalibratedMarkers:
-    """Checks the markers of a person for deviations from their calibrated places, using rigid segments only.
+    """Check of a person's markers for deviations from their calibrated positions, using rigid segments only.
 
     off : (n_body,) int64, 1 = a marker of the segment deviates in the newest frame
     shape : segments as calibrated, and their poses by their own markers in the newest frame
@@ -57,8 +58,8 @@ class CalibratedMarkers:
         self.off[:], self.shape.sound[:] = 0, 0
 
     def look(self, solved: bool) -> bool:
-        """Check a frame; returns whether a marker is not at its position; solved : whether there is a new
-        solution.
+        """Check a frame; return whether a marker is off its calibrated position; solved : whether there is a
+        new solution
         """
         if solved:
             self._find()

@@ -1,5 +1,7 @@
-"""Segments whose markers are implausible by themselves, whatever the solution: those that have jumped as one
-body, those with a marker that is not at its calibrated place, and those turned about the bone.
+"""Checks for segments whose markers are implausible by themselves, whatever the solution.
+
+They have jumped as one body, have a marker that is not at its calibrated position, or are rotated about the
+bone.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from rtsim.stages.markers.turned import TurnedMarkers
 
 
 class OddSegments:
-    """Checks the markers of one stream, segment by segment.
+    """Checks of one stream's markers, segment by segment.
 
-    stepped : segments that jump as a whole
-    calibrated : markers that are not at their calibrated places
-    turned : markers that are turned about the bone, which concerns their own limb only
+    stepped : check for segments that jump as a whole
+    calibrated : check for markers that are not at their calibrated positions
+    turned : check for markers that are rotated about the bone, which affects their own limb only
     off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
       frame
     """
@@ -39,7 +41,7 @@ class OddSegments:
         self.turned.forget()
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Check a frame; returns whether a segment is implausible.
+        """Check a frame; return whether a segment is implausible.
 
         rotation : (n_body, 3, 3) axes of the bodies in ground
         dt : time since the previous frame [s], 0 = unknown
@@ -54,7 +56,7 @@ class OddSegments:
         return any(self._found)
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """(counter, sentence) for each kind of fault in the newest frame."""
+        """Yield (counter, sentence) for each kind of fault in the newest frame."""
         stepped, misplaced, turned = self._found
         if stepped:
             yield STEPPED, self.stepped.said()
