@@ -1,6 +1,7 @@
-"""The kernels of each group of rtsim/live/compiled/group_table.py: what Python calls, and what is left out.
+"""The kernels of each group of rtsim/live/compiled/group_table.py: those that Python calls, and those left
+out.
 
-They are in a module of their own, as importing them takes a second, which a start without compilation saves.
+They have their own module because importing them takes a second, which a start without compilation saves.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ Kernels = tuple[Callable[..., Any], ...]
 class GroupKernels(NamedTuple):
     """Kernels that are called together.
 
-    entries : kernels that Python calls; together with the kernels that these call they form the group
-    without : kernels that are not called with the types in use
+    entries : kernels that Python calls; the group consists of these and all kernels that they call
+    without : kernels that are never called with the argument types in use
     """
 
     entries: Kernels
