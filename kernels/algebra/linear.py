@@ -1,4 +1,4 @@
-"""Small dense linear algebra in place: Cholesky and LU factors, and solves with them.
+"""Small dense linear algebra in place: Cholesky and LU factors, and the solution of equations with them.
 
 Plain loops are faster than BLAS calls at these sizes (n up to about 40), and allocate nothing.
 """

@@ -86,7 +86,8 @@ class EntryLibrary(_Library):
 
 
 def _reached(library: _Library) -> Iterator[InnerLibrary]:
-    """Yield the inner kernels that a library calls, directly or not, each once and after one that calls it.
+    """Yield the inner kernels that a library calls, directly or not, each once and after a kernel that calls
+    it.
 
     Code that nothing references yet would not be linked.
     """

@@ -96,7 +96,7 @@ class Folder:
 
 @contextmanager
 def opened(root: Path, name: str = "", make: bool = False) -> Iterator[Folder]:
-    """Open the private folder `root`, or the one of that name in it.
+    """Open the private folder `root`, or its sub-folder `name`.
 
     make : whether they are created where they do not exist, accessible to this user alone
     Raise NotPrivateError where one of them is not private, OSError where one cannot be opened or created.

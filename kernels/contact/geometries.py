@@ -1,4 +1,4 @@
-"""Which geometry a contact has: the only place where the kernel of a geometry is chosen.
+"""The only place where the kernels of a contact are chosen by its geometry.
 
 A geometry consists of one kernel file, which computes the patch of two surfaces (CENTRE, AXIS, POINT and
 PATCH of ContactWork.state) and the changes of that patch (ContactWork.moved), of its branches in this module,
@@ -48,7 +48,8 @@ def find_patch(pairs, contacts, e, pose, row, Q, meshes):
 
 @inlined
 def find_moved(contacts, e, row, Q, moved, meshes):
-    """Write into moved how the patch of contact e changes as A moves; return whether the normal turns with A.
+    """Write into moved how the patch of contact e changes as A moves; return whether the normal rotates with
+    A.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact

@@ -119,7 +119,7 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
 
 @inlined
 def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
-    """Add the derivatives of what add_patch_torque has added to slopes, one unit twist after the other.
+    """Add the derivatives of the torques of add_patch_torque to slopes, one unit twist after the other.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact

@@ -30,7 +30,7 @@ N_MOTION = 12
 
 
 class Prescribed(NamedTuple):
-    """Contacts of bodies with prescribed motion."""
+    """Contacts of bodies with prescribed motion, each between a body and ground."""
 
     pairs: Pairs  # contact e is pair e, between its body and ground
     contacts: Contacts
@@ -46,7 +46,7 @@ class BodyMotion(NamedTuple):
 
 
 class PrescribedWork(NamedTuple):
-    """Results and working space of contacts with prescribed motion."""
+    """Results of contacts with prescribed motion, and working space."""
 
     pose: Pose
     contacts: ContactWork
@@ -158,7 +158,7 @@ def wrenches(model, motion, work):
 
 @inlined
 def shift_moment(origin, wrench):
-    """Refer a wrench to the origin of ground, in place, where it is given about the point origin.
+    """Convert a wrench given about the point origin to one about the origin of ground, in place.
 
     origin : (3,) - point about which the moment is given, in ground [m]
     wrench : (6,) - moment [N m] and force [N], changed

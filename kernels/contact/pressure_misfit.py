@@ -43,7 +43,7 @@ N_ROW = N_PARAMETER + N_MOTION
 
 
 class MeasuredPressure(NamedTuple):
-    """Measured pressure of n frames on one set of cells."""
+    """Measured pressure of n frames on one common set of cells."""
 
     frames: np.ndarray  # (n,) int64 - of the recorded motion
     cells: np.ndarray  # (n_cell, 2) - their middles, X and Y [m]

@@ -38,7 +38,8 @@ MET = 1e-3
 
 
 class LoadSharing(NamedTuple):
-    """Flags of the feet that may bear load, and the standard deviations of what determines their shares."""
+    """Settings for sharing a load: which feet may bear it, and the standard deviations of the quantities that
+    determine the shares."""
 
     place: float  # deviation of the centre of pressure of both feet [m]
     height: float  # of the difference of heights of feet that stand flat [m]

@@ -39,14 +39,14 @@ MOST_EXTENSION = 1.2
 
 
 class Toes(NamedTuple):
-    """Joint between the toes and a foot; where they are not turned, their axes are those of the foot."""
+    """Joint between the toes and a foot; while straight, the toes have the axes of the foot."""
 
     origin: np.ndarray  # (3,) - on the foot [m]
     axis: np.ndarray  # (3,) - unit, extension turns them about it
 
 
 class StandingWork(NamedTuple):
-    """Results and working space of one foot."""
+    """Contact results and working space of one standing foot."""
 
     motion: BodyMotion  # of the foot and its toes
     contacts: PrescribedWork

@@ -35,7 +35,7 @@ N_RESOLVED = 4
 
 
 class Cuts(NamedTuple):
-    """Joints across which the loads of a model are computed, and its root body."""
+    """Joints across which loads are computed, and the root body of the model."""
 
     joints: JointAxes
     sign: (
@@ -151,7 +151,7 @@ def move(wrench, origin, centre, moment_out):
 def add_turning(w, origin, centre, u):
     """Add w x (centre - origin) to u : (3,).
 
-    This turns the velocity of a body's point at origin into that of its point at centre.
+    This converts the velocity of a body's point at origin into that of its point at centre.
     """
     x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
     u[0] += w[1] * z - w[2] * y

@@ -49,7 +49,7 @@ FEWEST_CLOCKS = 3
 
 
 class MarkerMotion(NamedTuple):
-    """State of the motion of markers and segments, and what the current frame adds to it."""
+    """State of the motion of markers and segments, and the departure of the current frame from it."""
 
     # of each in the last frame that showed it [m]
     at: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
@@ -112,7 +112,7 @@ def find_added(body, dt, health, motion):
 
 @njit
 def takes_part(m, health):
-    """Return whether marker m is visible and used in this frame."""
+    """Return whether marker m is visible and not left out of this frame."""
     return health.weight[m] > 0.0 and is_seen(health.labelled, m)
 
 
@@ -161,7 +161,7 @@ def moves_as_one(body, b, n, mean, motion):
 
 @njit
 def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
-    """Write the rotation vector that fits displacements of points best; 0 where they determine none.
+    """Write the rotation vector that fits displacements of points best; zeros where they determine none.
 
     ixx, iyy, izz, ixy, ixz, iyz : float - second moments of the points, as those of inertia [m^2]
     t : (float, float, float) - moment of the displacements [m^2]
@@ -192,8 +192,8 @@ def is_unreliable(b, motion):
 
 @njit
 def judge_step(body, b, dt, motion):
-    """Write the shift and turn that the current frame adds to body b, what is allowed,
-    and whether they are a step.
+    """Write the departure (shift and rotation) of body b in the current frame, the allowed size, and whether
+    it is a step.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body

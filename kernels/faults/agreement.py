@@ -105,7 +105,7 @@ def determinant(M):
 
 @njit
 def least_allowed(markers, b, options, health):
-    """Return the least of the allowed distances of the markers of body b that are used [m].
+    """Return the smallest allowed distance among the used markers of body b [m].
 
     markers : ModelMarkers
     b : int - body

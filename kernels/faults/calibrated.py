@@ -1,10 +1,11 @@
 """Markers away from their calibrated position on a segment, found from rigid shapes alone.
 
-A segment has its markers and the centres of its joints, which the segments beside it carry: points whose
-distances motion leaves alone. They are fitted rigidly to the calibrated shape, each weighted by how far skin
-and hinges usually bring it off, and then without one marker after the other. What the best of these choices
-explains of the squares left is the evidence against that marker: a likelihood ratio. No prediction and no
-solution takes part, so that a marker that is off from the first frame on shows, also one of two on a foot.
+A segment has its markers and the centres of its joints, which the neighbouring segments carry: points whose
+distances do not change with motion. They are fitted rigidly to the calibrated shape, each weighted by its
+usual error from skin and hinges; then the fit is repeated without one marker after the other. The decrease of
+the remaining squares without the best choice of marker is the evidence against this marker: a likelihood
+ratio. No prediction and no solution is used, so that even a marker that is displaced from the first frame on
+is found, also one of two on a foot.
 
 A segment that its own markers do not fix has one more point: the marker of the segment above beside their
 joint, which is near the axis about which both turn against each other.
@@ -219,8 +220,10 @@ def add_centres(b, end, n, shape):
 
 @njit
 def add_beside(b, n, health, shape):
-    """Add to the n points of body b, which its own markers do not fix, the marker of its parent beside their
-    joint; return how many points there are.
+    """Append the parent's marker beside the joint to the n points of body b, if its own markers do not
+    determine it.
+
+    Return the new number of points.
 
     b, n : int - body, its points
     health : Health - labelled, weight, origin

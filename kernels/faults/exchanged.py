@@ -58,6 +58,8 @@ def find_swaps(measured, options, health):
 def nearest_other(m, measured, options, health):
     """Return the marker at whose expected position marker m is seen; -1 if there is none.
 
+    Called after find_swaps.
+
     The distance from that position must be at most half of the distance from marker m's own expected
     position.
 
@@ -84,7 +86,6 @@ def nearest_other(m, measured, options, health):
 def put_right(markers, measured, dt, options, health, segments, fit):
     """Write the measured markers into health.labelled : (n_marker, 3), with every certain exchange of labels
     corrected.
-    health.labelled : (n_marker, 3), with every certain ring of labels corrected.
 
     A ring is certain if its labels are near each other's expected positions, its markers were without a fault
     just before, and their segments then fit no worse: a wrong pose must not make right labels wrong.

@@ -1,7 +1,7 @@
-"""Markers that stand still while others move.
+"""Detection of frozen markers: those that stand still while others move.
 
-A label without its marker may be sent on with its last coordinates. Measured coordinates never repeat to the
-last bit, unless they were rounded in a file.
+When a marker is lost, some systems continue to send its label with the last coordinates. Measured coordinates
+never repeat to the last bit, unless they were rounded in a file.
 """
 
 from __future__ import annotations

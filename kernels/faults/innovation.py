@@ -1,7 +1,7 @@
 """Outliers among markers: those far from their prediction, on segments where the other markers cannot decide.
 
-Three markers fit wherever one of them moves across their plane, and two leave more undetermined: there the
-prediction decides, as long as it is recent.
+Three markers still fit when one of them moves across their plane, and two markers determine even less: there
+the prediction decides, as long as it is recent.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def median_surprise(measured, health):
 
 @njit
 def find_strays(markers, measured, dt, usual, options, health, segments):
-    """Leave out markers far from where they are expected, of segments whose own markers do not decide.
+    """Leave out markers far from their expected positions, on segments where the other markers cannot decide.
 
     The limit grows with the frame's median innovation, so that a subject who jumps keeps all markers.
 

@@ -1,9 +1,9 @@
-"""The markers of a segment against each other: which of them disagrees with the others.
+"""Comparison of the markers of a segment with each other: which of them disagrees with the others.
 
-Where one disagrees, each is left out in turn, and the one without which the others agree is at fault. Where
-no choice makes them agree the whole segment is suspect, and its markers keep their weight. Four markers or
-more that agree as they were calibrated are right, whatever they did before; those that agree within half of
-what ends a doubt need no waiting time (kernels/faults/solved).
+If they disagree, each marker is left out in turn; the marker without which the others agree is at fault. If
+no choice makes them agree, the whole segment is suspect, and its markers keep their weight. Four or more
+markers that agree with their calibration are right, whatever happened before; if they agree within half of
+the limit that ends a doubt, no waiting time is needed (kernels/faults/solved).
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def forget_learnt(markers, b, health):
-    """Reset what was learnt of the markers of body b to their calibration."""
+    """Reset the learnt positions of body b's markers to their calibration."""
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             copy(health.origin[m], health.mean[m])

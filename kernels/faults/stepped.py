@@ -1,10 +1,10 @@
 """Segments that step: within one frame all markers of a segment are displaced as one body from their path.
 
-Nothing that is fixed to a bone does so, and joints may follow it without a residual: a cluster that is hit or
-turned, or the segment of another system that lags behind. Such a segment is off until it steps back, or is
-invisible for so long that it cannot be predicted, or until the model fits better at once: then the step was
-the way back, and the segment had been off before. Where no residual confirms it, it is off until a segment
-that stays elsewhere is learnt anew.
+Markers that are fixed to a bone never do this, but joints may follow the displacement without a residual.
+Causes are a cluster that was hit or rotated, or data of another system that lag behind. Such a segment counts
+as off until it steps back, or is invisible for so long that it cannot be predicted, or until the model fits
+better at once: then the step was the return, and the segment had been off before. If no residual confirms the
+step, the segment is off until its new position is learnt.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """Thighs and shanks whose markers are rotated about the bone: displaced wands, which a rigid fit cannot show.
 
-A thigh is placed by its own markers, or by the hip's centre that the pelvis carries, the marker at the knee
-and one wand; a shank by its own, or by that marker at the knee, which no wand of the thigh moves, the marker
-at the ankle and one wand. What the wand alone measures, the turn about the long axis, has two witnesses.
+The pose of a thigh comes from its own markers, or from the hip centre that the pelvis carries, the knee
+marker and one wand; that of a shank from its own markers, or from the knee marker, which does not depend on
+the thigh's wand, the ankle marker and one wand. The rotation about the long axis, which only the wand
+measures, can be checked in two ways.
 
 In standing: while the knee is nearly straight, thigh and shank are turned against each other as they were in
-the static trial, within what a knee allows. Where they are not, a wand has been moved since: that of the
-thigh turns the hip, too, by as much the other way.
+the static trial, within what a knee allows. Otherwise a wand has been moved since then; a moved wand of the
+thigh rotates the hip as well, by the same angle in the opposite direction.
 
-In bending: the shank swings in a plane. Seen from the thigh along its long axis that plane is a line, square
-to the axis about which the knee bends; where the calibration has this axis elsewhere, the wand was beside it
-in the static trial, too (cross-talk; Baker et al. 1999, Hum Mov Sci 18, 655-667).
+In bending: the shank swings in a plane. Seen along the long axis of the thigh this plane is a line, at right
+angles to the flexion axis of the knee. If the calibrated axis differs from that, the wand was misplaced
+already in the static trial (cross-talk; Baker et al. 1999, Hum Mov Sci 18, 655-667).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ HALF, WHOLE = math.pi, 2.0 * math.pi
 
 
 class LegTurns(NamedTuple):
-    """Legs, and means over the frames of the turns of their markers about the bones."""
+    """The legs of a person, and means over frames of the rotations of their markers about the bones."""
 
     body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; -1 = no pelvis
     marker: np.ndarray  # (n, 5) int64 - AT_KNEE, ON_THIGH ...; -1 = none

@@ -249,7 +249,6 @@ def residuals(sharing, at, balance):
 def remainder(at, balance):
     """Write the load that remains along the constraint rows into balance.reaction : (n_held,), by least
     squares.
-    balance.reaction : (n_held,), by least squares.
 
     at : Smooth
     balance : MuscleBalance - reaction, rhs written

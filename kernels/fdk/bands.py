@@ -26,7 +26,7 @@ from kernels.path.surfaces import Surfaces
 
 
 class Bands(NamedTuple):
-    """Ligaments along paths."""
+    """Ligaments along paths, with their force laws."""
 
     stations: Stations
     surfaces: Surfaces
@@ -34,7 +34,7 @@ class Bands(NamedTuple):
 
 
 def n_band_of(bands: Bands | None) -> int:
-    """Return the number of ligaments along paths; bands None = 0."""
+    """Return the number of ligaments along paths; 0 for bands = None."""
     return 0 if bands is None else len(bands.parameter)
 
 

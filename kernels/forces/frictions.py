@@ -39,7 +39,7 @@ class Frictions(NamedTuple):
 
 
 class FrictionWork(NamedTuple):
-    """Results of the sliding points."""
+    """Results of the friction elements, one for each sliding point."""
 
     # (n_friction, N_STATE) - sliding speed [m/s], friction on A along the direction [N]; what the slopes need
     state: Annotated[np.ndarray, Floats("n_friction", N_STATE)]

@@ -43,7 +43,7 @@ class DrivenGenerators(NamedTuple):
 
 
 class GeneratorWork(NamedTuple):
-    """Activations of excited generators, results and working space."""
+    """Activations of torque generators with excitations, torques, and working space."""
 
     # activations at the begin and at the end of the step [1]
     step: Annotated[np.ndarray, Floats("n_generator", 2)]
@@ -53,7 +53,7 @@ class GeneratorWork(NamedTuple):
 
 
 def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
-    """Allocate a GeneratorWork; None for a model without generators."""
+    """Allocate a GeneratorWork; None for a model without torque generators."""
     if driven is None:
         return None
     n = len(driven.dof)
@@ -62,7 +62,7 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
 
 @njit
 def set_activations(driven, t, h, work):
-    """Write the activations that hold over a time step.
+    """Write the activations that are constant over a time step.
 
     driven : DrivenGenerators - torque generators; None where there are none
     t, h : float - middle and length of the step [s]; an infinite step ends at the activations that

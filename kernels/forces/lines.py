@@ -37,7 +37,7 @@ class LineElements(NamedTuple):
 
 
 class LineWork(NamedTuple):
-    """Results of the lines."""
+    """Tensions and their derivatives for all lines of force."""
 
     # length [m], its rate [m/s], tension [N]; what the slopes need
     state: Annotated[np.ndarray, Floats("n_line", N_STATE)]

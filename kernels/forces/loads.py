@@ -17,7 +17,7 @@ from kernels.forces.places import add_displaced, add_force, direction, place
 
 
 class PointLoads(NamedTuple):
-    """Forces at points of bodies, and the times in which they act."""
+    """Forces at points of bodies, each with the times between which it acts."""
 
     pair: np.ndarray  # (n_load,) int64 - the body with ground
     point: np.ndarray  # (n_load, 3) - on the body [m]

@@ -33,7 +33,7 @@ N_TWIST = 6
 
 
 class Pairs(NamedTuple):
-    """Pairs of bodies, and the dofs that move one of the two but not the other."""
+    """Pairs of bodies, and the dofs that move only one of the two."""
 
     body_a: np.ndarray  # (n_pair,) int64 - -1 = ground
     body_b: np.ndarray  # (n_pair,) int64
@@ -61,7 +61,7 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """Return a table (n_v, n_v) int64 of what dof e does to the twist of dof d, where one dof carries the
+    """Return a table (n_v, n_v) int64 that states how dof e moves the twist of dof d, if one dof carries the
     other."""
     n_v = len(tree.dof_body)
     table = np.zeros((n_v, n_v), np.int64)

@@ -7,7 +7,8 @@ from kernels.compiler.jit import inlined, njit
 
 @inlined
 def place(pose, body, point):
-    """Return the place (x, y, z) of a body's point, about the reference point of kernels/joints/tree [m].
+    """Return the position (x, y, z) of a body's point relative to the reference point of kernels/joints/tree
+    [m].
 
     It is in ground axes.
     """

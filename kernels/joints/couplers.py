@@ -3,7 +3,7 @@
 With E = dq/dq_d (ones, and the slope f' in the row of a follower) a gradient or a row g becomes E'g. The
 Hessian of a Lagrangian becomes E'HE, and f'' l_f is added on the driver's diagonal, where l_f is the
 derivative of the Lagrangian along the follower. A coupler comes after the one that gives its driver; as
-couplers are eliminated from the last to the first, a follower may drive another one. In position of a
+couplers are eliminated from the last to the first, a follower may drive another one. In place of a
 follower there remains an unknown with unit curvature and zero slope, so that its step is zero.
 """
 

@@ -128,7 +128,7 @@ def free_jerks(tree, pose, b, v, v_dot, velocity, own):
     v : (n_v,) - generalized speeds [m/s, rad/s]
     v_dot : (n_v,) - generalized accelerations [m/s^2, rad/s^2]
     velocity : (6,) - spatial velocity of that body [rad/s, m/s]
-    own : DerivativeWork - results, written; its before contains velocity and acceleration of the parent,
+    own : DerivativeWork - results, written; its `before` contains velocity and acceleration of the parent,
       overwritten
     """
     start = tree.v_start[b]

@@ -73,7 +73,7 @@ class Health(NamedTuple):
 
 
 class HealthOptions(NamedTuple):
-    """Settings of the marker checks."""
+    """Settings of the checks of single markers."""
 
     downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
     floor: float  # distance from the usual residual at the solution that is no fault [m]

@@ -3,11 +3,12 @@
 The optimum over the remaining markers moves as soon as one is missing, by tens of degrees where a segment has
 three: every marker is some millimetres off the model for whole phases of a motion, and the fit depends on all
 of them. A marker that is occluded or left out is therefore kept for a while as one that is rigid with the
-others of its segment, with its mean residual. What these leave undetermined, a turn about the line through
-two markers, continues at the last rate and comes to rest. The longer this lasts, the less certain it is, and
-the less weight it has in the solver: the deviation of the place follows from the second moments of the
-visible markers and from how fast the segment has been turning. A segment with fewer than two markers left is
-determined by the joints, and by the weights that hold undetermined dofs (kernels/solver/track).
+others of its segment, with its mean residual. What these markers leave undetermined, the rotation about the
+line through two markers, continues at its last rate and comes to rest. The longer a gap lasts, the less
+certain the filled-in position is, and the less weight it has in the solver: the deviation of the place
+follows from the second moments of the visible markers and from how fast the segment has been turning. A
+segment with fewer than two markers left is determined by the joints, and by the weights that hold
+undetermined dofs (kernels/solver/track).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ ANY_TURN = 0.6
 
 
 class Segments(NamedTuple):
-    """State of each segment, and the places that the solver has to fit in the current frame."""
+    """State of each segment, and the marker positions that the solver has to fit in the current frame."""
 
     rotation: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # orientation in the last frame
     rate: Annotated[np.ndarray, Floats("n_body", 3)]  # angular velocity in ground, smoothed [rad/s]

@@ -1,8 +1,8 @@
 """Search for the closest triangles of several nearby vertices at once.
 
-Each vertex has a triangle that was closest before, so that none farther away than the farthest of these can
-be closest now. The leaves of boxes within that distance of all these vertices are gathered once. Then, for
-each vertex, a disc around every triangle in the leaves shows which few have to be looked at.
+Each vertex has the triangle that was closest before; no triangle farther away than the farthest of these can
+be closest now. The leaves of boxes within that distance of all these vertices are collected once. Then, for
+each vertex, discs around the triangles in the leaves show the few triangles that must be examined.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Which vertices of one surface are inside another, how deep, and in which direction.
 
-A vertex at the distance s from a surface cannot reach it before it has moved by s. So every vertex stores
-where it was when it was last looked at, and how far that was from touching; and every ball around vertices
-near each other stores the motion up to which none of them touches. By this exact rule few vertices are looked
-at where little moves. A ball is looked at as a whole until something in it may touch; from then on its
-vertices are. Where the box around the other surface, or a triangle nearby, decides, no search is needed. The
-triangle that was closest bounds the next search.
+A vertex at the distance s from a surface cannot reach it before it has moved by s. So every vertex stores its
+position at its last examination, and its distance from touching there; and every ball around neighbouring
+vertices stores the motion up to which none of them touches. By this exact rule few vertices are examined
+where little moves. A ball is examined as a whole until a vertex in it may touch; then its vertices are
+examined one by one. If the box around the other surface, or a nearby triangle, decides, no search is needed.
+The last closest triangle bounds the next search.
 """
 
 from __future__ import annotations

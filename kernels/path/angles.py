@@ -1,4 +1,4 @@
-"""Angular quantities theta(q), and the motion of the whole system that goes with one of them.
+"""Angles theta(q), and the motion of the whole system when one of them changes.
 
 The coupling vector C of an angle contains the speeds of all dofs at which the angle changes at unit rate and
 the velocity constraints hold: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). What no constraint couples

@@ -1,4 +1,4 @@
-"""Wrapping surfaces that are fixed to bodies: their sizes, and where they are in ground.
+"""Wrapping surfaces that are fixed to bodies: their sizes, and their poses in ground.
 
 The size of a SPHERE is its radius, of a CYLINDER about its own z axis its radius and half its length (0 = an
 infinite cylinder), of an ELLIPSOID its three half axes. The values of a surface of another kind are NaN.

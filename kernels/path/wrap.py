@@ -204,7 +204,7 @@ def copy_state(first, last, ends, arc, ends_out, arc_out):
 
 @njit
 def write_ends(stations_surface, first, last, work):
-    """Write entries, exits and directions of all touched stations in ground from the local ones."""
+    """Convert entries, exits and directions of all touched stations from the surfaces' frames to ground."""
     for i in range(first, last):
         if work.touching[i] == 1:
             write_end(stations_surface[i], i, work)

@@ -1,4 +1,5 @@
-"""Plate assignment: which foot is on which force plate, from the feet's places and the centres of pressure.
+"""Plate assignment: which foot is on which force plate, from the feet's positions and the centres of
+pressure.
 
 A foot is the line from its heel to the tip of its toes. It may be on a plate if the centre of pressure is no
 farther from this line, along the plate, than about half its width. The foot on a plate keeps it up to a

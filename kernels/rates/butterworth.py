@@ -24,7 +24,7 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to
 
 
 class Butterworth(NamedTuple):
-    """Options of a Butterworth filter."""
+    """Options of a Butterworth low-pass filter."""
 
     w: float  # prewarped [rad/s]
     damping: np.ndarray  # (n_section,) - zeta of each section

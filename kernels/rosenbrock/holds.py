@@ -60,7 +60,7 @@ class Holds(NamedTuple):
 
 
 class HoldWork(NamedTuple):
-    """Rows, multipliers and slopes of constraints; most tables use only n_active rows, of those that act."""
+    """Rows, multipliers and slopes of hard constraints; most tables use n_active rows, of those that act."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
     drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity

@@ -23,8 +23,7 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class Inner(NamedTuple):
-    """Inner states of all muscles, activations first and then fibre lengths, in a step; n_state = 2
-    n_pull."""
+    """Inner states of all muscles in a step, activations first and then fibre lengths; n_state = 2 n_pull."""
 
     # at the start of the step: the state between steps [1], [m]
     now: Annotated[np.ndarray, Floats("n_state")]

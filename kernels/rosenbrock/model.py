@@ -259,7 +259,7 @@ def linearise(simulation, q, v, v_dot, step, work):
 
 @inlined
 def restore_inertia(couplers, system, dynamics):
-    """Compute dynamics.inertia anew for each body without its subtree; do nothing where couplers is None.
+    """Compute dynamics.inertia of each single body again; do nothing where couplers is None.
 
     This undoes the sum over subtrees in reduced_accelerations.
     """

@@ -22,7 +22,7 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class StageWork(NamedTuple):
-    """Matrices and stages of one step."""
+    """Matrices and stages of one Rosenbrock step."""
 
     M: Annotated[np.ndarray, Floats("n_v", "n_v")]  # mass matrix at the step's start
     tau_q: Annotated[np.ndarray, Floats("n_v", "n_v")]

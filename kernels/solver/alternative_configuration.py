@@ -1,4 +1,4 @@
-"""The alternative configuration of a mechanism: followed beside the published one, with its probability.
+"""The alternative configuration of a mechanism: tracked beside the published one, with its probability.
 
 Rigid elements that leave a joint one degree of freedom can often be put together in more than one way, and
 the curvature at one optimum contains nothing about another one (docs/uncertainty.md, the other assembly). If

@@ -78,7 +78,7 @@ class SolverMethod(NamedTuple):
 
 
 class FrameOptions(NamedTuple):
-    """Settings of a frame."""
+    """Settings for solving one frame."""
 
     track: TrackOptions
     health: HealthOptions
@@ -86,7 +86,7 @@ class FrameOptions(NamedTuple):
 
 
 class FrameState(NamedTuple):
-    """State that is kept from frame to frame."""
+    """State of the solver that is kept from frame to frame."""
 
     track: TrackState  # of the method
     first: TrackState  # of the method solved before it

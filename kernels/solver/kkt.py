@@ -25,7 +25,7 @@ N_HALVING = 12
 
 
 class SolverOptions(NamedTuple):
-    """Settings of the solver."""
+    """Settings of the constrained least-squares solver."""
 
     tolerance: float  # optimality residual at which a frame is solved
     max_iterations: int

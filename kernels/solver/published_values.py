@@ -1,6 +1,4 @@
-"""Results of a frame as they are published:
-with the signs of their labels, and NaN where they are not known.
-"""
+"""Results of a frame in published form: with the signs of their labels, and NaN where they are not known."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ class FrameValues(NamedTuple):
 
 
 class PublishedValues(NamedTuple):
-    """The same results as they are published."""
+    """Results of a frame in published form, converted from FrameValues."""
 
     angle: Annotated[np.ndarray, Floats("n_angle")]
     deviation: Annotated[np.ndarray, Floats("n_deviation")]
@@ -36,9 +34,7 @@ class PublishedValues(NamedTuple):
 
 
 class PublishedLoads(NamedTuple):
-    """Loads across the joints of a person as they are published;
-    fields `of_...` are their standard deviations.
-    """
+    """Loads across a person's joints in published form; fields `of_...` are their standard deviations."""
 
     moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
     # in the distal body's axes, Z outwards on either side [N]

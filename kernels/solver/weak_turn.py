@@ -23,7 +23,7 @@ LEAST_TURN, MOST_TURN = 0.1, 0.6
 
 @njit
 def weak_turn(tree, markers, place, weight, size, pose, b, fit, delta_out):
-    """Write the tangent step that turns free joint b about the axis that its markers resist least.
+    """Write the tangent step that rotates free joint b about the axis that its markers resist least.
 
     tree : Tree
     markers : ModelMarkers

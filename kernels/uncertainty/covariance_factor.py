@@ -43,7 +43,7 @@ as a function of the others [1]."""
 
 
 class ThreePoses(NamedTuple):
-    """A motion by pose, speeds and accelerations, and three poses of it."""
+    """A motion (pose, speeds and accelerations), and three poses of it: before, at and after a time."""
 
     q: Annotated[np.ndarray, Floats("n_q")]  # at the time in question
     v: Annotated[np.ndarray, Floats("n_v")]  # speeds

@@ -65,7 +65,7 @@ from kernels.uncertainty.variance_inflation import inflate_variance
 
 
 class DeviationOptions(NamedTuple):
-    """Settings of the deviations."""
+    """Settings for the standard deviations of a frame's numbers."""
 
     bounds: ErrorBounds
     limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
@@ -76,7 +76,7 @@ class DeviationOptions(NamedTuple):
 
 
 class DeviationState(NamedTuple):
-    """State that is kept from frame to frame."""
+    """State of the standard deviations that is kept from frame to frame."""
 
     errors: MarkerErrors  # of the markers, whatever the method
     held_for: Annotated[np.ndarray, Floats("n_v", fill=NEVER)]  # time since each dof was determined [s]
@@ -94,7 +94,7 @@ class DeviationState(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Sensitivities of K numbers, one a column."""
+    """Sensitivities of K numbers to the gradient, one number in each column."""
 
     X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
     B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets
@@ -259,7 +259,6 @@ def errors_of_gradient(model, options, frame_state, is_open, due, state, solver,
 def is_whole(filled, is_open):
     """Return whether a frame is complete: no marker is filled in and no dof is held; filled : (n_body,),
     is_open : (n_v,) int64.
-    filled : (n_body,), is_open : (n_v,) int64.
     """
     n = 0
     for b in range(filled.shape[0]):

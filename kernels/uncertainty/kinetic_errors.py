@@ -241,7 +241,6 @@ def sum_beyond(tree, force):
 def only_at(tree, b, scale, wrench, work):
     """Write how the forces across joints change as one body alone needs an additional wrench, into work.force
     : (n_body, 6).
-    work.force : (n_body, 6), as one body alone needs more.
 
     tree : Tree
     b : int - the body

@@ -26,8 +26,8 @@ ALL, NOISE = 0, 1
 
 
 class PoseErrors(NamedTuple):
-    """Covariances of tangent coordinates [rad^2, rad m, m^2],
-    and what is kept from frame to frame for them.
+    """Covariances of tangent coordinates [rad^2, rad m, m^2], and the state kept from frame to frame for
+    their updates.
     """
 
     covariance: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # ALL, NOISE; symmetric
@@ -43,7 +43,7 @@ def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
 
 @njit
 def falls_due(weight, errors):
-    """Return whether the covariance is to be computed anew in this frame.
+    """Return whether the covariance is due to be computed again in this frame.
 
     weight : (n_marker,) - of the frame
     errors : PoseErrors - wait, seen, covariance_version written

@@ -75,7 +75,6 @@ def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
 def find_unreliable(model, method, dt, options, check, frame_state, ranges, solver, X, work):
     """Write bounds of the numbers' errors due to markers outside their ranges into work.least : (K,), 0 =
     none.
-    work.least : (K,), 0 = none.
 
     model : Skeleton
     method : SolverMethod - where it follows another method, the factors at hand are those of that one

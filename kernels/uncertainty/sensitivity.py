@@ -45,7 +45,7 @@ they differ by as little."""
 
 
 class OneAnswer(NamedTuple):
-    """Sensitivity of one number, with iterative refinement."""
+    """Sensitivity of one number to the gradient, with iterative refinement."""
 
     H: Annotated[np.ndarray, Floats("n_v", "n_v")]  # Hessian of the Lagrangian, lower triangle
     x: Annotated[np.ndarray, Floats("n_v", 1)]  # f, then P f

@@ -27,7 +27,7 @@ LEARN_USUAL = 0.002
 
 @njit
 def inflate_variance(model, options, health, weight, shown, errors, solver, X, row, value):
-    """Add the variances due to markers that depart from what is usual to those of the numbers.
+    """Add the variances that unusual markers cause to the variances of the numbers.
 
     model : Skeleton
     options : HealthOptions

@@ -81,7 +81,8 @@ class DeviceClockCheck:
         return 1e-9 * (max(0.0, least - way - 1e6 * JITTER_MS) + to_and_fro)
 
     def _go_back(self, t_device: int, passed_s: float) -> None:
-        """Look whether the clock has gone back; one that was set back by more than a second goes on there."""
+        """Check whether the clock has gone back; after a step back of more than a second it is followed from
+        there."""
         behind_ns = self._furthest - t_device
         over = self._behind.add(self._is_behind, passed_s)
         self._is_behind = behind_ns > BEHIND_NS

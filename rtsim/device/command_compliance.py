@@ -126,7 +126,8 @@ class CommandCompliance:
 
 
 def fault_without_fall(message: Device) -> str:
-    """A sentence on a device that gives the reason of a fall and says that it is armed; "" for any other."""
+    """Return a sentence on a device that reports the reason of a safe state but says that it is armed; ""
+    otherwise."""
     if message.state != "armed" or not message.fault:
         return ""
     return f"the device says that it is armed, and why it fell: {plain(message.fault)}"

@@ -1,4 +1,4 @@
-"""The exchange as the model sees it: the newest message of the device, its age, and what is wrong with it.
+"""The exchange with a device on the model's side: the newest message, its age, and its faults.
 
 Ticks are those of the model. This module opens no socket: a port delivers the messages, from the network or
 from a recording.

@@ -105,7 +105,7 @@ class TimeOff:
         return self.over
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Reset the time to zero."""
         self.off_s = 0.0
 
 

@@ -72,7 +72,7 @@ IN_DEGREES = (40.0, 80.0)
 
 
 class SensorCheck:
-    """Compares what a device measures with what the model sent it.
+    """Comparison of a device's measured angle and speed with those that the model sent.
 
     Parameters
     ----------

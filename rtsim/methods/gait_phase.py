@@ -140,7 +140,7 @@ class Swing:
 
 
 class StrideShape:
-    """Motion of all feet over a stride of one of them: mean positions by phase of the strides so far."""
+    """Mean motion of all feet over a stride of one foot, as positions by phase of the strides so far."""
 
     def __init__(self, n_foot: int) -> None:
         self.places: list[list[float]] = [[] for _ in range(n_foot)]

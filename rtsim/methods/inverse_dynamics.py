@@ -133,7 +133,8 @@ class InverseDynamics:
         self.external[:] = 0.0
 
     def push(self, body: int, force: Array, place: Array, free_moment: Array | None = None) -> None:
-        """Add an external force (3,) N at a place (3,) m in ground, with a moment (3,) N m of its own."""
+        """Add an external force (3,) [N] at a position (3,) [m] in ground, with an additional moment (3,) [N
+        m]."""
         wrench, (x, y, z), (fx, fy, fz) = self.external[body], place, force
         wrench[0] += y * fz - z * fy
         wrench[1] += z * fx - x * fz

@@ -138,7 +138,7 @@ class WalkDirection:
         self._backwards = correlation < (FORWARDS_FROM if self._backwards else BACK_FROM)
 
     def _turns(self, time: float) -> bool:
-        """Return whether the pelvis has turned by much within TURN_S."""
+        """Return whether the pelvis has rotated by much within TURN_S."""
         headings = self._headings
         while headings and time - headings[0][0] > TURN_S:
             headings.popleft()

@@ -109,8 +109,10 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
 
 
 def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
-    """Return the constraint rows that act in the run, where no coordinate is fixed, and which part of its
-    lever each adds to earlier rows [1]; the state stays as it is. ModelError where a constraint is open.
+    """Return the constraint rows that act in the run, and how independent of earlier rows each is: a fraction
+    of its lever [1].
+
+    No coordinate is fixed in the run; the state stays as it is. ModelError where a constraint is open.
     """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None

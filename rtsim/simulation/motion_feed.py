@@ -208,8 +208,7 @@ class MotionFeed:
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
 
     def _find_scales(self, fields: Mapping[str, FieldSpec]) -> None:
-        """Read the units that the coordinates' fields declare; use none of them if one field is not of
-        motion."""
+        """Read the units of the coordinates' fields; use no field if one of them is not of motion."""
         self._scale[:] = 1.0
         for k, slot in enumerate(self._slots):
             for row, place in enumerate(slot):

@@ -227,8 +227,8 @@ class SimulatedQuantities:
                    meaning="along their coordinates")  # fmt: skip
 
     def _add_prescribed(self) -> None:
-        """Add the generalised forces that hold prescribed coordinates to their motion, of angles apart
-        from lengths.
+        """Add the generalized forces that keep prescribed coordinates on their motion, separately for angles
+        and lengths.
         """
         m, couplers = self.simulator.model.coordinates, self.simulator.simulation.couplers
         if couplers is None:

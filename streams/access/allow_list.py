@@ -60,7 +60,7 @@ def read_roles(folder: Path) -> dict[str, Asker]:
 
 
 class AllowList:
-    """The keys of a folder, as they are now; for use by any thread.
+    """The allow-list in a folder: the keys that it holds at present; for use by any thread.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class AllowList:
 
 
 class ListedKeys(Mapping[str, Asker]):
-    """The part of an allow-list that one socket admits, by public key.
+    """The part of an allow-list that one socket accepts, by public key.
 
     listed : the whole list
     roles : roles that may connect

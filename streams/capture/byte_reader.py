@@ -51,7 +51,7 @@ class ByteReader:
         return self.end - self.at
 
     def skip(self, n_byte: int) -> int:
-        """Advance by this many bytes; returns where they begin."""
+        """Advance by this many bytes; return the offset at which they begin."""
         start = self.at
         if n_byte < 0 or n_byte > self.end - start:
             raise malformed(f"{n_byte} bytes are announced where {self.end - start} are left")

@@ -258,7 +258,7 @@ def request(
     security: Security | None = None,
     asked: str = ESTIMATOR,
 ) -> tuple[bool, str]:
-    """Send a command and wait for the answer; returns (done, sentence), even when nobody answers.
+    """Send a command and wait for the answer; return (done, sentence), even when nobody answers.
 
     A connection that is lost before the answer is opened again, if the command cannot have been done or may
     be done twice: a crowded endpoint closes some connections. It is also opened again for a while where the

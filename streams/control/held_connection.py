@@ -46,7 +46,7 @@ class _Asked(NamedTuple):
 
 
 class HeldControl(Closing):
-    """Gives commands in a thread of its own; `ask` from any thread.
+    """Sender of commands with a thread of its own; `ask` may be called from any thread.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ class Ring:
 
     @property
     def session(self) -> Session | None:
-        """The descriptor of the frame in the reader's hands; without one, the newest descriptor."""
+        """Descriptor of the frame that the reader holds; without a frame, the newest descriptor."""
         with self._change:
             return self._held.session if self._held is not None else self._newest
 

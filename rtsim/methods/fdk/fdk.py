@@ -312,7 +312,7 @@ def bands_of(model: Model) -> Bands | None:
 
 
 def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
-    """Check the settings of force-dependent kinematics; ConfigError for impossible ones."""
+    """Check the settings of force-dependent kinematics; raise ConfigError for impossible ones."""
     names = model.names.elements
     held = [name for name, mode in zip(names, roles.mode, strict=True) if mode == HARD]
     for name in spec.dofs:

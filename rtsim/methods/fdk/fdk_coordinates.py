@@ -65,7 +65,7 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
 
 
 def neutral_target(model: Model, e: int) -> float:
-    """Return the target that element e needs to hold in the neutral pose [m, rad]; 0 for the length of a
+    """Return the target with which element e is satisfied in the neutral pose [m, rad]; 0 for the length of a
     path."""
     kind = model.elements.kind[e]
     if kind == PATH_LENGTH:

@@ -42,7 +42,8 @@ UPRIGHT = 0.5
 
 
 class FootAxes(NamedTuple):
-    """The frame of a foot on its segment: origin at the heel, x to metatarsal 3, 1 in the plane of x and z.
+    """The frame of a foot on its segment: origin at the heel, x towards metatarsal 3, metatarsal 1 in the
+    plane of x and z.
 
     side : 0 a right foot, 1 a left one, as in the model
     length : from the heel to metatarsal 1 along x [m]

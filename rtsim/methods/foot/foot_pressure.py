@@ -1,4 +1,4 @@
-"""Pressure under one step, matched to the plate's force and place; each match is optional and reported.
+"""Pressure under one step, matched to the plate's force and position; each match is optional and reported.
 
 A mat may respond slowly, saturate, and have an unknown position (Brown 2017, section 5.3.1 and figure 5.8):
 each frame is scaled so that it sums to the force of the plate, and the mat is aligned so that its centre of

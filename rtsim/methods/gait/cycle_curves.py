@@ -46,7 +46,7 @@ class CycleCurves(NamedTuple):
 
     @property
     def usable(self) -> FloatArray:
-        """(n_stride, 101) values; NaN where they are flagged."""
+        """(n_stride, 101) usable values: NaN where they are flagged."""
         return np.where(self.sound, self.values, math.nan)
 
     @property

@@ -32,7 +32,7 @@ WRITTEN = "write one by `rtsim analyse RECORDING --method free --out FILE.mot`"
 
 
 class KneeMotion(NamedTuple):
-    """Poses of a knee, and sentences on omitted ones."""
+    """Poses of a knee, and sentences on poses that were omitted."""
 
     poses: KneePoses
     notes: tuple[str, ...]

@@ -210,7 +210,7 @@ def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[st
 
 
 def replaced(record: Any, shift_mm: Array) -> Any:
-    """Return an element or a contact with all its places shifted [mm]."""
+    """Return an element or a contact with all its points shifted [mm]."""
     row = msgspec.to_builtins(record)
     for part in row.values():
         if isinstance(part, dict) and "offset_mm" in part:

@@ -48,9 +48,8 @@ def stage_names() -> list[str]:
 
 
 def check_named(names: Sequence[str]) -> None:
-    """Raise ConfigError for names that are neither stages nor words for the default ones, and for stages
-    that do not begin with the kinematics.
-    """
+    """Raise ConfigError for unknown stages, and for a list of stages that does not begin with the
+    kinematics."""
     find_stages(names)
     if names and names[0] != FIRST:
         raise ConfigError(f"{names[0]!r} comes first", where="stages", allowed=f"{FIRST} first")
@@ -164,7 +163,7 @@ def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
 
 
 def misplaced(name: str, need: str) -> ConfigError:
-    """Return the error for a stage without another one that it needs before it."""
+    """Return the error for a stage that lacks another stage before it."""
     return ConfigError(
         f"{name!r} needs {need!r} before it", where="stages",
         remedy=f"put {need!r}, and the stages that it needs, before {name!r}, or leave the key `stages` out",

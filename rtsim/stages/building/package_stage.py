@@ -1,4 +1,4 @@
-"""A stage of another package in a run: its errors are counted and reported, and the run goes on.
+"""A stage of another package in a run: its errors are counted and reported, and the run continues.
 
 The results of the run's own stages do not depend on it, so that a fault of it is no reason to lose them: its
 own quantities are NaN in that frame, which is flagged.

@@ -91,7 +91,7 @@ class ForwardStep(Stage):
         self.told.report()
 
     def quantities(self) -> list[Quantity]:
-        """Return the motion, forces and places as quantities."""
+        """Return motion, forces and positions as quantities."""
         return self.told.quantities
 
     def meta(self) -> dict[str, Any]:

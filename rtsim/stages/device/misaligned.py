@@ -79,8 +79,9 @@ def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
 
 
 def turning_of(body: Body, coordinate: str) -> Turning | None:
-    """Return how a body turns with a coordinate about an axis that is fixed in its parent; None for other
-    joints and for frames that are turned.
+    """Return the axis about which a coordinate rotates a body, fixed in its parent.
+
+    None for other joints, and for frames that are rotated.
     """
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None

@@ -1,4 +1,4 @@
-"""The joint of a person who wears a device: its angle is estimated from markers, not simulated."""
+"""The joint of a person who wears a device, with an angle that is estimated from markers, not simulated."""
 
 from __future__ import annotations
 

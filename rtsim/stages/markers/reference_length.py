@@ -23,7 +23,7 @@ FREE_DOFS = 6
 
 
 class ReferenceLength(NamedTuple):
-    """Names of markers, and two groups of them whose centres define the reference line.
+    """Names of the markers of a stream, and a reference line between the centres of two groups of them.
 
     whose : person or model to whom they belong, in words
     span : the reference line, in words

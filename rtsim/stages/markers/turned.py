@@ -33,7 +33,7 @@ class TurnedMarkers:
 
     Attributes
     ----------
-    off : (n_body,) int64 - more than 0 = its markers may be, in the newest frame
+    off : (n_body,) int64 - above 0 = markers of the segment may be rotated, in the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel, shape: CalibratedShape) -> None:

@@ -123,7 +123,7 @@ class AngleRanges:
 
 
 class Clamped:
-    """Clamped coordinates of the model, and which of them the markers push against a bound.
+    """Clamped coordinates of the model, and the ones that the markers push against a bound.
 
     names : names of those with a range of motion
     """

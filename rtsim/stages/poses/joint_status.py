@@ -133,7 +133,7 @@ class JointStatus:
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
     def joints_across(self, ends: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], ...]:
-        """Return the joint between each pair of bodies, one of which carries the other."""
+        """Return the joint between the two bodies of each pair, one of which carries the other."""
         return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
 
     def joints_below(self) -> tuple[tuple[str, ...], ...]:

@@ -1,4 +1,4 @@
-"""Assigns names to the markers of a NatNet frame, and finds the occluded ones."""
+"""Assignment of names to the markers of a NatNet frame, and detection of occluded markers."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ are damaged."""
 
 
 class StampCheck:
-    """Checks the stamps of frames as they come.
+    """Check of the stamps of frames, in the order of their arrival.
 
     period_ns : time between the newest two frames, 0 = not known yet [ns]
     leap_ns : jump of the clock of a restarted server, 0 = none [ns]
