@@ -1,7 +1,7 @@
 """The page's web server: a few files, and for each viewer a stream of events, each in a thread.
 
-It is read only. A viewer that stops reading blocks only its own thread; when it continues it gets the newest
-data, and otherwise it is disconnected.
+It is read only. A viewer that stops reading blocks only its own thread; if it continues, it gets the newest
+data, otherwise it is disconnected.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ HEADERS = {
 class Showing:
     """The page's data, shared between the thread that receives frames and the threads of the viewers.
 
-    feed : used only under the lock `news`
-    events : gait events, likewise
+    feed : used only while holding the lock `news`
+    events : gait events, used under the same lock
     """
 
     def __init__(self, feed: Feed, events: GaitEvents) -> None:
@@ -74,7 +74,7 @@ class Showing:
         self.over = False
 
     def turn(self) -> None:
-        """Take what has arrived, and wake the threads of the viewers."""
+        """Process newly arrived data, and wake the threads of the viewers."""
         with self.news:
             change, _ = self.feed.take()
             self.n_layout += change is not Change.NOTHING
@@ -82,7 +82,7 @@ class Showing:
             self.news.notify_all()
 
     def close(self) -> None:
-        """Release the viewers."""
+        """Let the threads of the viewers end."""
         with self.news:
             self.over = True
             self.news.notify_all()
@@ -98,7 +98,7 @@ class Viewer:
         self._quiet = 0
 
     def next_events(self) -> list[tuple[str, dict[str, Any]]] | None:
-        """Wait for new data; returns names and values of the events to send, None when the page is closed."""
+        """Wait for new data; return names and values of the events to send, None when the page is closed."""
         showing = self._showing
         with showing.news:
             while showing.n_turn == self._n_turn and not showing.over:
@@ -127,9 +127,7 @@ class Viewer:
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page at an address; each connection in a daemon thread, and only a limited number of
-    them.
-    """
+    """Serves the page at an address; each connection has a daemon thread, and their number is limited."""
 
     daemon_threads = True
     block_on_close = False
@@ -170,7 +168,7 @@ class PageServer(ThreadingHTTPServer):
         socket_server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Accept a connection if there is a free place, or close one that has sent no request."""
+        """Accept a connection if there is a free place, or after closing one that has sent no request."""
         if not self._connections.acquire(blocking=False) and not self._room_made(request):
             self.shutdown_request(request)
             return
@@ -195,7 +193,7 @@ class PageServer(ThreadingHTTPServer):
                 hang_up(connection)
 
     def has_asked(self, connection: socket.socket) -> None:
-        """Note that the request of a connection has arrived; answering it may take as long as it needs."""
+        """Record that the request of a connection has arrived; answering it may take any time."""
         self._asking.pop(connection, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -230,7 +228,7 @@ class RequestHead:
         self.close = file.close
 
     def readline(self, limit: int) -> bytes:
-        """The next line, cut at this many bytes."""
+        """Return the next line, cut at this many bytes."""
         if self._left <= 0:
             raise LineTooLong("header line")
         line = self._file.readline(min(limit, self._left))
@@ -239,7 +237,7 @@ class RequestHead:
 
 
 class PageRequest(BaseHTTPRequestHandler):
-    """Answers GET and HEAD of the files, and GET of the stream."""
+    """Answers GET and HEAD requests for the files, and GET requests for the stream of events."""
 
     server: PageServer
     server_version, sys_version = "rtsim", ""
@@ -250,7 +248,7 @@ class PageRequest(BaseHTTPRequestHandler):
         self.rfile: Any = RequestHead(self.rfile)
 
     def do_GET(self) -> None:
-        """Answer with a file, the stream of events, or the reason of a refusal."""
+        """Answer with a file, the stream of events, or the reason why the request is rejected."""
         self.server.has_asked(self.connection)
         parts = urlsplit(self.path)
         try:
@@ -271,7 +269,7 @@ class PageRequest(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the library calls it so
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: addresses of the page contain the token."""
+        """Log nothing, because addresses of the page contain the token."""
 
     def _admitted(self, path: str, query: dict[str, list[str]]) -> bool:
         access = self.server.access
@@ -334,7 +332,9 @@ class PageRequest(BaseHTTPRequestHandler):
 
 
 def has_come(connection: socket.socket) -> bool:
-    """Whether a whole request waits to be read; not known with TLS, where the handshake comes first."""
+    """Return whether a whole request waits to be read; not known with TLS, where the handshake comes
+    first.
+    """
     connection.setblocking(False)  # its thread gives it another limit of time
     try:
         return b"\r\n\r\n" in connection.recv(HEAD_MOST, socket.MSG_PEEK)
@@ -343,13 +343,13 @@ def has_come(connection: socket.socket) -> bool:
 
 
 def hang_up(connection: socket.socket) -> None:
-    """Close a connection whose thread is waiting for it, at the TCP level, as that thread is using TLS."""
+    """Close a connection at the TCP level while its thread, which uses TLS on it, is waiting."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _numbers(text: str) -> list[int]:
-    """The panels that a viewer wants, each once; what is no number is left out."""
+    """Parse the panels that a viewer requests, each once; words that are not numbers are ignored."""
     numbers = [
         int(part)
         for part in text.split(",")[:PANELS_ALL]

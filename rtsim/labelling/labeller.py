@@ -1,4 +1,4 @@
-"""Labelling of points, frame by frame: by a search at the start and after gaps, by tracking in between.
+"""Labelling of points frame by frame: by a search at the start and after gaps, by tracking in between.
 
 Every point is tracked, with or without a label. A search for the person takes several frame periods: it uses
 the points of the frame in which it began, and its result is transferred along their tracks. Labels are
@@ -51,17 +51,17 @@ PersonSearch = RunningSearch[FoundPerson | None]
 
 
 class Labeller:
-    """Follows the markers of one person among points without names.
+    """Labels the markers of one person among points without names.
 
     Parameters
     ----------
-    paced : whether searches go on over frames that come in real time; else each ends in its frame
+    paced : whether searches extend over several frames, as in real time; else each search ends in its frame
 
     Attributes
     ----------
-    doubted : whether names of the newest frame are not certain
-    following : whether there are names at all
-    n_search, n_regained : searches for the person, and markers that came back, so far
+    doubted : whether labels of the newest frame are uncertain
+    following : whether the person is being tracked
+    n_search, n_regained : numbers of searches for the person, and of markers that reappeared, so far
     """
 
     def __init__(self, body: MarkedBody, paced: bool = False) -> None:
@@ -74,7 +74,7 @@ class Labeller:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the person."""
+        """Discard all labels and start anew."""
         self.doubted, self.following = True, False
         self._tracks.forget()
         self._hidden.forget()
@@ -97,7 +97,7 @@ class Labeller:
         markers : (n_marker, 3) [m], written; NaN = without a position
         cloud : (n, 3) points without names [m]
         dt : time since the previous frame [s], 0 = unknown
-        waited : how long the frame lay there before anybody worked on it [s]
+        waited : time that the frame waited before it was processed [s]
         """
         step = dt if dt > 0.0 else USUAL_S
         self._keep_up(step, waited)
@@ -123,17 +123,19 @@ class Labeller:
             self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
 
     def _keep_up(self, dt: float, waited: float) -> None:
-        """Let searches rest while the loop is behind, which they would keep there."""
+        """Pause searches while the loop is behind schedule, because they would delay it further."""
         self._late = self.paced and waited > LATE * dt
         self._rests = self._late and self.following and self._n_rest < MOST_RESTS
         self._n_rest = self._n_rest + 1 if self._rests else 0
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
-        """(n_marker,) markers whose labels are uncertain."""
+        """Return the markers with uncertain labels, (n_marker,)."""
         return np.isfinite(markers[:, 0]) & self._followed & ~self.certainty.certain
 
     def named_points(self) -> Indices:
-        """(n,) marker of each point of the newest frame, -1 = none; valid until the next frame."""
+        """Return the marker of each point of the newest frame, (n,), -1 = none; valid until the next
+        frame.
+        """
         return self._tracks.marker
 
     def turn_round(self) -> None:
@@ -141,7 +143,7 @@ class Labeller:
         self._tracks.speeds *= -1.0
 
     def _lose(self) -> None:
-        """Nobody is followed any more."""
+        """Stop tracking the person."""
         self.following, self._search, self._lost_search = False, None, None
         self._lost.clear()
         self._wait_s, self._seek_pause_s = 0.0, SEEK_S
@@ -149,7 +151,7 @@ class Labeller:
         self.certainty.forget()
 
     def _follow(self, markers: Array, cloud: Array, doubtful: NDArray[np.bool_], dt: float) -> None:
-        """Names by the points that go on, then by the segments of those that are there."""
+        """Label points by their tracks, then by the segments of the visible ones."""
         tracks = self._tracks
         tracks.marker[~self._followed[tracks.marker]] = -1
         rows = np.flatnonzero(tracks.marker >= 0)
@@ -168,7 +170,7 @@ class Labeller:
         self._n_seen = max(self._n_seen, int(np.count_nonzero(np.isfinite(markers[:, 0]))))
 
     def _seek_lost(self, markers: Array, cloud: Array, dt: float, n_step: int) -> None:
-        """Seek segments that were lost, one after the other, when points come up and now and then."""
+        """Search lost segments, one after the other, when new points appear and at intervals."""
         tracks = self._tracks
         self._segment_wait_s -= dt
         free = tracks.marker < 0
@@ -199,8 +201,8 @@ class Labeller:
         self._take(markers, cloud, list(zip(sought_markers[kept].tolist(), now[kept].tolist(), strict=True)))
 
     def _regain(self, markers: Array, cloud: Array, dt: float) -> PredictedMarkers:
-        """Markers that came back, then those beside them; what was foretold of those that are hidden
-        still.
+        """Label markers that have reappeared, then those beside them; return the predictions of markers that
+        are still hidden.
         """
         tracks = self._tracks
         strangers = self._hidden.strangers(markers)
@@ -214,7 +216,7 @@ class Labeller:
         return foretold
 
     def _take(self, markers: Array, cloud: Array, pairs: list[tuple[int, int]]) -> None:
-        """Markers that came back, with their points: in doubt."""
+        """Assign points to markers that have reappeared; these labels are uncertain."""
         for marker, point in pairs:
             self._tracks.marker[point] = marker
             markers[marker] = cloud[point]
@@ -223,7 +225,7 @@ class Labeller:
             self._again_s = min(self._again_s, CONFIRM_S)
 
     def _put_right(self, markers: Array, cloud: Array) -> None:
-        """Check each marker by the others of its segment: it stays in place, is let go, or gets a better
+        """Check each marker against the others of its segment: keep its label, remove it, or assign a better
         point.
         """
         tracks = self._tracks
@@ -248,7 +250,7 @@ class Labeller:
         self.certainty.confirm(self._fits.sure_beside(self.certainty.certain & np.isfinite(markers[:, 0])))
 
     def _seek(self, markers: Array, cloud: Array, dt: float) -> None:
-        """Begin a search for the person where it is time for one, or go on with it."""
+        """Begin a search for the person when it is due, or continue the running one."""
         if self._rests or self._lost_search is not None:  # one search in a frame
             return
         alone = not self.following and not np.isfinite(markers[:, 0]).any()
@@ -272,8 +274,8 @@ class Labeller:
             self._compare(markers, cloud, now, found, search)
 
     def _steps(self, dt: float, part: float) -> int:
-        """Number of steps of a search that fit into a part of the time between frames [s]; 0 = all of
-        them.
+        """Return the number of search steps that fit into a fraction of the time between frames [s]; 0 = all
+        steps.
         """
         if not self.paced:
             return 0
@@ -308,7 +310,7 @@ class Labeller:
         return True
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
-        """Names as they were found."""
+        """Begin tracking with the labels of a search."""
         seen = np.flatnonzero(now >= 0)
         self._tracks.marker[:] = -1
         self._tracks.near[:] = UNKNOWN
@@ -326,7 +328,9 @@ class Labeller:
         self._regain(markers, cloud, 0.0)
 
     def _vote(self, agreed: NDArray[np.bool_], now: Indices) -> None:
-        """Support the names of these (n_marker,) markers by a search that found the points `now`."""
+        """Count a search that agrees with the labels of these markers (n_marker,) as evidence; now : points
+        that it found.
+        """
         missing = self._followed & (now < 0)
         self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
 
@@ -338,7 +342,7 @@ class Labeller:
         found: FoundPerson,
         search: PersonSearch,
     ) -> None:
-        """Whether the names are the same by a search that knows nothing of the frames before."""
+        """Compare the labels with those of a search that does not use earlier frames."""
         current = np.full(self._n, -1)
         rows = np.flatnonzero(self._tracks.marker >= 0)
         current[self._tracks.marker[rows]] = rows
@@ -355,7 +359,7 @@ class Labeller:
         self._take(markers, cloud, [(int(m), int(now[m])) for m in new])
 
     def _is_dearer(self, found: FoundPerson, search: PersonSearch) -> bool:
-        """Whether the names as they are followed fit the searched frame worse than those that were found."""
+        """Return whether the tracked labels fit the searched frame worse than those found by the search."""
         points = search.named(self._tracks.numbers, self._tracks.marker)
         followed = self._fits.cost(points, search.points)
         return self._fits.cost(found.points, search.points) < followed - DEARER

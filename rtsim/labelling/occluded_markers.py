@@ -36,7 +36,8 @@ class PredictedMarkers(NamedTuple):
     places : (k, 3) predicted positions [m]
     reach : (k,) tolerance of the predictions [m]
     rigid : (k,) whether three markers of its segment predict it
-    apart : (k, n_marker) its earlier distances from others of its segment [m], NaN = not seen then or now
+    apart : (k, n_marker) earlier distances from the other markers of its segment [m], NaN = not visible then
+        or now
     beside : (n_marker, 3) present marker positions [m]
     """
 
@@ -48,8 +49,8 @@ class PredictedMarkers(NamedTuple):
     beside: Array
 
     def can_be(self, cloud: Array) -> NDArray[np.bool_]:
-        """(k, n) whether points (n, 3) [m] are at the marker's earlier distances from others of its
-        segment.
+        """Return whether points (n, 3) [m] are at each marker's earlier distances from the others of its
+        segment, (k, n).
         """
         found = np.linalg.norm(cloud[None, :, None] - self.beside[None, None], axis=3)
         off = np.abs(found - self.apart[:, None])
@@ -57,7 +58,7 @@ class PredictedMarkers(NamedTuple):
 
 
 class OccludedMarkers:
-    """Positions of all markers when each was last seen."""
+    """Positions of all markers when each was last visible, for the prediction of hidden ones."""
 
     def __init__(self, body: MarkedBody) -> None:
         self._of = body.segment_of
@@ -69,7 +70,7 @@ class OccludedMarkers:
         self.forget()
 
     def forget(self) -> None:
-        """Forget where the markers were."""
+        """Discard all stored positions."""
         n = len(self._of)
         self._strangers: list[tuple[Array, Array, float]] = []
         self._complete = np.full((n, 3), np.nan)
@@ -77,8 +78,10 @@ class OccludedMarkers:
         self._since = np.full(n, np.inf)
 
     def begin(self, markers: Array, placed: Array) -> None:
-        """Begin with a person who was found: markers (n_marker, 3) [m], and where their segments have them
-        all, NaN = unknown.
+        """Begin with a person found by a search.
+
+        markers : (n_marker, 3) visible markers [m]
+        placed : (n_marker, 3) positions of all markers on the fitted segments [m], NaN = not known
         """
         seen = np.isfinite(markers[:, 0])
         complete = np.where(seen[:, None], markers, placed)
@@ -87,7 +90,9 @@ class OccludedMarkers:
         self._since[known] = 0.0
 
     def take(self, markers: Array, foretold: PredictedMarkers, dt: float) -> None:
-        """Remember a frame (n_marker, 3) [m], dt [s] after the one before, and the predictions for it."""
+        """Store a frame of markers (n_marker, 3) [m], `dt` [s] after the previous one, and the predictions
+        for it.
+        """
         seen = np.isfinite(markers[:, 0])
         complete = markers.copy()
         still = ~seen[foretold.markers] & foretold.rigid
@@ -98,14 +103,14 @@ class OccludedMarkers:
         self._complete = complete
 
     def lose_strangers(self, places: Array, dt: float) -> None:
-        """Remember points (k, 3) [m] that belong to no marker and have disappeared."""
+        """Store points (k, 3) [m] that belong to no marker and have disappeared."""
         self._strangers = [(x, among, age + dt) for x, among, age in self._strangers if age < LONGEST_S]
         near = np.nanmin(np.linalg.norm(places[:, None] - self._complete, axis=2), axis=1, initial=np.inf)
         self._strangers += [(x, self._complete, 0.0) for x in places[near < NEIGHBOUR_M]]
         self._strangers = self._strangers[-MOST_STRANGERS:]
 
     def strangers(self, markers: Array) -> Array:
-        """(k, 3) predicted positions of points that belong to no marker [m]."""
+        """Return predicted positions of points that belong to no marker, (k, 3) [m]."""
         if not self._strangers:
             return np.zeros((0, 3))
         before = np.array([among for _, among, _ in self._strangers])
@@ -122,7 +127,7 @@ class OccludedMarkers:
         ]
 
     def foretell(self, markers: Array) -> PredictedMarkers:
-        """Predict the markers that are hidden in a frame (n_marker, 3) [m], where that is possible."""
+        """Predict the markers that are hidden in a frame (n_marker, 3) [m], if that is possible."""
         n = len(markers)
         missing = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
         if not len(missing):

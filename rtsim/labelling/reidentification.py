@@ -1,7 +1,7 @@
 """Identification of points that appear near a hidden marker.
 
-A hand that swings past a hidden hip brings its own markers there. So a point is identified as a marker only
-if it appeared within reach, or has stayed close to the predicted place for long.
+Markers of a hand that swings past a hidden hip marker must not be mistaken for it. So a point is identified
+as a marker only if it appeared within the tolerance of the prediction, or has stayed close to it for long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ is."""
 def reidentified(
     tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: Array, dt: float
 ) -> list[tuple[int, int]]:
-    """Hidden markers that have reappeared, with their points.
+    """Return hidden markers that have reappeared, with their points.
 
     strangers : (k, 3) predicted positions of points that belong to no marker [m]
     dt : time since the previous frame [s]
@@ -66,7 +66,9 @@ def reidentified(
 def search_lost_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
 ) -> RunningSearch[SegmentPoints]:
-    """Seek segments of which too few markers are seen, beside their neighbours; finds markers and points."""
+    """Search segments with too few visible markers, next to adjacent segments; the search returns markers
+    and points.
+    """
     named = np.flatnonzero(np.isfinite(markers[:, 0]))
     points = np.full(len(markers), -1)
     points[named] = len(cloud) + np.arange(len(named))
@@ -89,7 +91,7 @@ def search_lost_segments(
 def _search_segments(
     body: MarkedBody, places: SegmentPlaces, points: Array, chosen: Indices, lost: list[int]
 ) -> Generator[None, None, SegmentPoints]:
-    """As `search_lost_segments`, with chosen : (n_marker,) - the point of each marker, -1 = none."""
+    """Search as in `search_lost_segments`; chosen : (n_marker,) point of each marker, -1 = none."""
     apart = distances(points, points)
     chosen = chosen.copy()
     found: SegmentPoints = []

@@ -1,9 +1,9 @@
 """Search for one segment in a cloud of points, given the segments that were found already.
 
 Two markers and a joint centre of a neighbour determine the pose of a segment, and so do three markers. All
-pairs or triples of points with matching distances are aligned with the segment; the other markers are then
-the points nearest to their predicted places, and a least-squares fit over all of them rates the hypothesis
-(Fischler and Bolles 1981, by all samples instead of random ones).
+pairs or triples of points with matching distances are aligned with the segment. The other markers are then
+the points nearest to their predicted positions, and a least-squares fit over all of them rates the
+hypothesis (Fischler and Bolles 1981, but with all samples instead of random ones).
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class Hypotheses(NamedTuple):
     """h hypotheses on the markers of a person.
 
     points : (h, n_marker) point of each marker, -1 = none
-    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) poses of the segments [m], NaN = not seen
+    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) poses of the segments [m], NaN = not
+        visible
     costs : (h,) sum of squared deviations of markers relative to their tolerances, plus 1 for each marker
         without a point
     """
@@ -54,9 +55,9 @@ class Hypotheses(NamedTuple):
 
 
 class SegmentHypotheses(NamedTuple):
-    """Hypotheses on one segment, c of them, the cheapest first: which hypothesis on the other segments
-    each belongs to, (c, k) the points of its markers, -1 = none, the segment's pose [m], and their costs
-    as in `Hypotheses`.
+    """Hypotheses on one segment, c of them, the one with the lowest cost first: the hypothesis on the other
+    segments to which each belongs, the points of its markers (c, k), -1 = none, the segment's pose [m], and
+    costs as in `Hypotheses`.
     """
 
     beside: Indices
@@ -74,12 +75,12 @@ class SegmentHypotheses(NamedTuple):
 def search_segment(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> Generator[None, None, SegmentHypotheses]:
-    """The best hypotheses on a segment beside those on the others. Yields now and then, after about a
+    """Find the best hypotheses on a segment, given those on the other segments. Yields about once a
     millisecond.
 
     cloud : (n, 3) points [m]
     apart : (n, n) distances between them [m]
-    faces : whether its third axis must point to the same side as those of the others
+    faces : whether its third axis must point to the same side as those of the other segments
     """
     return (yield from _SegmentSearch(shape, before, cloud, apart, faces).run())
 
@@ -87,12 +88,12 @@ def search_segment(
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """The best hypotheses on a segment, found in one go, without yielding."""
+    """Find the best hypotheses on a segment in one go, without yielding."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 
 def finished(search: Generator[None, None, Found]) -> Found:
-    """Run a search to its end; returns its result."""
+    """Run a search to its end and return its result."""
     while True:
         try:
             next(search)
@@ -120,7 +121,9 @@ class _SegmentSearch:
         self.square = np.einsum("ij,ij->i", cloud, cloud)
 
     def _can(self, slack: Array) -> NDArray[np.bool_]:
-        """(h, k, n) - which points each marker may be, by distances to joint centres and by names."""
+        """Return which points each marker may be, by its distances to joint centres and by labels, (h, k,
+        n).
+        """
         shape, points = self.shape, self.before.points
         usual = np.linalg.norm(shape.local[:, None] - self.here[None], axis=2)
         found = np.linalg.norm(self.cloud[None, :, None] - self.there[:, None], axis=3)
@@ -151,7 +154,9 @@ class _SegmentSearch:
         return self._best(found)
 
     def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
-        """Rows beside which not all markers were seen, and that could still be among the best."""
+        """Return the hypotheses (rows) for which not all markers of the segment were found yet, and that
+        could still be among the best.
+        """
         best = np.inf
         for some in found:
             whole = (some.points >= 0).all(axis=1)
@@ -161,8 +166,9 @@ class _SegmentSearch:
         return rows[self.before.costs[rows] < best]
 
     def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> tuple[Indices, Array, Array]:
-        """Sample hypotheses of the neighbours, and poses of the segment by points that can be the markers
-        of a base."""
+        """Generate poses of the segment from points that can be the markers of a base, for each hypothesis
+        on the other segments; return hypotheses, points and poses.
+        """
         hypothesis, p = np.nonzero(self.can[rows, base[0]])
         hypothesis, taken = rows[hypothesis], p[:, None]
         for k, marker in enumerate(base[1:], 1):
@@ -185,8 +191,9 @@ class _SegmentSearch:
     def _aligned(
         self, hypothesis: Indices, base: tuple[int, ...], taken: Indices, anchor: int
     ) -> tuple[Array, Array]:
-        """Poses that lay the segment onto points of a base and a joint centre. A vague one only says how a
-        segment of two markers turns about their line: midway between all three these would miss their points.
+        """Return poses that align the segment with the points of a base and a joint centre. A poorly
+        determined joint centre only gives the rotation about the line of two markers, because a fit to all
+        three would miss the points.
         """
         local, ground = self.shape.local[list(base)], self.cloud[taken]
         own, there = local, ground
@@ -201,12 +208,12 @@ class _SegmentSearch:
         return rotations, there.mean(axis=1) - rotations @ own.mean(axis=0)
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
-        """(c,) - whether the third axis points to the side to which those of the others do."""
+        """Return whether the third axis points to the same side as those of the other segments, (c,)."""
         sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
 
     def _turned(self, hypothesis: Indices, rotations: Array) -> Array:
-        """(c,) - what it costs that the segment is turned against its neighbours."""
+        """Return the cost of the rotation of the segment relative to its neighbours, (c,)."""
         costs = np.zeros(len(hypothesis))
         for joint in self.shape.joints:
             beside = self.before.rotations[hypothesis, joint.other]
@@ -216,8 +223,8 @@ class _SegmentSearch:
         return costs
 
     def _nearest(self, hypothesis: Indices, rotations: Array, origins: Array) -> tuple[Indices, Array]:
-        """(c, k) - the point nearest to where each marker is, and how far off it is, squared, over what it
-        may be.
+        """Return the point nearest to the predicted position of each marker, and the squared distance
+        relative to its tolerance, (c, k) each.
         """
         placed = self.shape.local @ rotations.swapaxes(1, 2) + origins[:, None]
         square = np.einsum("cki,cki->ck", placed, placed)
@@ -228,7 +235,7 @@ class _SegmentSearch:
         return nearest, np.maximum(least, 0.0) / self.shape.off_most**2
 
     def _fitted(self, sampled: tuple[Indices, Array, Array]) -> SegmentHypotheses:
-        """The best of them, fitted to all points that are theirs."""
+        """Fit the best sampled poses to all their points."""
         hypothesis, rotations, origins = sampled
         nearest, off = self._nearest(hypothesis, rotations, origins)
         costs = self.before.costs[hypothesis] + np.minimum(off, NEAREST_MOST**2).sum(axis=1)
@@ -244,8 +251,8 @@ class _SegmentSearch:
                                  self._costs(hypothesis, points, rotations, origins))  # fmt: skip
 
     def _fit(self, hypothesis: Indices, points: Indices) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Least squares over markers and joint centres, and where those fix the segment, by so many markers
-        that they are hardly some others by chance.
+        """Fit by least squares to markers and joint centres; also return where these determine the pose,
+        with so many markers that a chance match is unlikely.
         """
         local = np.vstack([self.shape.local, self.here])
         well = (OFF_JOINT / self.off_joint) ** 2
@@ -272,8 +279,8 @@ class _SegmentSearch:
         return costs + self._turned(hypothesis, rotations) if self.faces else costs
 
     def _best(self, found: list[SegmentHypotheses]) -> SegmentHypotheses:
-        """Hypotheses of all bases, each once; those that are cheapest together with their neighbours come
-        first.
+        """Merge the hypotheses of all bases without duplicates; those with the lowest cost including their
+        neighbours come first.
         """
         k = len(self.shape.markers)
         if not found:
@@ -287,7 +294,7 @@ class _SegmentSearch:
 
 
 def without_doubles(points: Indices, off: Array) -> Indices:
-    """(c, k) points without repetitions in a row: the nearer of two markers keeps the point."""
+    """Remove repeated points in each row of (c, k): the nearer of two markers keeps the point."""
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for row in np.flatnonzero(doubled).tolist():
@@ -301,8 +308,8 @@ def without_doubles(points: Indices, off: Array) -> Indices:
 
 
 def frames(corners: Array) -> Array:
-    """(c, 3, 3) axes as columns from triangles (c, 3, 3): along the first side, in the plane, perpendicular
-    to both.
+    """Return axes as columns from triangles (c, 3, 3): along the first side, in the plane, perpendicular to
+    both.
     """
     x = corners[:, 1] - corners[:, 0]
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), NEAR_FIRST)
