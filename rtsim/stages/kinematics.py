@@ -230,7 +230,7 @@ class Kinematics(Stage):
         for kind, sentence in self.odd.said() if odd else ():
             status |= Status.SUSPECT
             self.count(kind, sentence)
-        off, turned = (self.odd.off, self.odd.turned.off) if odd else ((), ())
+        off, turned = (self.odd.off, self.odd.off_in_limb) if odd else ((), ())
         self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off, turned)
         if self.pose_steps.look(self.by_joint, self.dt, new and not near_last):
             status |= Status.SUSPECT

@@ -27,6 +27,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.kinetics import joint_kinetics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import reduced_mass
+from kernels.faults.apart import find_apart
 from kernels.faults.calibrated import find_misplaced
 from kernels.faults.stepped import find_steps
 from kernels.faults.turned import find_turned
@@ -130,7 +131,16 @@ NO_HOLDS: Kernels = (
 )
 """Kernels that a simulation without constraints leaves out."""
 DEVIATIONS: Kernels = (deviate, columns_in_time, place_deviations)
-KINEMATICS: Kernels = (estimate, take_in, find_misplaced, find_turned, find_outside, find_steps, show)
+KINEMATICS: Kernels = (
+    estimate,
+    take_in,
+    find_misplaced,
+    find_turned,
+    find_apart,
+    find_outside,
+    find_steps,
+    show,
+)
 KERNELS = {
     "solver": GroupKernels((*KINEMATICS,), without=(evaluate, *NO_PATHS)),
     "deviations": GroupKernels((*DEVIATIONS, *KINEMATICS), without=(evaluate, *NO_PATHS)),
