@@ -30,8 +30,8 @@ JOINING_NS = 1_500_000_000
 second [ns]."""
 N_OTHER = 64
 """Number of sessions of other streams on the same address that are known by their ids."""
-
-
+STEP_NS = 1_000_000_000
+"""A message is looked at no longer than this after its arrival; more is a clock that was set back [ns]."""
 SHARE = 0.05
 """Share of the processor time of the receiving thread that may go to anything but frames of the session
 that leads; its waiting for the others is none of the strangers' doing."""
@@ -129,8 +129,10 @@ class Intake:
         While a session leads, a descriptor must not take more than the remaining time, as judged by its
         number of bytes: decoding it delays everything.
         """
-        self.strangers.earn(max(0, t_ns - self._earned_ns))
-        self._earned_ns = max(self._earned_ns, t_ns)
+        passed_ns = t_ns - self._earned_ns
+        self.strangers.earn(max(0, passed_ns))
+        if passed_ns > 0 or passed_ns < -STEP_NS:
+            self._earned_ns = t_ns
         leader = self._sessions.leader
         if parts[0] != b"session" or leader is None or leader.gone(t_ns):
             return self.strangers.affords()

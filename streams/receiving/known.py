@@ -8,6 +8,7 @@ sending more of them at once.
 
 from __future__ import annotations
 
+from streams.clock import is_over
 from streams.codec import MAX_ARRAY_BYTES, MAX_PAYLOAD, FieldLayout
 from streams.messages import Session
 from streams.receiving.checks import CaptureClockCheck, OrderCheck
@@ -67,7 +68,7 @@ class KnownSession:
         """Record that a good frame came at `t_ns`."""
         self._heard_ns = t_ns
         self._n_frame += 1
-        if t_ns - self._counted_ns >= STRETCH_NS:
+        if is_over(self._counted_ns, STRETCH_NS, t_ns):
             self._n_stretch += 1
             self._counted_ns = t_ns
 
@@ -84,12 +85,17 @@ class KnownSession:
         none will come."""
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
+    def follow_clock(self, t_ns: int) -> None:
+        """Let pauses begin anew at `t_ns` if the clock was set back to it since the session's last frame."""
+        if t_ns < self._heard_ns - LONGEST_SILENCE_NS:
+            self._heard_ns = t_ns
+
     def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
         """Return whether frames of this session have come for some time since the leading session paused.
 
         After a pause of the whole stream the first frame proves nothing. Called at each frame.
         """
-        if self._beside_ns < leader._heard_ns:
+        if not leader._heard_ns <= self._beside_ns <= t_ns:
             self._beside_ns = t_ns
         return t_ns - self._beside_ns >= STRETCH_NS
 
@@ -170,6 +176,9 @@ class KnownSessions:
     def hear(self, known: KnownSession, t_ns: int) -> None:
         """Note a good frame of a session at `t_ns`, which may make it the leading one."""
         leader = self.leader
+        for one in (known, leader):
+            if one is not None:
+                one.follow_clock(t_ns)
         if known is not leader and known.pauses(t_ns):
             known.forget()
         known.hear(t_ns)

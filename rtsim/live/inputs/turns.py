@@ -16,6 +16,11 @@ from streams.receiving.ring import ReceivedFrame
 SHARE = 0.25
 """Share of the loop's waiting time that goes to sessions other than the one that leads."""
 
+LONGEST_TURN_NS = 10_000_000_000
+"""Time that a turn can cost [ns]: more is a clock that leapt, as where the machine slept, and would have
+others wait for hours.
+"""
+
 
 class Turns:
     """Admits sessions, and limits the time that all but the leading session take.
@@ -38,7 +43,7 @@ class Turns:
         """Note that the loop has finished its work and waits from now on; return the time [ns]."""
         now = self._clock()
         if self._since_ns:
-            self.allowance.spend(now - self._since_ns)
+            self.allowance.spend(min(max(0, now - self._since_ns), LONGEST_TURN_NS))
             self._since_ns = 0
         return now
 
