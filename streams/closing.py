@@ -10,7 +10,7 @@ class Closing:
     """Base of classes with `close`: a `with` block calls it at its end, whatever happened inside."""
 
     def close(self) -> None:
-        """Release the resources that the object holds."""
+        """Release the resources of the object."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

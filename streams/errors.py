@@ -8,11 +8,11 @@ DecodeReason = Literal["oversize", "bad_topic", "bad_version", "bad_type", "malf
 
 
 class StreamError(ValueError):
-    """Raised for a bad address, key, file or argument; the text is one sentence fit to be shown to a user."""
+    """A bad address, key, file or argument; the text is one sentence fit to be shown to a user."""
 
 
 class DecodeError(StreamError):
-    """Raised for a message that cannot be decoded.
+    """A message that cannot be decoded.
 
     Parameters
     ----------

@@ -65,8 +65,7 @@ def cache_mb() -> float:
 
 
 def cache_fault() -> str:
-    """Return the reason why compiled kernels cannot be stored or are not used, with the remedy; empty if all
-    is well."""
+    """Return why compiled kernels cannot be stored or are not used, with the remedy; empty where they are."""
     if not _faults:
         probe = f"probe-{uuid.uuid4().hex}"
         try:
@@ -80,8 +79,7 @@ def cache_fault() -> str:
 
 
 def is_complete(group: str) -> bool:
-    """Return whether all kernels of a group are in the cache, compiled from the present sources for this
-    processor."""
+    """Return whether all kernels of a group are in the cache, of the present sources and this processor."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name):
@@ -124,8 +122,7 @@ def prune_cache(keep_s: float = KEEP_S) -> int:
 
 
 def _is_ours(path: Path, status: os.stat_result) -> bool:
-    """Return whether a folder is private and belongs to this cache, as that of a module's version or of a
-    group."""
+    """Return whether a folder is private and is one of this cache: of a module's version or of a group."""
     if not _FOLDER.fullmatch(path.name) or not stat.S_ISDIR(status.st_mode):
         return False
     try:
@@ -151,7 +148,7 @@ class KernelCache(FunctionCache):
         _locator_classes: list[Any] = []  # noqa: RUF012  (below, where its one entry is known)
 
         def reduce(self, cres: Any) -> Any:
-            """Return the compiled result reduced to its machine code, for storage.
+            """Return the machine code alone.
 
             Numba stores the intermediate code beside it, for callers; an entry has none, and parsing it would
             slow every start.
@@ -171,7 +168,7 @@ class KernelCache(FunctionCache):
         self._cache_file: Any = _CodeFiles(Path(self.cache_path), self._impl.filename_base)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load a kernel's stored machine code.
+        """Return the stored code.
 
         Numba's own method would first import all that it can compile, SciPy's linear algebra among it, which
         takes longer than everything else that a start loads.
@@ -180,7 +177,7 @@ class KernelCache(FunctionCache):
             return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store a kernel's machine code; where the disk refuses it, note this once for `cache_fault`."""
+        """Store the code; where the disk refuses it, this is noted once for `cache_fault`."""
         for listener in _on_compiled:
             listener(f"{self._py_func.__module__}.{self._py_func.__qualname__}")
         if not _faults:
@@ -195,7 +192,7 @@ class KernelCache(FunctionCache):
 
 
 class _Folder(_CacheLocator):
-    """Numba cache locator: names the folder in which a module's machine code is stored."""
+    """Cache locator that gives Numba the folder of a module's code."""
 
     def __init__(self, function: Any, path: str) -> None:
         self._py_file = path
@@ -225,7 +222,7 @@ KernelCache._Placed._locator_classes = [_Folder]
 
 
 class InnerCache(KernelCache):
-    """A KernelCache for an inner kernel, which has no machine code of its own.
+    """A KernelCache for a kernel without machine code of its own.
 
     Its file names the files of the kernels it calls; where one of them is missing, the kernel is compiled
     again.
@@ -268,8 +265,8 @@ def _put_in_use(place: tuple[str, str], result: Any) -> None:
 
 
 def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
-    """Rebuild an inner kernel from its file's payload, with all kernels that it calls; return None if one is
-    not stored.
+    """Return an inner kernel from its file's payload, with all that it calls; None where one is not
+    stored.
     """
     calls = []
     for place in places_of_calls(payload):
@@ -285,7 +282,7 @@ def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
 
 
 class _CodeFiles:
-    """The files in which machine code is stored, one for each tuple of argument types.
+    """Files of machine code by argument types.
 
     Each file holds its key, and no file depends on another, so that any number of processes may write at the
     same time.
@@ -301,8 +298,8 @@ class _CodeFiles:
             folder.write(name, HEAD + self._checksum(name, payload) + payload)
 
     def load(self, key: Any) -> Any:
-        """Return the code that is stored for a key; None where there is none, it is damaged, or others may
-        write to the file.
+        """Return what is stored for a key; None where there is nothing, it is damaged, or others may
+        write.
         """
         found, data = self.read(self._name(key)) or (None, None)
         return data if found == key else None
@@ -312,8 +309,7 @@ class _CodeFiles:
         return self._folder.name, self._name(key)
 
     def read(self, name: str) -> tuple[Any, Any] | None:
-        """Return key and code of a file; None where there is none, it is damaged, or others may write to
-        it."""
+        """Return key and data of a file; None where there is none, it is damaged, or others may write."""
         try:
             with opened(self._folder.parent, self._folder.name) as folder:
                 kept = memoryview(folder.read(name))

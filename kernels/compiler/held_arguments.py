@@ -75,8 +75,7 @@ class HeldCall:
         self._take(arguments)
 
     def hold(self, arguments: tuple[Any, ...]) -> None:
-        """Replace the stored arguments by others of the same types; raise TypeError where the types
-        differ."""
+        """Store other arguments of the same types; raise TypeError where the types differ."""
         if tuple(numba.typeof(argument) for argument in arguments) != self._kinds:
             raise TypeError("the arguments have other types than those before")
         self._take(arguments)
@@ -96,7 +95,7 @@ class HeldCall:
 
 
 class PlainHeldCall(HeldCall):
-    """A HeldCall for the case that the compiler is off: it calls the Python function itself.
+    """A HeldCall with the compiler off.
 
     code : function, called with the stored arguments themselves and those given
     """

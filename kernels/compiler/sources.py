@@ -53,8 +53,7 @@ def group_hash() -> str:
 
 
 def _processor() -> str:
-    """Return a description of the processor for which Numba compiles: name, instruction set, and settings
-    that override them."""
+    """Return the processor for which Numba makes machine code: name, instructions and what overrides them."""
     flags = [f"{flag}={os.environ.get(flag, '')}" for flag in PROCESSOR_FLAGS]
     try:
         features = binding.get_host_cpu_features().flatten()

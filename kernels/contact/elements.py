@@ -1,4 +1,4 @@
-"""Records of contacts: their parameters, the columns of their results, and their working space."""
+"""Parameters of contacts, the columns of their results, and their working space."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ N_CHANGE = 9
 
 
 class Contacts(NamedTuple):
-    """Parameters of contacts: pairs of surfaces that press on each other, each with the pair of bodies that
-    carries them."""
+    """Pairs of surfaces that press on each other, each with the pair of bodies that carries them."""
 
     pair: np.ndarray  # (n_contact,) int64
     geometry: np.ndarray  # (n_contact,) int64 - of kernels/contact/geometries
@@ -77,7 +76,7 @@ class Contacts(NamedTuple):
 
 
 class ContactWork(NamedTuple):
-    """Results of all contacts, and their working space."""
+    """Results and working space of the contacts."""
 
     out: Annotated[np.ndarray, Floats("n_contact", N_CONTACT_OUT)]
     kink: Annotated[np.ndarray, Floats("n_contact", N_KINK)]

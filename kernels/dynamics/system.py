@@ -1,4 +1,4 @@
-"""Records of a system's model and of the working space for its dynamics."""
+"""Input and working space of the dynamics of one system."""
 
 from __future__ import annotations
 

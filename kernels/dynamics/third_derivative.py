@@ -1,5 +1,4 @@
-"""Third derivatives of the functions that drive chain joints; the derivative of f'' v^2 with respect to q
-contains them."""
+"""Third derivatives of the functions that drive chain joints, which the slope of f'' v^2 with q contains."""
 
 from __future__ import annotations
 

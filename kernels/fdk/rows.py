@@ -1,5 +1,4 @@
-"""Values and rows of all hard constraints near a pose, to find out whether a row depends linearly on the
-others."""
+"""Rows of all hard constraints near a pose, to find out whether one depends linearly on the others."""
 
 from __future__ import annotations
 

@@ -1,2 +1,1 @@
-"""Force elements between bodies: their wrenches, and the derivatives of these with respect to pose and
-velocity."""
+"""Force elements between bodies: their wrenches, and how these change with the pose and the velocity."""

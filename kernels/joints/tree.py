@@ -27,7 +27,7 @@ N_PARAMETER = 3
 
 
 class Chains(NamedTuple):
-    """Elementary motions of all chain joints, stored joint by joint."""
+    """Elementary motions of the chain joints, those of the parent first."""
 
     start: np.ndarray  # (n_body + 1,) int64 - first motion of each body's joint
     rotates: np.ndarray  # (n_motion,) int64 - 1 = rotation, 0 = translation
@@ -68,8 +68,7 @@ def without_tables(tree: Tree) -> Tree:
 
 
 class Pose(NamedTuple):
-    """Positions and orientations of the bodies and motions of all dofs, in ground; written by the function
-    `pose`.
+    """Places of the bodies, and motions of all dofs, in ground; `pose` writes them.
 
     A twist is the motion of one dof at unit speed: its angular velocity, and the velocity of the point that
     lies at the reference point, the origin of body 0.
@@ -92,7 +91,7 @@ def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
 
 @inlined
 def pose(tree, q, pose_out):
-    """Write the positions of all bodies and the motions of all dofs at q : (n_q,) into pose_out."""
+    """Write the places of all bodies and the motions of all dofs at q : (n_q,) into pose_out."""
     rotation = pose_out.rotation
     for b in range(tree.parent.shape[0]):
         p, frame = tree.parent[b], rotation[b]
@@ -112,7 +111,7 @@ def pose(tree, q, pose_out):
 
 @inlined
 def joint_centre(tree, b, pose_out):
-    """Write the origin of joint b in its parent, as seen in ground, into pose_out.position[b]."""
+    """Write the origin of joint b on its parent, in ground, into pose_out.position[b]."""
     p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
     if p < 0:
         copy_vector(c, x)
@@ -125,7 +124,7 @@ def joint_centre(tree, b, pose_out):
 
 @inlined
 def leave_joint(tree, b, pose_out):
-    """Move the pose of body b in pose_out from the joint's frame on the child to the body's own frame."""
+    """Carry the pose of body b in pose_out from the joint's frame on the child to the body's own frame."""
     frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
     copy_frame(frame, before)
     multiply_transposed(before, tree.rotation_in_child[b], frame)
@@ -136,10 +135,10 @@ def leave_joint(tree, b, pose_out):
 
 @njit
 def along(twist, d, mx, my, mz, fx, fy, fz):
-    """Return the power of a wrench (moment and force about the reference point) at unit speed of dof d.
+    """Return the power of a wrench (moment, force about the reference point) on dof d at unit speed.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
-    d : int - index of the dof
+    d : int - number of the dof
     mx, my, mz : float - components of the moment [N m]
     fx, fy, fz : float - components of the force [N]
     """
@@ -151,7 +150,7 @@ def along(twist, d, mx, my, mz, fx, fy, fz):
 
 @inlined
 def point_in_ground(pose, body, point, x_out):
-    """Write the position in ground of a point fixed in a body into x_out : (3,) [m]; body -1 is ground."""
+    """Write the place in ground of a point fixed in a body into x_out : (3,) [m]; body -1 is ground."""
     if body < 0:
         copy_vector(point, x_out)
     else:
@@ -176,7 +175,6 @@ def integrate(tree, q, delta, scale, q_out):
 
 @njit
 def difference(tree, q_from, q_to, delta_out):
-    """Write the tangent step delta_out : (n_v,) from q_from to q_to: the delta with integrate(q_from, delta)
-    = q_to."""
+    """Write the tangent step with integrate(q_from, delta) = q_to into delta_out : (n_v,)."""
     for b in range(tree.parent.shape[0]):
         joint_difference(tree, b, q_from, q_to, delta_out)

@@ -1,5 +1,4 @@
-"""Forces that all muscles of a model can exert at present, for recruitment: activation times strength, plus
-passive force."""
+"""Forces that all muscles of a model can exert now, for recruitment: activation strength + passive."""
 
 from __future__ import annotations
 
@@ -13,10 +12,10 @@ from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
 
 @njit
 def resting_force(muscles, m, length, activation):
-    """Compute the static force of muscle m on an elastic tendon; return (force, fibre length along the tendon
-    [m], status).
+    """Return the static force of muscle m on an elastic tendon in parts of its maximum isometric force, the
+    length of its fibre along the tendon [m], and a status.
 
-    The force is relative to the muscle's maximum isometric force [1].
+    The force is a ratio [1].
     """
     x, status = fibre_equilibrium(muscles, m, length, activation)
     slack = muscles.tendon_slack_length[m]
@@ -27,8 +26,7 @@ def resting_force(muscles, m, length, activation):
 
 @njit
 def elastic_strength(muscles, m, length, speed):
-    """Compute strength and passive force of muscle m on an elastic tendon; return (strength [N], passive
-    force [N], status).
+    """Return strength and passive force [N] of muscle m on an elastic tendon, and a status.
 
     No state of the fibre is needed.
 
@@ -50,8 +48,7 @@ def elastic_strength(muscles, m, length, speed):
 
 @njit
 def all_strengths(muscles, length, speed, strength_out, passive_out):
-    """Compute strength and passive force of all muscles for given path lengths and speeds; return the worst
-    status.
+    """Compute strength and passive force of all muscles at their paths' state; return the worst status.
 
     It is OK, or NOT_CONVERGED where the equilibrium of an elastic muscle was not found (an input is not a
     number).

@@ -1,5 +1,4 @@
-"""Classification of a new frame for a filter: the next frame, the first one after a start, or one to
-ignore."""
+"""Status of a new frame for a filter: the next frame, the first one after a start, or one to ignore."""
 
 from __future__ import annotations
 
@@ -9,7 +8,7 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 
 @njit
 def arrival(t, q, started, before, longest_gap):
-    """Classify a new frame; return OK, RESTARTED or IGNORED.
+    """Return OK, RESTARTED or IGNORED for a new frame.
 
     RESTARTED is the first frame, or the first after too long a gap; IGNORED is one that is not finite, or not
     later than the frame before.

@@ -170,7 +170,7 @@ def least_violation(options, violation, work):
 
 @njit
 def pose(options, x, left, work):
-    """Set up the quadratic program of the best step, with the rows relaxed by the violation that is left.
+    """Set up the program of the best step, with the rows relaxed by the violation that is left.
 
     options : FitOptions
     x : (5,) - fitted parameters
@@ -207,8 +207,7 @@ def convexify(H, weight, work):
 
 @njit
 def bound(options, x, trust, work):
-    """Write the last rows of the quadratic program: t >= 0, and steps d within the trust region and the
-    bounds of x.
+    """Write the last rows of the program: t >= 0, and steps d within the trust region and the bounds of x.
 
     options : FitOptions
     x : (5,) - fitted parameters
@@ -260,7 +259,7 @@ def merit(options, x, violation, penalty):
 
 @njit
 def total(work):
-    """Return the sum of the multipliers of the rows, the least penalty factor that is exact."""
+    """Return the sum of the multipliers of the rows, below which the penalty factor would be too small."""
     value = 0.0
     for j in range(work.value.shape[0]):
         value += work.quadratic.multiplier[j]
@@ -281,7 +280,7 @@ def foreseen_gain(work):
 
 @njit
 def attempt(demands, options, x, penalty, work):
-    """Write the point at the end of the program's step, within its bounds, into work.x; return its merit.
+    """Return the merit at the end of the program's step, a point within its bounds that goes into work.x.
 
     demands : Demands
     options : FitOptions
@@ -296,10 +295,9 @@ def attempt(demands, options, x, penalty, work):
 
 @njit
 def correct(left, work):
-    """Correct the step for the curvature of the rows: solve the program again with the rows at the end of its
-    step.
+    """Solve the program again with the rows at the end of its step, less their slopes times that step.
 
-    The rows are taken less their slopes times that step, which is a second-order correction.
+    This is a second-order correction.
 
     left : float - violation by which the rows are relaxed [tau_o]
     work : GeneratorFitWork - its program and quadratic are overwritten

@@ -1,4 +1,4 @@
-"""Results of a benchmark, reported with the machine and the versions of the software."""
+"""Figures of a bench, with the machine and the versions they were taken with."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
 class BenchFigure(NamedTuple):
-    """One result of a benchmark; `limit` is the value it is compared with, `better` says whether lower or
-    higher is better.
-    """
+    """One measured number; `limit` and `better` state what it is compared with."""
 
     name: str
     value: float
@@ -33,14 +31,14 @@ class BenchFigure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Return whether the result is within its limit; None without a limit."""
+        """Whether the limit is kept; None without a limit."""
         if self.limit is None:
             return None
         return self.value <= self.limit if self.better == "lower" else self.value >= self.limit
 
 
 def machine() -> dict[str, Any]:
-    """Return a short description of the machine."""
+    """The machine in a few words."""
     return {
         "cpu": cpu_name(),
         "n_core": len(os_cpus()),
@@ -53,14 +51,14 @@ def machine() -> dict[str, Any]:
 
 
 def os_cpus() -> list[int]:
-    """Return the numbers of the processor cores that this process may use."""
+    """Cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
 
 
 def cpu_name() -> str:
-    """Return the name of the processor, as far as the system tells."""
+    """Name of the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text(encoding="utf-8").splitlines():
@@ -70,7 +68,7 @@ def cpu_name() -> str:
 
 
 def package_version(name: str) -> str:
-    """Return the version of an installed package."""
+    """Version of an installed package."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -78,9 +76,7 @@ def package_version(name: str) -> str:
 
 
 def reference_figures() -> list[BenchFigure]:
-    """Return reference_us, the median time of the fixed reference kernel (`rtsim.bench.reference`), and its
-    minimum.
-    """
+    """reference_us, the median time of one fixed kernel (`rtsim.bench.reference`), and its least."""
     us = reference.time_solves()
     return [
         BenchFigure("reference_us", float(np.median(us)), "us"),
@@ -89,9 +85,7 @@ def reference_figures() -> list[BenchFigure]:
 
 
 def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
-    """Return the results as JSON or as a plain table, together with those of the reference kernel, which is
-    timed now.
-    """
+    """The figures as JSON or as a plain table, with those of the reference kernel, timed now."""
     figures = [*measured, *reference_figures()]
     if as_json:
         rows = [{k: v for k, v in f._asdict().items() if v not in (None, "")} for f in figures]
@@ -113,15 +107,13 @@ def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
 
 
 def say(text: str) -> None:
-    """Print progress on a channel separate from the results."""
+    """Print progress, apart from the figures."""
     print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
 def apart_from_figures() -> Iterator[None]:
-    """Redirect everything that is printed meanwhile to standard error, including the C++ streams of
-    libraries.
-    """
+    """Meanwhile what anything prints goes to standard error, a library's own C++ streams included."""
     sys.stdout.flush()
     figures = os.dup(1)
     os.dup2(2, 1)

@@ -1,3 +1,1 @@
-"""Conversion of results for other programs and screens: a page for browsers, named numbers, frames and
-scenes.
-"""
+"""Results as other programs and screens take them: a page for browsers, flat numbers, frames and scenes."""

@@ -6,9 +6,7 @@ import sys
 
 
 def main() -> None:
-    """Load the command line and run it; during the imports, which take a tenth of a second, Ctrl-C ends
-    without a traceback.
-    """
+    """Load the command line and run it; its imports take a tenth of a second, in which a Ctrl-C may come."""
     try:
         import rtsim.cli.main
     except KeyboardInterrupt:

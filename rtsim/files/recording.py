@@ -1,4 +1,4 @@
-"""Reads our own recordings (MCAP): the marker trial and the results."""
+"""Reading our own recordings (MCAP): the marker trial and the results."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Results(NamedTuple):
 
 
 class _Course(NamedTuple):
-    """A descriptor and the frames that follow it in a recording."""
+    """A descriptor and the frames that followed it."""
 
     session: Session
     frames: list[Frame]
 
 
 class _Content(NamedTuple):
-    """The content of a recording, in the order in which the descriptors first appear."""
+    """Content of a recording, in the order of the descriptors' first appearance."""
 
     courses: list[_Course]
     notes: list[str]
@@ -74,11 +74,9 @@ class _Content(NamedTuple):
 
 
 class _Sorting:
-    """Assigns frames to their descriptors: to the newest with their session id, or to the first if none came
-    before.
+    """Puts frames to their descriptors: the newest of their id, or the first where none came before.
 
-    A session id is not unique: a sender may use one again for another content, and then each content has its
-    own entry.
+    An id alone does not tell: a sender that uses one again for another content gets a course for each.
     """
 
     def __init__(self) -> None:
@@ -88,7 +86,7 @@ class _Sorting:
         self._waiting: dict[str, list[Frame]] = {}
 
     def take(self, message: Session | Frame, payload: bytes) -> None:
-        """Add the next message of the recording; payload : its bytes."""
+        """Take in the next message of the recording, with its bytes."""
         if isinstance(message, Session):
             self._begin(message, payload)
         elif message.session in self._now:
@@ -98,7 +96,7 @@ class _Sorting:
 
     @property
     def n_orphan(self) -> int:
-        """Number of frames without a descriptor in the recording."""
+        """Frames whose descriptor never came."""
         return sum(map(len, self._waiting.values()))
 
     def _begin(self, session: Session, payload: bytes) -> None:
@@ -114,10 +112,9 @@ class _Sorting:
 def read_recorded_markers(
     path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
-    """Read the marker stream of a recording in the ground frame; without one, the measured markers of the
-    results.
+    """The marker stream of a recording in the ground frame; the measured markers of the results without one.
 
-    A truncated recording is read up to its end. ConfigError when it contains no markers.
+    A recording that was cut off is read as far as it goes. ConfigError when it contains no markers.
     """
     path = Path(path)
     content = _load(path)
@@ -132,9 +129,7 @@ def read_recorded_markers(
 
 
 def read_model_markers(path: str | Path, *, up: str | None = None, units: str | None = None) -> MarkerTrial:
-    """Read the markers of the fitted model (field markers_model) from a recording; ConfigError if there are
-    none.
-    """
+    """The markers of the fitted model (field markers_model) in a recording; ConfigError without any."""
     path = Path(path)
     content = _load(path)
     course, notes = _longest(content, "result", "markers_model")
@@ -149,7 +144,7 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
 
 
 def read_force_messages(path: str | Path) -> RecordedForces:
-    """Read the complete messages of the forces stream of a recording; ConfigError if there are none."""
+    """The forces stream in a recording, as far as it is complete; ConfigError where there is none."""
     path = Path(path)
     content = _load(path)
     course, notes = _longest(content, "forces")
@@ -162,9 +157,9 @@ def read_force_messages(path: str | Path) -> RecordedForces:
 
 
 def read_results(path: str | Path) -> Results:
-    """Read the results in a recording; if it has several sessions, those of the longest one.
+    """The results in a recording; of several sessions, those of the longest one.
 
-    A truncated recording is read up to its end. ConfigError when it contains no results.
+    A recording that was cut off is read as far as it goes. ConfigError when it contains no results.
     """
     path = Path(path)
     content = _load(path)
@@ -203,7 +198,7 @@ class RecordedFrames(NamedTuple):
 
 
 def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
-    """Read all sessions of a recording that have frames, in order; return them, and notes on omissions."""
+    """All sessions of a recording that have frames, in order, and sentences on omissions."""
     path = Path(path)
     content = _load(path)
     found, notes = [], list(content.notes)
@@ -254,9 +249,7 @@ def _load(path: Path) -> _Content:
 
 
 def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[_Course | None, list[str]]:
-    """Return the session of a stream (with that field) that has the most frames, and a note if there are
-    others.
-    """
+    """The course of a stream (with that field) that has the most frames; a sentence if there are others."""
     found = [
         course
         for course in content.courses
@@ -278,10 +271,11 @@ def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[
 def _stack(
     session: Session, frames: Sequence[Frame], path: Path
 ) -> tuple[list[Frame], dict[str, FloatArray], list[str]]:
-    """Return frames in the order of seq, without repetitions and invalid ones, their fields (n, ...), and
-    notes for the user.
+    """Frames in order of seq without repetitions and misfits, their fields (n, ...), and sentences for
+    the user.
 
-    A result that an estimator published again because no frame came (flag stale) is a repetition, too.
+    A result that an estimator published again while no frame came (flag stale) is a repetition, too: it was
+    measured once.
     """
     layout = FieldLayout(session)
     unique = {frame.seq: frame for frame in frames}
@@ -305,7 +299,7 @@ def _stack(
 
 
 def _repeats(frame: Frame, before: Frame) -> bool:
-    """Return whether a frame repeats the previous one under the flag stale."""
+    """Whether a frame is the one before it, published again under the flag stale."""
     return (
         isinstance(frame, Result)
         and bool(frame.status & Status.STALE)
@@ -314,7 +308,7 @@ def _repeats(frame: Frame, before: Frame) -> bool:
 
 
 def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatArray]:
-    """Split rows into the columns of each field, reshaped to (n, ...)."""
+    """The columns of each field, reshaped to (n, ...)."""
     fields = {}
     start = 0
     for name, spec in specs.items():
@@ -326,10 +320,8 @@ def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatA
 
 
 def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]:
-    """Return the time of each frame in the trial, (n,) [s].
-
-    If the trial was looped, the source's clock since the first frame is used; if neither increases, the
-    `rate` [Hz].
+    """Time in the trial (n,) [s]; the source's clock from the first frame on where the trial was looped; by
+    the `rate` [Hz] where neither increases.
     """
     times = np.array([frame.time for frame in frames])
     if _increase(times):
@@ -350,7 +342,7 @@ def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]
 
 
 def _increase(times: FloatArray) -> bool:
-    """Return whether each time (n,) is later than the previous one."""
+    """Whether each time (n,) is after the one before."""
     return bool((times[1:] > times[:-1]).all())
 
 

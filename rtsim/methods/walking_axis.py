@@ -2,9 +2,8 @@
 
 Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from
 the first to the last frame, where this is 0.8 m and more. As long as the way deviates little from an axis,
-it is here the one that the pelvis faces, which is the same for a person who walks straight ahead. For an
-oblique path it is the path itself: relative to the nearest axis the pelvis would seem rotated, and the feet
-turned, by the angle between them.
+it is here the one that the pelvis faces, which is the same of who walks straight ahead. Of an oblique way it
+is the way itself: to the nearest axis the pelvis would seem rotated, and the feet turned, by as much.
 """
 
 from __future__ import annotations
@@ -46,8 +45,7 @@ OBLIQUE_WALK = (
 
 
 def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """Return the unit vector (3,) from the first to the last position on the floor; None if the path is not
-    straight.
+    """(3,) unit vector from the first to the last position on the floor; None if the path is not straight.
 
     places : (n, 3) positions of a pelvis, NaN = not seen [m]
     shortest : shortest length of such a path [m]
@@ -65,25 +63,23 @@ def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
 
 
 def off_axes(direction: Array) -> float:
-    """Return the angle of a horizontal direction (3,) to the nearest axis of the laboratory [rad]."""
+    """Angle of a horizontal direction (3,) to the nearest axis of the laboratory [rad]."""
     largest = float(np.abs(direction).max() / np.linalg.norm(direction))
     return math.acos(min(1.0, largest))
 
 
 def oblique_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """Return the direction of a straight path (3,) as `straight_way` does, if it is oblique to all axes of
-    the laboratory; else None."""
+    """(3,) as `straight_way`, for a direction oblique to all axes of the laboratory; None otherwise."""
     way = straight_way(places, shortest)
     return way if way is not None and off_axes(way) > OBLIQUE else None
 
 
 class WalkingAxis:
-    """The direction of walking: the laboratory axis, or its opposite, that the pelvis faces; the path itself
-    if oblique.
+    """The axis of the laboratory, or its opposite, that the pelvis faces; of an oblique walk its direction.
 
-    It is determined by the first frame that shows the pelvis, and stays as the person turns a corner, as in a
-    trial of Plug-in Gait; it changes only if the person turns round and walks back. An oblique path is known
-    before the first frame of a recording; in a stream, as soon as enough of it was walked straight ahead.
+    It is that of the first frame which shows the pelvis, and stays as the person turns a corner, as in a
+    trial of Plug-in Gait; only who turns round and goes back has another. An oblique walk is known before the
+    first frame of a recording, and in a stream as soon as so much of it was walked straight ahead.
 
     Attributes
     ----------
@@ -91,8 +87,7 @@ class WalkingAxis:
     """
 
     def __init__(self, recorded: Array | None = None) -> None:
-        """recorded : (3,) - direction of a recording's path if oblique, or its opposite; None = not
-        oblique"""
+        """recorded : (3,) - the way of a recording that is oblique, or against it; None = no such"""
         self.axes = np.full((3, 3), math.nan)
         self._recorded = recorded
         self._since = math.nan
@@ -105,8 +100,8 @@ class WalkingAxis:
         self._places, self._is_oblique, self._judged = [], False, False
 
     def look(self, time: float, forwards: Array, place: Array) -> str:
-        """Use forward direction and position of the pelvis at a time [s]; return a sentence once if the walk
-        is oblique.
+        """Take the forward direction and the position of the pelvis at a time [s]; returns a sentence once
+        if the walk is oblique.
 
         forwards : (3,) of any length
         place : (3,) [m]; NaN = not seen
@@ -127,22 +122,21 @@ class WalkingAxis:
         return "" if self._judged else self._follow(forwards, place)
 
     def _take(self, forwards: Array) -> str:
-        """Choose the nearest axis from now on or, if an oblique path is known, its direction or the
-        opposite."""
+        """The axis that is nearest from now on, or the oblique way that is known, to either end."""
         self._since = math.nan
         self._places, self._judged = [], self._recorded is not None
         way = self.axes[:, 0].copy() if self._is_oblique else self._recorded
         return self._set(nearest_axis(forwards, UP) if way is None else way, forwards)
 
     def _set(self, way: Array, facing: Array) -> str:
-        """Set the direction of walking to `way` (3,) or its opposite, whichever is faced."""
+        """Walk along a direction (3,), to the end that is faced."""
         was, self._is_oblique = self._is_oblique, off_axes(way) > OBLIQUE
         self.axes[:] = walking_axes(way if float(way @ facing) >= 0.0 else -way, UP)
         new = self._is_oblique and not was
         return OBLIQUE_WALK.format(math.degrees(off_axes(way))) if new else ""
 
     def _follow(self, forwards: Array, place: Array) -> str:
-        """Collect positions while the person walks straight ahead, until they determine the direction."""
+        """Keep the places of who walks straight ahead until they tell the direction."""
         if not math.isfinite(float(place[0] + place[2])):
             return ""
         if self._places and float(np.hypot(*(place - self._places[-1])[::2])) < APART_M:

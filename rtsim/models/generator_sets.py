@@ -1,4 +1,4 @@
-"""Sets of torque generators, found by name or file, and the generators that a set has at each joint."""
+"""Sets of torque generators by name or file, and the generators that they place at joints."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ FOLDER = "generators"
 
 
 def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
-    """Load the set with that name or in that file, including the generators of its base.
-
-    The set has the base's joints where it has none of its own.
+    """The set with that name or in that file, with the generators of its base, and the base's joints
+    where it has none.
     """
     path = find_config(name, FOLDER)
     if str(path) in through:
@@ -40,7 +39,7 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
 
 @lru_cache(maxsize=8)
 def generators_of(name: str) -> tuple[PlacedGenerator, ...]:
-    """Return the extensor and the flexor of every joint of a set; ConfigError for a missing generator."""
+    """Extensor and flexor of every joint of a set; ConfigError for one that the set does not have."""
     found, placed = load_set(name), []
     for joint in found.joints:
         for kind, muscle, sign in (("extensor", joint.extensor, -1), ("flexor", joint.flexor, 1)):

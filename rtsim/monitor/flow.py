@@ -10,7 +10,7 @@ UNSCALED = "unscaled"
 
 
 def scale_layouts(widget: QWidget, scale: float) -> None:
-    """Scale margins and spacings of all layouts in a widget like its text; scale 1 = the original sizes."""
+    """Scale margins and distances of all layouts in a widget, as its text is; scale 1 = as they were made."""
     for layout in widget.findChildren(QLayout):
         if not isinstance(layout, (QBoxLayout, QGridLayout, Flow)):
             continue
@@ -33,9 +33,7 @@ def scale_layouts(widget: QWidget, scale: float) -> None:
 
 
 def _apart(layout: QBoxLayout | QGridLayout | Flow) -> tuple[int, int]:
-    """Return the horizontal and vertical spacing of the items of a layout [px]; below 0 = as the style
-    defines.
-    """
+    """Distances across and down between the items of a layout [px]; below 0 as the style has it."""
     if isinstance(layout, Flow):
         return layout.apart
     if isinstance(layout, QGridLayout):
@@ -46,7 +44,7 @@ def _apart(layout: QBoxLayout | QGridLayout | Flow) -> tuple[int, int]:
 class Flow(QLayout):
     """A layout that places widgets from left to right and continues on the next line.
 
-    across, down : distances between neighbours in a line, and between lines [px], stored as `apart`
+    across, down : kept as `apart`, distances between neighbours in a line, and between lines [px]
     """
 
     def __init__(self, parent: QWidget, across: int, down: int) -> None:
@@ -81,7 +79,7 @@ class Flow(QLayout):
         self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
-        """Return the size with everything on one line."""
+        """The size with everything on one line."""
         sizes = [item.sizeHint() for item in self._shown()]
         gaps = self.apart[0] * max(0, len(sizes) - 1)
         return QSize(
@@ -99,7 +97,7 @@ class Flow(QLayout):
         return [item for item in self._items if not item.isEmpty()]
 
     def _arrange(self, rect: QRect, move: bool) -> int:
-        """Arrange the items in a rectangle, moving them if `move`; return the height that they need [px]."""
+        """Set the items into a rectangle; the height that they take [px]."""
         y = rect.y()
         for line in self._lines(rect.width()):
             x, tallest = rect.x(), max(item.sizeHint().height() for item in line)
@@ -112,7 +110,7 @@ class Flow(QLayout):
         return max(0, y - self.apart[1] - rect.y())
 
     def _lines(self, width: int) -> list[list[QLayoutItem]]:
-        """Return the items of each line."""
+        """The items of each line."""
         lines: list[list[QLayoutItem]] = []
         x = 0
         for item in self._shown():

@@ -26,9 +26,7 @@ MOST_SCALE = 5.0
 
 
 def table(fits: Sequence[FittedGenerator]) -> str:
-    """Return a table like table B.3 of the paper, with a row for every generator and a sentence on its
-    fit.
-    """
+    """A table with a row for every generator, as table B.3, and a sentence on its fit."""
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
         if fit.fault:
@@ -44,7 +42,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
 
 
 def row(fit: FittedGenerator) -> str:
-    """Return the table row of a fit."""
+    """A table row with the numbers of a fit."""
     s_A, s_V, shift, blend, s_tau = fit.x
     return (
         f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f} {s_A:6.3f} {s_V:6.3f} "
@@ -53,14 +51,14 @@ def row(fit: FittedGenerator) -> str:
 
 
 def course(fit: FittedGenerator) -> str:
-    """Return a text on what the generator lacked before the fit, and which activation it needs now."""
+    """Return in words what the generator lacked before the fit, and what activation it needs now."""
     assert fit.before is not None
     assert fit.after is not None
     return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """Return a sentence on why a generator was changed, by how much, and on other minima of the fit."""
+    """A sentence on why a generator was changed, by how much, and on other minima of the fit."""
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
@@ -76,8 +74,8 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """Return sentences on what a generator could not produce before its fit, at which joint angles, and by
-    how much.
+    """Sentences on what a generator could not produce before its fit, at which joint angles, and by how
+    much.
     """
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
@@ -96,10 +94,8 @@ def lacked(fit: FittedGenerator) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Return a table of least and greatest strength like table B.4 of the paper, with right and left side by
-    side.
-
-    Generators of joints without a side in their names have rows and columns of their own.
+    """Least and greatest strength, right and left of a muscle group side by side, as in table B.4;
+    generators of joints whose names give no side have rows and columns of their own.
     """
     rows: dict[str, dict[str, StrengthBounds]] = {}
     for one in bounds:
@@ -123,15 +119,13 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
 
 
 def side_of(coordinate: str) -> str:
-    """Return "r" or "l" from the name of a coordinate; "" if the name contains neither or both."""
+    """ "r" or "l", by the name of a coordinate; empty if it names neither or both."""
     found = [letter for letter, side in (("r", RIGHT), ("l", LEFT)) if side.search(coordinate)]
     return found[0] if len(found) == 1 else ""
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
-    """Return sentences on generators that the fit made stronger than is plausible for any person, and the
-    notes of the set.
-    """
+    """Sentences on generators that a fit made stronger than any person, and the notes of the set."""
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
@@ -148,7 +142,7 @@ def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
 
 
 def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
-    """Return sentences on generators whose least strength is above their greatest."""
+    """Sentences on generators whose least strength is above their greatest."""
     above = [one.fit.placed.name for one in bounds if one.least > one.greatest]
     if not above:
         return []
@@ -159,7 +153,7 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
 
 
 def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
-    """Return all fits as JSON data, in rad and N m."""
+    """All fits as JSON data, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
         document["strength_Nm"] = {
@@ -173,7 +167,7 @@ def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = 
 
 
 def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
-    """Return a fit of one generator as JSON data."""
+    """A fit of one generator as JSON data."""
     if fit.fault:
         return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
     assert fit.before is not None
@@ -212,12 +206,11 @@ def config_text(
     source: str,
     strengths: dict[str, tuple[float, float]],
 ) -> str:
-    """Return the text of a config file with a person's torque generators.
+    """The text of a person's set of generators.
 
-    A row replaces the row of the base set, so it states all values that differ from the default.
+    strengths : strengths of the base by the names of the generators, of the generator and at the joint
 
-    strengths : strengths in the base set by the name of the generator: of the generator itself and at the
-        joint
+    A row replaces the row of the base, so that it states all values that differ from the default.
     """
     lines = [entry("name", name), entry("source", source), entry("base", base)]
     for fit in fits:

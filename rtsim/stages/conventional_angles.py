@@ -55,9 +55,8 @@ class ConventionalAngles(Stage):
         itself: bool,
         walk: np.ndarray | None = None,
     ) -> None:
-        """records : parameters of each leg; itself : whether a foot is taken as it stands, because this is
-        the static trial of the parameters; walk : (3,) - direction of walking in a recording that is oblique
-        to the laboratory
+        """records : of each leg; itself : whether a standing foot is taken as it stands, as in the very trial
+        that the records are of; walk : (3,) - the way of a recording that is oblique to the laboratory
         """
         super().__init__()
         self.kinematics = kinematics
@@ -83,12 +82,14 @@ class ConventionalAngles(Stage):
         self._run(*self._arguments())
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Discard the state of the walk."""
+        """Forget the walk."""
         if anew:
             self._axis.begin()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the angles of the frame from its measured markers, with exchanged labels corrected."""
+        """Compute the angles of the frame from its measured markers, after exchanged labels were
+        corrected.
+        """
         self.n_frame += 1
         self._markers[:] = self.kinematics.measured if self.kinematics.admitted else math.nan
         if self.kinematics.reference_length.mirrors:
@@ -107,7 +108,7 @@ class ConventionalAngles(Stage):
             self._shown[joint].reshape(-1, 3)[:] = self._angles[:, 3 * k : 3 * k + 3]
 
     def quantities(self) -> list[Quantity]:
-        """Return the angles of the legs that have records; with both legs, names end with the side."""
+        """Angles of the legs that have records; with both legs, names end with the side."""
         both = self.kinematics.subject is not None and self.kinematics.subject.side == "both"
         ends = [SUFFIXES[side] if both else "" for side in self.sides]
         known = self.kinematics.by_joint.names
@@ -136,9 +137,8 @@ class ConventionalAngles(Stage):
 
 
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
-    """Return the parameters of the legs in the form that the kernel uses.
-
-    names : names of the rows of markers, after which one row is NaN
+    """Parameters of the legs as the kernel uses them; names : names of the rows of markers, after which one
+    row is NaN.
     """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):

@@ -1,3 +1,1 @@
-"""Persons: anatomical landmarks from markers, segments, subject records, and the calibration that creates
-them.
-"""
+"""Persons: anatomical landmarks from markers, segments, subject records, and calibration that makes them."""

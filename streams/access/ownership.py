@@ -24,8 +24,7 @@ MOST_LINKS = 40
 
 
 def check_kept(path: Path) -> None:
-    """Raise StreamError for a file or folder that users other than its owner and root may write to or
-    replace.
+    """Refuse (StreamError) a file or folder that users other than its owner and root may write or replace.
 
     Raises OSError if it does not exist.
     """
@@ -49,8 +48,7 @@ def check_kept(path: Path) -> None:
 
 
 def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield each folder, link and link target on the way to a file, and at last the file itself, each with
-    its status."""
+    """All that is passed on the way to a file, links and where they lead among it, the file itself last."""
     whole = path.absolute()
     at, n_link = Path(whole.anchor), 0
     yield at, at.stat()
@@ -75,7 +73,7 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _name_of(user: int) -> str:
-    """Return the name of a user for messages; the module is imported here, as Windows lacks it."""
+    """A user in words; imported here, as Windows has no such module."""
     import pwd
 
     try:

@@ -27,10 +27,8 @@ Place = tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]
 
 
 def uid_of(wire: socket.socket) -> int | None:
-    """Return the user of the program at the other end of this connection; None if the system does not report
-    it.
-
-    It does not for another machine, another container, or a closed connection.
+    """User of the program at the other end of this connection; None if the system does not report it, as for
+    another machine, another container, or a closed connection.
     """
     try:
         ours, theirs = _place(wire.getsockname()), _place(wire.getpeername())
@@ -51,12 +49,12 @@ def uid_of(wire: socket.socket) -> int | None:
 
 
 def is_own(uid: int | None) -> bool:
-    """Return whether a user is root or the one who runs this process."""
+    """Whether a user is root or the one who runs this process."""
     return uid is not None and uid in (os.geteuid(), ROOT)
 
 
 def name_of(uid: int) -> str:
-    """Return the name of a user, for messages."""
+    """Name of a user for sentences."""
     with suppress(ImportError, KeyError):
         import pwd
 
@@ -65,18 +63,17 @@ def name_of(uid: int) -> str:
 
 
 def own_name() -> str:
-    """Return the name of the user who runs this process, for messages."""
+    """Name of the user who runs this process, for sentences."""
     return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs it"
 
 
 def _place(name: tuple) -> Place:
-    """Return address and port from a socket's name; an IPv4 address that is written as IPv6 becomes IPv4."""
+    """Address and port of a socket's name; an IPv4 address within IPv6 as what it is."""
     return _plain(ipaddress.ip_address(name[0].partition("%")[0])), int(name[1])
 
 
 def _read(words: str) -> Place:
-    """Parse address and port as the system's tables write them: 32-bit words in memory order, in
-    hexadecimal."""
+    """Address and port as the tables have them: 32-bit words as they lie in memory, in hexadecimal."""
     digits, _, port = words.partition(":")
     packed = b"".join(int(digits[k : k + 8], 16).to_bytes(4, sys.byteorder) for k in range(0, len(digits), 8))
     return _plain(ipaddress.ip_address(packed)), int(port, 16)

@@ -17,7 +17,7 @@ WORST_NS = 100_000
 
 
 class EchoClock:
-    """Round trips to a server, and the pairs of clock readings that follow from them."""
+    """Round trips to a server, and the clock pairs that follow from them."""
 
     def __init__(self) -> None:
         self._asked: deque[int] = deque(maxlen=MOST_ASKED)
@@ -25,20 +25,19 @@ class EchoClock:
 
     @property
     def shortest_ns(self) -> int:
-        """Duration of the shortest of the recent round trips [ns]; -1 = there was none."""
+        """The shortest of the recent round trips [ns]; -1 = there was none."""
         return min(self._trips, default=-1)
 
     def ask(self, now: int) -> int:
-        """Record that an echo request is sent now; return the stamp to send with it."""
+        """Remember that a question is sent now; returns the stamp to send with it."""
         self._asked.append(now)
         return now
 
     def answer(self, asked_ns: int, stamp_ns: int, arrived_ns: int) -> ClockPair | None:
-        """Use the answer to an echo request: the stamp that came back, the server's clock, and the time of
-        arrival.
+        """Take an answer: the stamp that came back, the server's clock at the question, our clock now.
 
-        Returns the readings of both clocks at the middle of the round trip; None for an unexpected answer,
-        and for a round trip that was long for this network.
+        Returns both clocks at the middle of the round trip; None for an unexpected answer, and for a round
+        trip that was long for this network.
         """
         if asked_ns not in self._asked:
             return None

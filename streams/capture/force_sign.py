@@ -20,9 +20,9 @@ ENOUGH = 25
 
 
 class ForceSign:
-    """Sign of a system's forces: the factor that makes them those of the floor on the person.
+    """The factor for forces that makes them those of the floor on the person.
 
-    stated : what the system's forces act on, "person" or "plate", or "check" to find out
+    stated : "person" or "plate", on which the forces of the system act, or "check"
 
     Raises CaptureError for another word.
     """
@@ -34,10 +34,8 @@ class ForceSign:
         self._balance = 0
 
     def judge(self, vertical: FloatArray) -> str:
-        """Learn the sign from vertical forces of plates (n_plate, n_sample) [N], upwards in the system's
-        axes.
-
-        Returns a sentence once the sign is known, otherwise "".
+        """Use vertical forces of plates (n_plate, n_sample) [N], upwards in the system's axes; returns a
+        sentence once their sign is known, otherwise "".
         """
         if self.factor:
             return ""
@@ -57,8 +55,8 @@ class ForceSign:
     def applied(
         self, force: FloatArray, moment: FloatArray, vertical: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return force and moment (n_plate, n_sample, 3) on the person; NaN while a person is on the plate
-        and the sign is unknown.
+        """Force and moment (n_plate, n_sample, 3) on the person; NaN while a person is on the plate and the
+        sign is not known yet.
         """
         if self.factor:
             return self.factor * force, self.factor * moment

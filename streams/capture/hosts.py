@@ -1,4 +1,4 @@
-"""Check of the host name in a server's address: impossible names are refused before anything is opened.
+"""The host of a server's address: impossible names are refused before anything is opened.
 
 An unknown name is accepted, as its computer may be switched on later.
 """

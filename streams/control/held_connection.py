@@ -37,7 +37,7 @@ Then = Callable[[bool, str], object]
 
 
 class _Asked(NamedTuple):
-    """A command that is waiting for its answer."""
+    """A command that waits for its answer."""
 
     name: str
     parts: list[bytes]
@@ -46,7 +46,7 @@ class _Asked(NamedTuple):
 
 
 class HeldControl(Closing):
-    """Sender of commands with a thread of its own; `ask` may be called from any thread.
+    """Gives commands in a thread of its own; `ask` from any thread.
 
     Parameters
     ----------
@@ -75,8 +75,7 @@ class HeldControl(Closing):
         self._thread.start()
 
     def ask(self, name: str, args: Mapping[str, Any], then: Then) -> None:
-        """Give a command at once; `then` is called in the thread with (done, sentence), also when nobody
-        answers.
+        """Give a command at once; `then` gets (done, sentence) in the thread, also when nobody answers.
 
         A command that cannot be sent in time is never sent. StreamError for an argument that cannot be
         encoded.
@@ -130,7 +129,7 @@ class HeldControl(Closing):
             self._woken.close()
 
     def _await(self) -> None:
-        """Wait for an answer, a new command or a change of the connection."""
+        """Wait for something to do."""
         poller = zmq.Poller()
         poller.register(self._woken, zmq.POLLIN)
         poller.register(self._socket, zmq.POLLIN)
@@ -147,7 +146,7 @@ class HeldControl(Closing):
             self._sent.append(self._asked.popleft())
 
     def _receive(self) -> None:
-        """Read answers, which come in the order of the commands as long as the connection is the same."""
+        """Answers come in the order of the commands, as long as the connection is the same."""
         while True:
             try:
                 parts: list[bytes] | None = self._socket.recv_multipart(zmq.DONTWAIT)
@@ -164,8 +163,7 @@ class HeldControl(Closing):
                 return
 
     def _give_up(self) -> None:
-        """Report failure of commands that have waited too long, and open a new connection after an answer
-        that never came."""
+        """Answer for who has waited too long. After an answer that never came the connection is a new one."""
         now = now_ns()
         late = bool(self._sent) and now > self._sent[0].due_ns
         if late:
@@ -182,7 +180,7 @@ class HeldControl(Closing):
 
 
 def read_answer(parts: list[bytes], address: str) -> tuple[bool, str]:
-    """Read the answer to a command; return (done, sentence)."""
+    """The answer to a command: whether it was done, and a sentence."""
     try:
         reply = decode(parts)
     except DecodeError as fault:

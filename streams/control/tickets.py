@@ -27,10 +27,8 @@ MOST = 1024
 
 
 def may_follow(ok: bool, text: str) -> bool:
-    """Return whether a command may be sent after this answer to the request for a ticket.
-
-    It may if the answer has a ticket, or if the program knows no tickets.
-    """
+    """Whether a command may be sent after this answer to the request for a ticket: the answer has a ticket,
+    or the program knows no tickets."""
     return ok or text.startswith(NO_COMMAND)
 
 
@@ -40,13 +38,13 @@ class _Given(NamedTuple):
 
 
 class Tickets:
-    """Tickets issued at one control address; for use by one thread."""
+    """Tickets of one control address; for use by one thread."""
 
     def __init__(self) -> None:
         self._given: dict[str, _Given] = {}
 
     def issue(self, connection: bytes) -> str:
-        """Issue a ticket for a connection, given by its identity: 32 hexadecimal digits."""
+        """A new ticket for a connection, by its identity: 32 hexadecimal digits."""
         while len(self._given) >= MOST:
             self._given.pop(next(iter(self._given)))  # the oldest
         ticket = secrets.token_hex(16)
@@ -54,7 +52,8 @@ class Tickets:
         return ticket
 
     def refusal(self, name: str, ticket: str, connection: bytes) -> str:
-        """Use up a ticket and return why a command with it must not be carried out; empty if it may be."""
+        """Why a command with this ticket is not carried out, in words; empty where it is. The ticket is then
+        used up."""
         if not ticket:
             return (
                 f"{name} came without a ticket, so it may be an old command sent again; ask for one by the "

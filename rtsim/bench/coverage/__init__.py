@@ -1,3 +1,1 @@
-"""Benchmark of standard deviations against the truth of synthetic walkers: how often an interval contains
-the true value.
-"""
+"""Standard deviations compared with the truth of synthetic walkers: how often an interval contains it."""

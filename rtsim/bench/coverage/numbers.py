@@ -1,6 +1,4 @@
-"""The vector of all values of a frame that have a standard deviation: of the pose, and of its filtered
-motion.
-"""
+"""All numbers of a frame that carry a deviation, in a row: of the pose, and of its filtered motion."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 class CoverageNumbers:
-    """Collects the vector of values of the frames that one method estimates, from a fresh start on."""
+    """The numbers of one method's frames, from a fresh start on."""
 
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
         self._estimator, self._rate, model = estimator, rate, estimator.model
@@ -41,7 +39,7 @@ class CoverageNumbers:
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
-        """Return the values (n,) of the frame that was just estimated; rates are NaN before the filter has
+        """(n,) - the numbers of the frame that was just estimated; rates are NaN before the filter has
         settled.
         """
         out, rates = self._estimator.outputs, self._filter.rates
@@ -54,9 +52,9 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
-        """Compute the standard deviations of the frame and return those of these values, (n,). As in a live
-        run, deviations that follow from the covariance of the pose stay unchanged until the covariance is
-        computed again.
+        """(n,) - standard deviations of these numbers, after the frame's own deviations. As in a live
+        run, those that follow from the covariance of the pose stay as they are until it is computed
+        again.
         """
         found = self._estimator.deviations
         assert found is not None
@@ -68,9 +66,7 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def _from_covariance(self, found: MethodDeviations) -> Array:
-        """Return the standard deviations (n,) of positions, muscle lengths and rates; those of rates are NaN
-        before the filter has settled.
-        """
+        """(n,) - of places, muscle lengths and rates; of these NaN before the filter has settled."""
         found.write_places(self._places, self._of_places)
         slopes = self._arms.gradient
         of_muscles = np.sqrt(np.einsum("md,de,me->m", slopes, found.covariance, slopes))
@@ -86,7 +82,7 @@ class CoverageNumbers:
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Return the names of all numbers, in their order."""
+    """Names of all numbers, in their order."""
     model = estimator.model
     names, motions = model.names, coordinate_names(model)[1]
     displaced = displaced_joints(names.bodies, model.joints.distal)

@@ -1,6 +1,4 @@
-"""Benchmark of both legs beside the right leg alone: frames of the shipped walking trial with kernel and
-muscles, solved alternately.
-"""
+"""Both legs at once beside the right one alone: the walker's frames, kernel and muscles, turn by turn."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ LAP_S = 1.0
 
 
 class SolvedLegs:
-    """The shipped walking trial on one leg or on both, with the solver for it."""
+    """The walker on one leg or on both, and how it is solved."""
 
     def __init__(self, side: str, methods: tuple[str, ...]) -> None:
         subject = the_walker(side)
@@ -39,9 +37,7 @@ class SolvedLegs:
         self.dt = 1.0 / trial.rate
 
     def lap(self) -> tuple[NDArray[np.float64], float]:
-        """Solve all frames of the walk once; return the time of each frame [us] and the largest residual
-        [m].
-        """
+        """Solve all frames of the walk once; return the time of each [us], and the largest residual [m]."""
         self.estimator.restart()
         times, residuals = [], []
         for frame in self.frames:
@@ -54,9 +50,7 @@ class SolvedLegs:
 
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
-    """Return the ratio of the median times of whole frames, both legs to one, and the residual of both
-    legs.
-    """
+    """The ratio of the medians of whole frames, and the residual of both legs."""
     one, two = SolvedLegs("right", methods), SolvedLegs("both", methods)
     figures = []
     for method in methods:

@@ -1,1 +1,1 @@
-"""Benchmarks of kernels and simulations, beside other solvers."""
+"""Benches of kernels and simulations, beside other solvers."""

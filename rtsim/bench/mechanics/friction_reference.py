@@ -1,9 +1,9 @@
-"""Reference solutions of the two friction experiments by SciPy, from their own equations of motion.
+"""The two friction experiments solved by SciPy, from their own equations: what a simulation is compared with.
 
 Brown (2017), MASc thesis, University of Waterloo, section 4.3, with the laws of equations 4.1 to 4.4 as
-printed, except that k_v of equation 4.3 is read as mu_v, and equation 4.2 is extended to negative velocities
-as an odd function. Nothing here is shared with the kernels. The solver restarts where a law or the contact
-is not smooth, as its error control needs smooth functions.
+printed, mu_v for the k_v of 4.3 and 4.2 continued as an odd function. Nothing here is shared with the
+kernels. The solver starts anew where a law or the contact is not smooth, so that its error control is not
+deceived.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ LAWS: dict[str, Friction] = {
 
 
 def stick_slip(law: str, duration: float, tolerance: float) -> Solution:
-    """Return the velocity of the block as a function of time, t : (n,) -> (1, n) [m/s]; it starts at the
-    belt's velocity with the spring unstretched.
-    """
+    """t : (n,) -> (1, n), velocity of the block [m/s]; it starts on the belt at the spring's rest."""
     friction = LAWS[law]
 
     def rates(t: float, y: Array) -> list[float]:
@@ -90,11 +88,9 @@ def stick_slip(law: str, duration: float, tolerance: float) -> Solution:
 
 
 def impact(law: str, duration: float, tolerance: float) -> tuple[Solution, float]:
-    """Return the ball's velocity along the floor and its radius times its angular velocity as a function of
-    time, t : (n,) -> (2, n) [m/s], and the end of the contact [s].
+    """(t : (n,) -> (2, n), velocity and radius times angular velocity of the ball [m/s]; end of contact [s]).
 
-    The state is depth, its rate, velocity along the floor and angular velocity; the ball does not spin at
-    touch-down.
+    State: depth, its rate, velocity along the floor, angular velocity; at touch-down the ball does not spin.
     """
     friction = LAWS[law]
 
@@ -129,9 +125,7 @@ def pieced(
     kinks: Sequence[Event],
     end: Event | None = None,
 ) -> list[tuple[float, float, Solution]]:
-    """Integrate piece by piece between the zeros of `kinks`, up to the duration or the zero of `end`; return
-    (start, stop, y(t)) of each piece.
-    """
+    """(start, stop, y(t)) of pieces between the zeros of `kinks`, up to the duration or the zero of `end`."""
     from scipy.integrate import solve_ivp
 
     events = [*kinks, *([end] if end else [])]
@@ -156,7 +150,7 @@ def pieced(
 
 
 def read(pieces: list[tuple[float, float, Solution]], t: Array) -> Array:
-    """Evaluate a solution that consists of pieces in time at t : (n,) [s]; return (n_y, n)."""
+    """Return (n_y, n), a solution that consists of pieces in time, evaluated at t : (n,) [s]."""
     stops = np.array([stop for _, stop, _ in pieces])
     which = np.minimum(np.searchsorted(stops, t), len(pieces) - 1)
     first = pieces[0][2](np.array([0.0]))

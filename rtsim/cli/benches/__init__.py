@@ -1,1 +1,1 @@
-"""The benchmarks of `rtsim bench`, grouped by what they measure."""
+"""The benches of `rtsim bench`, by what they measure."""

@@ -1,4 +1,4 @@
-"""`rtsim replay`: the player as a command of its own."""
+"""`rtsim replay`: the stand-alone player."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ EXACT = ("source", "exact", "tolerance", "as_json")
 
 
 def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
-    """Replay a recorded run exactly and compare the results; return the exit code."""
+    """Replay a recorded run exactly and compare; returns the exit code."""
     from rtsim.cli.runs.exact_replay import replay_exactly
 
     context = click.get_current_context()
@@ -134,7 +134,7 @@ def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
 
 
 def trial_of(request: PlayerRequest) -> MarkerTrial:
-    """Return the part of the run's source that is played; ConfigError if it contains no frame."""
+    """The part of the run's source that is played; ConfigError if it contains no frame."""
     run, units, up = request.run, request.run.units or None, request.run.up or None
     trial = load_trial(
         run.source, request.duration_s, request.rate, units=units, up=up, side=side_of_walker(run),

@@ -1,4 +1,4 @@
-"""`rtsim warmup`: compiles the kernels ahead."""
+"""`rtsim warmup`: compiles the kernels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Files of `rtsim fit torque-generators`: the set of generators or the model, the motion, and the written
-set of the person.
-"""
+"""Files of `rtsim fit torque-generators`: set or model, motion, and the person's set that it writes."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def set_of(model: str) -> tuple[str, str]:
-    """Return the set of generators, and the model that names it; the latter is empty for a set alone."""
+    """The set of generators, and the model that names it; nothing for a set alone."""
     from rtsim.config.paths import shipped_names
     from rtsim.models.load import load_model
 
@@ -44,7 +42,7 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Return whether a file is a set of generators, even one that lacks all tables that only a set has."""
+    """Whether a file is a set of generators, even one that lacks all tables that only a set has."""
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
     from rtsim.config.models.torque_generator_schema import GeneratorSet

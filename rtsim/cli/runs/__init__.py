@@ -1,1 +1,1 @@
-"""Common parts of the commands that run something: options and messages."""
+"""Parts of the commands that run something: their options, and what they print."""

@@ -1,6 +1,4 @@
-"""The processes that accompany a run with a device (recorder, window, simulated device), checked during the
-run.
-"""
+"""The processes that run with a device (recorder, window, simulated device), checked during the run."""
 
 from __future__ import annotations
 
@@ -22,13 +20,12 @@ LOOK_S = 0.1
 
 
 class Beside:
-    """Starts processes that accompany a run, reports at once if one of them fails, and ends them with the
-    run.
+    """Starts processes with a run, reports at once if one of them fails, and ends them with the run.
 
-    A separate thread checks them, so that the loop never waits.
+    It checks from a thread of its own, so that the loop never waits.
 
-    publish : function also called with each message, for subscribers of the results
-    failed : whether one of them has failed, so that the run counts as failed
+    publish : called with each sentence, too, for readers of the results
+    failed : whether one of them has failed, so that the run is no success
     """
 
     def __init__(self, publish: Callable[[str], None]) -> None:

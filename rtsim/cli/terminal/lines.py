@@ -1,4 +1,4 @@
-"""Output of lines to the terminal; they may contain text from other sources, such as marker names or
+"""Lines for the user in the terminal; they may contain text from other sources, such as marker names or
 configs.
 """
 
@@ -22,26 +22,24 @@ UNUSABLE = 2
 
 
 def line(text: str) -> str:
-    """Return the text as one line that a terminal shows literally: control characters are escaped like
-    \x1b.
-    """
+    """The text as one line that a terminal shows literally: control characters are written as \\x1b."""
     return plain(text, LONGEST)
 
 
 def tell(text: str, err: bool = True) -> None:
-    """Print a message, on standard error or as output."""
+    """Print a sentence, on standard error or as output."""
     click.echo(line(text), err=err)
 
 
 def json_text(told: Any, indent: int | None = None) -> str:
-    """Return what a command found as JSON, with null in place of NaN and infinity, which JSON does not have
-    and strict readers reject.
+    """The JSON of what a command found, with null for what is no number: JSON has no NaN and no infinity,
+    and strict readers refuse all of it.
     """
     return json.dumps(_finite(told), indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
-    """Return the value with None in place of numbers that are not finite."""
+    """The value with None for numbers that are not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -50,7 +48,7 @@ def _finite(value: Any) -> Any:
 
 
 def told_unusable(compare: Callable[[], int]) -> int:
-    """Run a comparison and return its exit code; if the inputs are unusable, print a message and return 2."""
+    """Run a comparison and return its exit code; 2 with a sentence if the inputs are unusable."""
     try:
         return compare()
     except (RtsimError, StreamError) as error:

@@ -21,7 +21,7 @@ AUTO = "auto"
 
 
 def option_of(parameter: click.Parameter | None) -> str:
-    """Return the spelling of an option, or of an argument, on the command line."""
+    """The spelling of an option, or of an argument, on the command line."""
     if parameter is None:
         return "address"
     return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.name.upper()
@@ -37,7 +37,7 @@ def checked(address: str, where: str, binding: bool = False) -> str:
 
 
 class Address(click.ParamType):
-    """A type of option values: tcp://HOST:PORT; binding : whether it is an address to bind."""
+    """A value tcp://HOST:PORT; binding : whether it is an address to bind."""
 
     name = "address"
 
@@ -49,9 +49,7 @@ class Address(click.ParamType):
 
 
 def checked_capture(source: str, where: str) -> CaptureAddress:
-    """Parse the address of a capture system; ConfigError for an invalid address, or one with an invalid
-    option.
-    """
+    """The address of a capture system; ConfigError for an invalid address, or one with an invalid option."""
     try:
         return parse_capture(source)
     except StreamError as fault:
@@ -59,9 +57,8 @@ def checked_capture(source: str, where: str) -> CaptureAddress:
 
 
 class MarkerSource(click.ParamType):
-    """A type of option values, a source of markers: the walker, the jaw, a file or a stream; capture :
-    whether a capture system is allowed.
-    """
+    """A source of markers: the walker, the jaw, a file or a stream; capture : whether a capture system is
+    allowed."""
 
     name = "source"
 
@@ -81,7 +78,7 @@ class MarkerSource(click.ParamType):
 
 
 class PortOffset(click.ParamType):
-    """A type of option values: a whole number, or `auto` if addresses are bound."""
+    """A whole number, or auto where addresses are bound."""
 
     name = "N"
 
@@ -105,9 +102,7 @@ class PortOffset(click.ParamType):
 
 
 class NumberWithin(click.FloatRange):
-    """A type of option values, a number within a range; nan, which is neither below nor above any number, is
-    rejected.
-    """
+    """A number within a range; nan, which is neither below nor above any, is refused."""
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
         number = float(super().convert(value, parameter, context))
@@ -117,7 +112,7 @@ class NumberWithin(click.FloatRange):
 
 
 class Span(click.ParamType):
-    """A type of option values: a span of time START:STOP [s]."""
+    """A span of time START:STOP [s]."""
 
     name = "START:STOP"
 
@@ -141,9 +136,7 @@ class Span(click.ParamType):
 
 
 class Config(click.ParamType):
-    """A type of option values: a .toml file, or a shipped name from one folder (models, labs, subjects,
-    runs).
-    """
+    """A .toml file or a shipped name of one folder: models, labs, subjects, runs."""
 
     name = "text"
 
@@ -157,7 +150,7 @@ class Config(click.ParamType):
 
 
 class MethodName(click.ParamType):
-    """A type of option values: name of a method of the model that the command line states before it."""
+    """Name of a method of the model that the command line has named before it."""
 
     name = "text"
 
@@ -176,6 +169,6 @@ class MethodName(click.ParamType):
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Return the names for shell completion that begin with the text so far; files if none does."""
+    """Names for shell completion: those that begin with the text so far; files if none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]

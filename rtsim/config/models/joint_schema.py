@@ -23,9 +23,8 @@ Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Axes of the joint coordinate system on both bodies, each by the direction (u, v, w of the segment)
-    that is kept exactly and the one that completes the plane.
-    """
+    """Axes of the joint coordinate system on both bodies: the direction kept exactly, then the one that
+    completes the plane (u, v, w of the segment)."""
 
     proximal: tuple[Direction, Direction]
     distal: tuple[Direction, Direction]
@@ -75,7 +74,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """Unit of its numbers: deg, mm, both, or "" if no number is given."""
+        """Unit of its numbers: deg, mm, both, or "" where no number is given."""
         deg = self.neutral_deg is not None or self.range_deg is not None
         mm = self.neutral_mm is not None or self.range_mm is not None
         return "both" if deg and mm else "deg" if deg else "mm" if mm else ""
@@ -96,7 +95,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def range_in_si(
     range_deg: tuple[float, ...] | None, range_mm: tuple[float, ...] | None
 ) -> tuple[float, float]:
-    """Return the stated range [rad, m]; infinite if there is none."""
+    """The stated range [rad, m]; infinite if there is none."""
     if range_deg is not None:
         return math.radians(range_deg[0]), math.radians(range_deg[1])
     return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)
@@ -108,9 +107,8 @@ def check_range(low: float, high: float, key: str) -> None:
 
 
 class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
-    """One elementary motion of a custom joint, along or about an axis of the frame reached so far. Its size
-    [rad, m] is one of the joint's coordinates, or a function of one.
-    """
+    """One elementary motion of a custom joint: along or about an axis of the frame reached so far, by a
+    function [rad, m] of one of the joint's coordinates, or by the coordinate itself."""
 
     translates: Axis | None = None
     rotates: Axis | None = None
@@ -131,7 +129,7 @@ class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
 
 
 class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A segment and the joint that carries it; some kinds of joints have additional keys."""
+    """A segment and the joint that carries it; some kinds of joints have keys of their own beside these."""
 
     name: Name
     joint: JointKind
@@ -174,7 +172,7 @@ else:  # with the keys of each kind of joint
 
 
 def free_in_ground(body: Body) -> Body:
-    """Return the body with its mass on a free joint to ground."""
+    """The body with its mass, carried by nothing."""
     return Body(
         name=body.name,
         joint="free",
@@ -186,9 +184,7 @@ def free_in_ground(body: Body) -> Body:
 
 
 def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:
-    """Return the coordinates of a body's joint, or of another kind of joint in its place; unnamed ones get
-    the body's name.
-    """
+    """Coordinates of a body's joint, or of another kind in its place; unnamed ones get the body's name."""
     kind = kind or body.joint
     if kind == body.joint and body.coordinates:
         return body.coordinates
@@ -198,10 +194,10 @@ def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinat
 
 
 def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
-    """Return whether coordinate k of a body's joint is an angle.
+    """Whether coordinate k of a body's joint is an angle.
 
-    For a custom joint, the units of the coordinate's numbers decide; without numbers, it is an angle if it
-    drives a rotation.
+    For a custom joint the units of its numbers decide; without numbers it is an angle if it rotates
+    something.
     """
     kind = kind or body.joint
     angular = KINDS[kind].angular
@@ -214,10 +210,10 @@ def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
 
 
 def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
-    """Return whether a storage file with inDegrees=yes states coordinate k of a body's joint in degrees."""
+    """Whether a storage file with inDegrees=yes has coordinate k of a body's joint in degrees."""
     return is_angular(body, k, kind) and not coordinates_of(body, kind)[k].coupled
 
 
 def motions_of(body: Body, coordinate: str) -> list[ElementaryMotion]:
-    """Return the motions of a custom joint that depend on one of its coordinates."""
+    """Motions of a custom joint that depend on one of its coordinates."""
     return [m for m in body.motion if (m.of or coordinate) == coordinate and m.constant is None]

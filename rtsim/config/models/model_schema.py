@@ -19,7 +19,7 @@ DEFAULT_METHOD = "default"
 
 
 class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
-    """A model file with its checks and derived properties."""
+    """A model file."""
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -38,15 +38,15 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
             self.with_optional(tuple(body.name for body in self.optional))
 
     def with_optional(self, names: Container[str]) -> ModelSpec:
-        """Return the model with those of its optional bodies that are in `names`, and without the others."""
+        """The model with the named ones of its optional bodies."""
         more = tuple(body for body in self.optional if body.name in names)
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 
     def without_root(self) -> ModelSpec:
-        """Return the model without its first body: bodies on it become free in ground, and everything else
-        attached to it is removed.
+        """The model without its first body: bodies that it carried become free in ground, and everything
+        else attached to it is removed.
 
-        ValueError if a constraint or a force acts on that body.
+        ValueError where a constraint or a force acts on that body.
         """
         root = self.bodies[0].name
         carried = [body.name for body in self.bodies if body.parent == root]

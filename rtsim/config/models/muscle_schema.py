@@ -18,9 +18,7 @@ SIZES = {
 
 
 class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A wrapping surface of muscles; the axis of a cylinder is the z axis of its frame, with its centre at
-    the origin.
-    """
+    """A wrapping surface; a cylinder is about the z axis of its frame, centred there."""
 
     name: Name
     kind: Literal["sphere", "cylinder", "ellipsoid"]
@@ -41,7 +39,7 @@ class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
     @property
     def sizes_mm(self) -> tuple[float, ...]:
-        """Return the radius, with half the length of a bounded cylinder, or three radii."""
+        """Radius, with half the length of a bounded cylinder, or three radii."""
         half = () if self.length_mm is None else (0.5 * self.length_mm,)
         return self.radii_mm or (*(getattr(self, key) for key in SIZES[self.kind]), *half)
 
@@ -65,7 +63,7 @@ class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A path point that moves in its segment with a coordinate; its position is given by functions [m]."""
+    """A point that moves in its segment with a coordinate; the functions give metres."""
 
     of: str
     x: FunctionSpec
@@ -78,7 +76,7 @@ class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Station(Place, forbid_unknown_fields=True, frozen=True):
-    """An element of a muscle path: a fixed, conditional or moving point, or a wrapping surface."""
+    """A station of a path: a fixed, conditional or moving point, or a wrapping surface."""
 
     within: Within | None = None
     moving: Moving | None = None

@@ -1,8 +1,7 @@
-"""Results as points of a C3D file: the label, the unit and the list in the group POINT for each result.
+"""Results as points of a C3D file: label, unit and list in POINT of each result.
 
-Angles and moments are those of the ISB's joint coordinate systems, not those of Plug-in Gait, so their
-labels end in ISB. Only angles and joint centres by the definitions of the conventional gait model have the
-plain names of Plug-in Gait.
+Angles and moments are those of the ISB's joint coordinate systems, no Plug-in Gait: their labels end in ISB.
+Only angles and centres by the definitions of the conventional gait model have Plug-in Gait's bare names.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ UNITS = {
 
 
 class ModelOutputs(NamedTuple):
-    """Points for a C3D file, their units for the group POINT, and notes for the user."""
+    """Points for a C3D file, their units for the group POINT, and sentences."""
 
     points: tuple[NewPoint, ...]
     units: dict[str, str]
@@ -63,9 +62,7 @@ class ModelOutputs(NamedTuple):
 
 
 class _NamedOutput(NamedTuple):
-    """A point whose final label is not yet determined. bare : label without ending; ending : appended if the
-    bare label is taken.
-    """
+    """A point before it has its final label. bare : label without ending; ending : where it is not free."""
 
     bare: str
     ending: str
@@ -76,7 +73,7 @@ class _NamedOutput(NamedTuple):
 
 
 def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
-    """Convert the results of a run to points of the C3D file it read, one row for each frame of the file.
+    """The results of a run as points of its C3D file, one row for each of its frames.
 
     Frames without a result (stale, not converged, invalid input) and unsolved frames are missing.
     """
@@ -126,9 +123,7 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
 
 
 def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
-    """Return a label that the file does not have yet, and add it to `taken`. before : prefix of the person's
-    labels.
-    """
+    """A label that the file does not have yet, with what stands before the person's, taken from now on."""
     bare = f"{before}{one.bare}"
     label = f"{bare}_{one.ending}" if one.always or bare.casefold() in taken else bare
     copy = 2
@@ -139,10 +134,8 @@ def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
 
 
 def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]], list[str]]:
-    """Return unit and factor from SI for each kind of result that can be written, from the file or as is
-    usual, and notes for the user.
-
-    mass : mass of the person [kg], NaN = not known
+    """Unit and factor from SI of each kind that can be written, as the file says or as is usual, and
+    sentences for the user; mass : mass of the person [kg], NaN = not known.
     """
     found, notes = {}, []
     for name, (usual, factors) in UNITS.items():
@@ -162,9 +155,7 @@ def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]]
 
 
 def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[int]]]:
-    """Yield joint, side and the column indices of the three components among labels of angles (-1 = no such
-    component).
-    """
+    """Joint, side and the columns of its three components (-1 = it has none) among labels of angles."""
     rows: dict[tuple[str, str], list[int]] = {}
     place = {label: k for k, label in enumerate(labels)}
     for group in groups_of(labels, own if own in SIDES else ""):
@@ -179,7 +170,7 @@ def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[i
 
 
 def _component(values: FloatArray, columns: Sequence[int]) -> FloatArray:
-    """Return three columns (n, 3) of values (n, m); a missing one is filled with 0."""
+    """Three columns (n, 3) of (n, m); one that is missing is 0."""
     return np.stack([values[:, k] if k >= 0 else np.zeros(len(values)) for k in columns], axis=1)
 
 
@@ -190,9 +181,7 @@ def _named(joint: str, side: str, what: str) -> str:
 def _of_angles(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield the joint angles by the ISB definitions, and by the conventional gait model if the run has
-    them.
-    """
+    """Angles of joints: by the ISB, and by the conventional gait model where the run has them."""
     factor = units["ANGLE_UNITS"][1]
     if (spec := specs.get("joint_angles")) is not None and spec.unit == "rad":
         said = "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
@@ -229,7 +218,7 @@ def _of_angles(
 def _of_moments(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield the joint moments about the axes of the angles."""
+    """Moments about the axes of the angles."""
     spec = specs.get("joint_moments")
     if spec is None:
         return
@@ -249,7 +238,7 @@ def _of_moments(
 def _of_joint_vectors(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield joint powers, in the third component as in Plug-in Gait, and joint forces."""
+    """Powers, in the third number as Plug-in Gait has it, and forces of joints."""
     side_of = own if own in SIDES else ""
     for name, what, kind in (("joint_powers", "Power", "POWERS"), ("joint_forces", "Force", "FORCES")):
         spec = specs.get(name)
@@ -281,7 +270,7 @@ def _of_joint_vectors(
 def _of_places(
     results: Results, specs: dict[str, FieldSpec], own: str, source: C3dSource
 ) -> Iterator[_NamedOutput]:
-    """Yield joint centres and markers of the model, in the file's unit of length."""
+    """Joint centres and markers of the model, in the unit of length."""
     per_metre, side_of = 1.0 / source.scale, own if own in SIDES else ""
     both = CONVENTIONAL_CENTRES in specs
     for name, ending in (("joint_centres", OURS), (CONVENTIONAL_CENTRES, "cgm")):
@@ -323,7 +312,7 @@ def _of_places(
 def _of_feet(
     results: Results, specs: dict[str, FieldSpec], source: C3dSource, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Yield the ground reaction forces on each foot."""
+    """Forces of the ground on each foot."""
     feet = specs.get("foot_forces")
     if feet is None:
         return

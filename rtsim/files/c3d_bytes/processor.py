@@ -1,4 +1,4 @@
-"""Conversion of a C3D file to the number format of another processor."""
+"""Converts a C3D file to the number format of another processor."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CUT = "cut the trial into shorter ones"
 
 
 def read_all(path: Path) -> bytes:
-    """Return the bytes of a C3D file; ConfigError if it is too large."""
+    """The bytes of a C3D file of a size that is read."""
     return read_bounded(path, MOST_BYTES, CUT)
 
 
 def for_processor(data: bytes, code: int, where: str) -> bytes:
-    """Return the file with the numbers of header, parameters and data in the format of another processor;
-    everything keeps its position.
+    """The same file with the number format of another processor: header, parameters and data, each at its
+    place.
     """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)
@@ -51,7 +51,7 @@ def for_processor(data: bytes, code: int, where: str) -> bytes:
 
 
 def _parameter(section: Section, body: bytes, old: Words, new: Words) -> bytes:
-    """Convert the body of a parameter from one number format to another."""
+    """The body of a parameter in other numbers."""
     found = section.parsed(body)
     if found.kind == INTEGER:
         return found._replace(data=new.from_integers(old.integers(found.data))).body()

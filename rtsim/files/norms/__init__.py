@@ -1,1 +1,1 @@
-"""Gait norms: curves over the cycle of healthy persons, or of the persons of a laboratory."""
+"""Norms of gait: curves over the cycle of healthy persons, or of the persons of a laboratory."""

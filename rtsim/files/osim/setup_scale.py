@@ -24,7 +24,7 @@ class Measurement(NamedTuple):
 
 
 class Scaler(NamedTuple):
-    """How the scale factors of bodies are determined, in which order, and how their masses are scaled."""
+    """Way to determine the scale factors of bodies, in which order, and to scale their masses."""
 
     order: tuple[str, ...]  # of "measurements" and "manualScale"; what comes later goes before
     measurements: tuple[Measurement, ...]
@@ -35,7 +35,7 @@ class Scaler(NamedTuple):
 
 
 class Placer(NamedTuple):
-    """Settings for the static pose of the scaled model, at which its markers are then placed."""
+    """Settings for the static pose of the scaled model, in which its markers are then placed."""
 
     tasks: IkTasks
     marker_file: Path | None
@@ -45,9 +45,7 @@ class Placer(NamedTuple):
 
 
 class ScaleSetup(NamedTuple):
-    """A complete setup of scaling. Files are relative to its folder; None = not stated, or the step is
-    disabled.
-    """
+    """A complete setup. Files are relative to its folder; None : not named, or the step is switched off."""
 
     mass_kg: float | None
     model_file: Path | None
@@ -58,7 +56,7 @@ class ScaleSetup(NamedTuple):
 
 
 def read_scale_setup(path: str | Path) -> ScaleSetup:
-    """Read the setup in an .xml file; ConfigError with file, element and remedy for what cannot be read."""
+    """The setup in an .xml file; ConfigError names file, element and remedy of what cannot be read."""
     tool = read_part(Path(path), TOOL, "give the setup file of a scale tool (.xml)")
     mass = tool.number("mass", -1.0)
     maker, scaler, placer = (tool.child(tag) for tag in ("GenericModelMaker", "ModelScaler", "MarkerPlacer"))

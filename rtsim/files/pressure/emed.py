@@ -47,10 +47,9 @@ class PlatformPart(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_emed(path: str | Path) -> PressureTrial:
-    """Read the frames of an .lst file, on the smallest part of the platform that contains all frames; cells
-    without a value are 0.
+    """The frames of an .lst file, on the part of the platform that any of them shows, 0 elsewhere.
 
-    The format has pressure in kPa without stating the unit; a mismatch with the stated forces is reported.
+    The format has pressure in kPa without stating it; a mismatch with the stated forces is reported.
     """
     path = Path(path)
     lines = read_lines(path, "emed")
@@ -86,9 +85,9 @@ def read_emed(path: str | Path) -> PressureTrial:
 def _pictures(
     lines: Sequence[str], platform: tuple[int, int], path: Path
 ) -> tuple[list[PlatformPart], list[str]]:
-    """Read all frames; an incomplete last frame is left out, with a note.
+    """All pictures; a last one that ends early is left out, and told.
 
-    platform : number of rows and columns of the platform
+    platform : rows and columns that it has
     """
     begins = [k for k, line in enumerate(lines) if PICTURE.match(line)]
     pictures: list[PlatformPart] = []
@@ -107,11 +106,7 @@ def _pictures(
 def _picture(
     lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int], path: Path
 ) -> PlatformPart:
-    """Read one frame: its column numbers, its rows, and its forces.
-
-    rows : indices of the lines of the rows
-    platform : number of rows and columns of the platform
-    """
+    """One picture, from the lines of its columns' numbers, its rows and its forces."""
     at = rows[0]
     try:
         columns = [int(cell) for cell in lines[at].split("\t")[1:-1]]

@@ -1,10 +1,9 @@
-"""Warming of the processor's caches: the computation of a frame is repeated shortly before the next frame is
-due.
+"""Warming the processor's caches: the computation of a frame is repeated shortly before the next one is due.
 
-Between two frames at 100 Hz the processor sleeps or runs other programs, and its caches lose the data of the
-loop, so that the same work takes several times as long as without a pause. Therefore copies of some stages
-compute the previous frame again while the run waits. They write to arrays of their own, so the results of
-the run are unchanged, bit by bit.
+Between two frames at 100 Hz the processor sleeps or works for others, and its caches forget the loop: the
+same work takes several times as long as without a pause. Therefore copies of some stages compute the
+previous frame again while the run waits. They write to arrays of their own, so that the results of the run
+are the same, bit by bit.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ force plates a run has less to spare."""
 
 
 class CacheWarming:
-    """Copies of those stages of a run that support it, used between the frames of a stream with a steady
-    rate.
+    """Copies of the stages of a run that allow it, in step with a stream of steady rate.
 
     Parameters
     ----------
@@ -56,7 +54,7 @@ class CacheWarming:
         self.n_done = 0
 
     def follow(self, frame: ReceivedFrame) -> None:
-        """Store a copy of the newest frame, and the time when the next frame is due."""
+        """Keep a copy of the newest frame, and when the next is due."""
         if frame.session is not self._session:
             self._turn(frame.session)
         self._steady = abs(frame.t_received - self._due_ns) < LEAD_NS and self._period_ns > 0
@@ -69,7 +67,7 @@ class CacheWarming:
         self._frame.seq, self._frame.time = frame.seq, frame.time
 
     def ahead_s(self) -> float:
-        """Return the time until the next warming run [s]; 0 if none is due."""
+        """Time until the next warming run [s]; 0 where none is due."""
         return max(0.0, 1e-9 * (self._due_ns - LEAD_NS - now_ns())) if self._steady else 0.0
 
     def run(self) -> None:
@@ -87,7 +85,7 @@ class CacheWarming:
         self.n_done += 1
 
     def rest(self) -> None:
-        """Discard the messages of the copies, as the run's own stages report them."""
+        """Discard the sentences of the copies: the run's own stages report them."""
         for stage in self._stages:
             stage.collect()
 

@@ -1,4 +1,4 @@
-"""The numbers in the summary of a run with a limb and a device."""
+"""The numbers in the summary of a run of a limb with a device."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rtsim.stages.device.exchange import TorqueCommand
 
 
 def fault_time(loop: Loop) -> float:
-    """Return the model time at which the newest fault latched [s]; -1 without one."""
+    """Time at which the newest fault latched, on the clock of the model [s]; -1 without one."""
     return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
 
 
 def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
-    """Return the numbers that the summary of every run with a device contains."""
+    """Numbers that are in the summary of every run with a device."""
     return {
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
@@ -33,7 +33,7 @@ def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """Return the summary of a run as numbers."""
+    """The summary of a run, in numbers."""
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x, counted = clock.exchange, clock.counters()

@@ -1,6 +1,4 @@
-"""The simulated device in the process of the model, without sockets; it answers within the call that
-sends.
-"""
+"""The simulated device in the process of the model, without sockets: it answers in the call that sends."""
 
 from __future__ import annotations
 
@@ -11,12 +9,12 @@ from streams.messages import Device, Output
 
 
 class InProcessPort:
-    """The model's port and the device's link in one object, with the same device as in a separate process.
+    """The model's port and the device's link in one object; the same device as in a process of its own.
 
     Attributes
     ----------
     device : the device
-    taken : messages of the device since they were last read, with the time [ns]
+    taken : its messages since the last look, with the time [ns]
     """
 
     def __init__(self, spec: DeviceSpec) -> None:
@@ -31,7 +29,7 @@ class InProcessPort:
         ]
 
     def send(self, message: Output | Device) -> None:
-        """Pass the model's output to the device and advance it by a tick; its message becomes available."""
+        """Take the model's output and advance the device by a tick; its message becomes available."""
         if isinstance(message, Device):
             self._coming.append(message)
         else:
@@ -45,11 +43,11 @@ class InProcessPort:
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Return whether a message is waiting; none can arrive later."""
+        """Report that no message is still to come."""
         return bool(self._coming)
 
     def newest(self, timeout_ms: int) -> None:
-        """Do nothing, as the device receives every output directly."""
+        """The newest output; the device receives every one directly."""
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""

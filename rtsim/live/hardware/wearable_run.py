@@ -1,5 +1,5 @@
-"""Runs of a person who wears a device: estimation from markers and device exchange in one loop, which ticks
-with the marker frames.
+"""A person who wears a device: the estimate from markers and the exchange in one loop, which ticks with the
+marker frames.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ HUSH_NS = 50_000_000
 
 
 def run_of(spec: HilSpec, source: str = "") -> RunConfig:
-    """Return the checked run config for the estimation from markers.
+    """The checked run that computes the estimate.
 
     source : source of markers instead of the run's own, "" = its own
 
@@ -85,7 +85,7 @@ def run_of(spec: HilSpec, source: str = "") -> RunConfig:
 
 
 class WearableTicks:
-    """An input with the frames of the markers, each of which is a tick of the device exchange.
+    """An input whose frames are those of the markers, each a tick of the exchange.
 
     Parameters
     ----------
@@ -95,11 +95,10 @@ class WearableTicks:
 
     Attributes
     ----------
-    hush : function called with a message while no markers come, to send zero torque to the device
-    ends : function that returns whether a command ends the torque, so that the input does not wait for a
-        frame
-    ask : function called in a replay with each recorded command
-    watched : function called in a replay with each recorded report of a check by the clock
+    hush : called while no markers come, with a sentence on that, to send zero torque to the device
+    ends : returns whether a command ends torque, so that no frame is waited for
+    ask : called with commands of a recording
+    watched : called with what a check by the clock reported in it
     """
 
     def __init__(
@@ -166,7 +165,7 @@ class WearableTicks:
         return frame
 
     def _between(self) -> None:
-        """Handle a wait without a frame: end the torque if it lasts too long, or if a command requests it."""
+        """No frame came: torque ends where that lasts, or where somebody has it end."""
         t_ns = now_ns()
         silent_s = 1e-9 * (t_ns - self._heard_ns)
         lost = silent_s > self._lost_s
@@ -194,7 +193,7 @@ class WearableTicks:
 class PacedRecording(RecordingInput):
     """The frames of a trial in step with the computer's clock.
 
-    live : whether the frames count as live, so that their age follows from clocks
+    live : whether they count as live, so that clocks tell how old they are
     """
 
     _ticks: Ticks | None = None
@@ -211,10 +210,9 @@ class PacedRecording(RecordingInput):
 
 
 def source_of(spec: HilSpec, run: RunConfig, feed: ForceFeed | None) -> Input:
-    """Return the input of a run with its markers and forces: streams, or a recording, either paced or as
-    fast as possible.
+    """The markers of a run, and its forces: streams, or a recording, paced or as fast as it goes.
 
-    ConfigError if a recording has another rate than the device exchange.
+    ConfigError where a recording has another rate than the exchange.
     """
     if is_stream(run.source):
         if feed is None:
@@ -251,12 +249,12 @@ def wearable_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """Build the loop of a person with a device, with its kernels compiled.
+    """The loop of a person with a device, its kernels compiled.
 
     Parameters
     ----------
     run : as returned by `run_of`
-    arm_s : time after the first frame at which the device is armed automatically [s]
+    arm_s : time after the first frame at which it arms automatically [s]
     urgently : run at real-time priority, where the system permits it
     again : port that replays a recording to its end; None for a new run
     """
@@ -297,7 +295,7 @@ def wearable_loop(
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
     """Send zero torque repeatedly while no markers come; latched faults and requests are still handled.
 
-    text : message that no markers come; "" while it is too early to report it. Torque ramps do not advance
+    text : a sentence that no markers come; empty while it is too early to say so. Ramps do not advance
         meanwhile.
     """
     exchange.collect()
@@ -310,7 +308,7 @@ def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand,
 
 
 def moment_of(loop: Loop, angle: str) -> float:
-    """Return the moment about an angle in the newest result [N m]; NaN if the run has none."""
+    """Moment about an angle in the newest result [N m]; NaN where the run has none."""
     if loop.course is None or MOMENTS not in loop.course.fields.arrays:
         return math.nan
     field = next(field for field in loop.course.fields.session.fields if field.name == MOMENTS)
@@ -320,7 +318,7 @@ def moment_of(loop: Loop, angle: str) -> float:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """Return the summary of a run as numbers."""
+    """The summary of a run, in numbers."""
     ticks = loop.source
     assert isinstance(ticks, WearableTicks)
     x = ticks.exchange

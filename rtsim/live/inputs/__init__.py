@@ -1,1 +1,1 @@
-"""Sources of the frames of a run."""
+"""Where the frames of a run come from."""

@@ -1,4 +1,4 @@
-"""Checks whether a trial belongs to the subject; faults are reported before the first frame, or stop the
+"""Checks whether a trial belongs to the subject; faults are reported before the first frame or prevent the
 run.
 """
 
@@ -34,10 +34,10 @@ ALL_THE_SAME = "solved all the same (--anyway)"
 
 
 def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
-    """Return notes before a run: from the reader, on the calibration, and on how well the trial fits the
+    """Sentences before a run: from the reader, on the calibration, and on how well the trial fits the
     person.
 
-    anyway : whether a trial of another person is only reported, not an error
+    anyway : a trial of another person is reported, not refused
 
     ConfigError for a trial without data, without a tracked marker, or of another person.
     """
@@ -69,18 +69,15 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
 
 
 def check_name_of_static(run: RunConfig, trial: MarkerTrial, anyway: bool) -> None:
-    """Raise ConfigError for a static trial whose labels name another person than those of the trial, unless
-    `anyway`.
-    """
+    """ConfigError for a static trial whose labels name another person than those of the trial."""
     if trial.person and run.static and not run.subject:
         static = load_trial(run.static, units=run.units or None, up=run.up or None)
         check_one_person(trial, static, anyway=anyway)
 
 
 def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
-    """Return notes on the calibration of the person, and on legs that do not match the stature; ConfigError
-    for an impossible stature.
-    """
+    """Sentences on the calibration of the person, and on legs that do not fit the stature; ConfigError
+    for an impossible stature."""
     if person is None:
         return []
     where = run.subject or run.static or run.source
@@ -93,12 +90,12 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
 
 
 def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
-    """Return a model that brings its own markers, as tracked by a run."""
+    """A model that brings its own markers, as tracked by a run."""
     return with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
 
 
 def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
-    """Return notes on how well a trial fits the tracked person or model; ConfigError if it does not, unless
+    """Sentences on how well a trial fits the tracked person or model; ConfigError if it does not, unless
     `anyway`.
     """
     check_shown(tracked.names, f"{tracked.kind}'s", trial, where)
@@ -112,7 +109,7 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """Return notes on how well a trial fits; a fault is raised as an error, unless `anyway`."""
+    """Sentences on how well a trial fits; a fault is raised as an error, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)
     if not anyway:

@@ -56,8 +56,8 @@ def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 
 
 def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """Return the generator as it is before a fit, with this isometric torque [N m], whatever an earlier fit
-    had changed.
+    """Return the generator with this isometric torque before its fit [N m], whatever an earlier fit had
+    changed.
     """
     fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
     return with_strength(one, strength)._replace(fit=fit)
@@ -66,7 +66,7 @@ def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 def weakened(
     placed: Sequence[PlacedGenerator], factors: Mapping[str, float], factor: float = 1.0
 ) -> list[PlacedGenerator]:
-    """Return the generators with their strength multiplied by factors; factors of single ones are by name or
+    """Generators with their strength multiplied by factors : of single ones, by their name or their
     coordinate.
     """
     found = []
@@ -86,8 +86,7 @@ def strength_bounds(
     placed: Sequence[PlacedGenerator], motion: JointMotion, settings: FitSettings, measured: Mapping[str,
     IsometricTorque], tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda:
 False, ) -> list[StrengthBounds]:  # fmt: skip
-    """Find the bounds of the legs' generators; measured : isometric torques by coordinate; tell, stopped : as
-    for fit_all."""
+    """Bounds of the legs' generators; measured : by coordinates; tell, stopped : as for fit_all."""
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []
     for flexor in legs:
@@ -109,12 +108,14 @@ False, ) -> list[StrengthBounds]:  # fmt: skip
 
 
 def strength_of(fit: FittedGenerator) -> float:
-    """Return the fitted strength tau_o* s_tau [N m]; NaN where there is no fit."""
+    """Strength tau_o* s_tau [N m]; NaN where there is no fit."""
     return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
 
 
 def isometric(one: PlacedGenerator, measured: IsometricTorque | None) -> float:
-    """Convert a measured isometric torque to that at the optimal angle [N m]; NaN without a measured one."""
+    """The isometric torque at the optimal angle for one measured elsewhere [N m]; NaN without a measured
+    one.
+    """
     if measured is None:
         return float("nan")
     packed = pack_generators([one])

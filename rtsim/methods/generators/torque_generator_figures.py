@@ -1,4 +1,4 @@
-"""Figures of torque generators: torque over angle, active torque over speed, activations, and curves.
+"""Figures of fits: torque over the angle, active torque over the speed, activations, curves of generators.
 
 As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is divided by tau_o,
 which is missing in print. Angles and speeds are those of the joint, also where two joints share one
@@ -28,8 +28,7 @@ LENGTHENING = "lengthening"
 
 
 def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
-    """Return the panels of a fit: both planes of figure 5, before and after it, and activation over angle as
-    in figure 4."""
+    """Both planes of figure 5 before and after, and the activation over the angle as figure 4."""
     found = []
     for words, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
         found += [angle_plane(fit, x, words), speed_plane(fit, x, words)]
@@ -51,8 +50,7 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
 
 
 def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
-    """Return t^A, t^V, t^PE as fitted and 1 - beta w, (n, 4), at angles and speeds in the generator's
-    direction."""
+    """(n, 4) t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
     q = one.joint.flexion_sign * one.joint.flexion_of(theta)
@@ -64,7 +62,7 @@ def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Arra
 
 
 def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion: dict[str, Array]) -> tuple:
-    """Join curves over a grid and curves along a motion on one abscissa, with a gap between them."""
+    """One abscissa for curves over a grid and others along a motion, kept separate."""
     gap, n, m = [np.nan], len(grid), len(along)
     x = np.concatenate([grid, gap, along])
     curves = {name: np.concatenate([y, gap, np.full(m, np.nan)]) for name, y in on_grid.items()}
@@ -73,8 +71,8 @@ def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion
 
 
 def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Return the panel of torque over angle: greatest torque, still and lengthening, passive torque, and that
-    of the
+    """The torque over the angle: greatest torque, still and lengthening, passive torque, and that of the
+    motion.
     """
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
@@ -102,8 +100,8 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Return the panel of active torque over speed (eq. 13), relative to tau_o: that of the motion, and the
-    greatest.
+    """Active torque over the speed (eq. 13), relative to tau_o: that of the motion, and the greatest of the
+    generator.
     """
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)
@@ -131,8 +129,7 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
-    """Return the panels that show how blends, scales and the shift change a generator's curves, as in figure
-    1."""
+    """Effects of blends, scales and the shift on the curves of a generator, as in figure 1."""
     spec, x = one.spec, np.array(UNFITTED)
     zero = sorted((spec.passive_zero_deg, spec.passive_one_deg))
     ends = spec.optimal_angle_deg - 3.0 * spec.width_deg, spec.optimal_angle_deg + 3.0 * spec.width_deg
@@ -190,10 +187,8 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
 
 
 def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
-    """Return the panels of torque over angle and over speed for agonist and antagonist of joints, as figure
-    A.6.
-
-    Joints with the same generators have one panel.
+    """Torque over angle and over speed of agonist and antagonist of joints, as figure A.6; once where joints
+    have the same.
     """
     found: list[FigurePanel] = []
     joints: dict[tuple, str] = {}

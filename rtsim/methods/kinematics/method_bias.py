@@ -1,5 +1,6 @@
-"""Systematic error of an angle that comes from the method itself, as stated by its model, apart from errors
-of markers."""
+"""Systematic error of an angle by the method itself, as its model states it: neither an error of markers
+nor a deviation.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +11,8 @@ from rtsim.subjects.subject import kind_of_segment
 
 
 def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
-    """Return the systematic errors [deg] by the model's joint angles, without angles that have no stated
-    error.
+    """Systematic errors by the names of the model's joint angles [deg]; angles without a stated one are left
+    out.
 
     Each leg has the value for persons whose joints are all registered, or that for others.
     """
@@ -30,5 +31,5 @@ def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
 
 
 def side_of(body: str) -> str:
-    """Return the suffix of a body's name that gives its side, empty where there is none."""
+    """The suffix of a body's name that gives its side, empty where there is none."""
     return body[len(kind_of_segment(body)) :]

@@ -23,8 +23,7 @@ SCALE = np.array([LEVER] * 3 + [1.0] * 3)
 
 
 def constraints(geometry: KneeGeometry, poses: KneePoses) -> Array:
-    """Compute the constraint errors (n, 5): distances of the spheres from the planes, then excess lengths of
-    ligaments [m]."""
+    """(n, 5) - distances of the spheres from the planes, then ligaments beyond their lengths [m]."""
     R = poses.rotations
     normals = np.einsum("nij,kj->nki", R, geometry.normals)
     gaps = geometry.condyles - poses.carried(geometry.plateaus)
@@ -34,8 +33,7 @@ def constraints(geometry: KneeGeometry, poses: KneePoses) -> Array:
 
 
 def constraint_slopes(geometry: KneeGeometry, poses: KneePoses) -> Array:
-    """Compute the derivatives (n, 5, 6) of the constraints with respect to three angles [m/rad] and three
-    positions [1]."""
+    """(n, 5, 6) - derivatives of the constraints by the three angles [m/rad] and the three places [1]."""
     R, slopes = poses.rotations, rotation_slopes(poses.angles)
     normals = np.einsum("nij,kj->nki", R, geometry.normals)
     gaps = geometry.condyles - poses.carried(geometry.plateaus)
@@ -53,9 +51,8 @@ def constraint_slopes(geometry: KneeGeometry, poses: KneePoses) -> Array:
 
 
 def moved_along(geometry: KneeGeometry, flexion: Array) -> KneePoses:
-    """Solve for the poses of the mechanism at flexions (n,) [rad], each from the one before.
-
-    The first pose starts from full extension.
+    """Poses of the mechanism at flexions (n,) [rad], each found from the one before, the first from full
+    extension.
 
     ModelError where the mechanism cannot be assembled at a flexion.
     """
@@ -68,7 +65,7 @@ def moved_along(geometry: KneeGeometry, flexion: Array) -> KneePoses:
 
 
 def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> KneePoses:
-    """Solve for the pose at an extension [rad] that is nearest to a start, by Newton's method."""
+    """The pose at an extension [rad] that is nearest to a start, by Newton's method."""
     angles, places = start.angles.copy(), start.places.copy()
     angles[:, 0] = extension
     for _ in range(N_STEP):
@@ -89,8 +86,8 @@ def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> 
 
 
 def weighed(slopes: Array) -> Array:
-    """Return the matrices (n, 5, 5) whose inverse converts constraint errors to distances from the
-    mechanism's motion.
+    """(n, 5, 5) matrices whose inverse converts constraint errors to distances from the motion of the
+    mechanism.
 
     slopes : (n, 5, 6) - of the constraints
 
@@ -103,7 +100,7 @@ def weighed(slopes: Array) -> Array:
 
 
 def nearest_poses(geometry: KneeGeometry, poses: KneePoses, n_step: int = N_STEP) -> KneePoses:
-    """Return the poses of the mechanism that are nearest to given ones, in the measure of `weighed`."""
+    """The poses of the mechanism that are nearest to these, in the same measure."""
     angles, places = poses.angles, poses.places
     for _ in range(n_step):
         now = KneePoses(angles, places)

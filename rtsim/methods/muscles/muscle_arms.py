@@ -1,7 +1,5 @@
-"""Muscle lengths and moment arms, frame by frame, at the pose that a marker method finds.
-
-The arms are about the joint angles or, for a model that names none, about the coordinates.
-"""
+"""Muscle lengths and moment arms, frame by frame, at the pose of a marker method: about the joint angles, or
+about the coordinates of a model that names none."""
 
 from __future__ import annotations
 
@@ -57,7 +55,7 @@ class MuscleArms:
         return self._work.path.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Yield the muscles whose path failed in the last evaluation, each with the reason."""
+        """Muscles whose path failed the last time, and why."""
         for name, status in zip(self.names, self._work.path.status, strict=True):
             if status != OK:
                 yield name, STATUS_NAMES[status]
@@ -86,13 +84,14 @@ class CoordinateArms:
         return self._of.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Yield the muscles whose path failed in the last evaluation, each with the reason."""
+        """Muscles whose path failed the last time, and why."""
         yield from self._of.failures(self._q).items()
 
 
 def arms_at(model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> MuscleArms | CoordinateArms:
-    """Return the object that computes moment arms of a model's muscles about the angles that the model
-    names."""
+    """Return the object that computes moment arms of a model's muscles, about the angles that the
+    model names.
+    """
     if model.names.joint_angles:
         return MuscleArms(model, roles, pose, q)
     return CoordinateArms(model, roles, q)

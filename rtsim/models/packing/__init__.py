@@ -1,1 +1,1 @@
-"""Packing of models and subjects into kernel parameters, which is done here only."""
+"""Build kernel parameters from models and subjects: the only place that does."""

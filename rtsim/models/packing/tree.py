@@ -41,8 +41,7 @@ class JointRow:
 
     @property
     def layout(self) -> JointSizes:
-        """Numbers of coordinates and speeds of the joint; those of a chain follow from its
-        motions."""
+        """Numbers of coordinates and speeds of the joint; those of a chain follow from its motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
         n = 1 + max(motion.dof for motion in self.motions)
@@ -63,7 +62,7 @@ class JointRow:
 
 
 def build_tree(joints: Sequence[JointRow], functions: Functions | None = None) -> Tree:
-    """Build the tables of a tree; every joint's parent comes before it."""
+    """The tables of a tree; every joint's parent comes before it."""
     n = len(joints)
     dof_body: list[int] = []
     dof_parent: list[int] = []
@@ -125,7 +124,7 @@ def build_chains(joints: Sequence[JointRow]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind and its numbers, as in kernels/algebra/functions."""
+    """A function of one coordinate: its kind in kernels/algebra/functions and its numbers there."""
 
     kind: int
     count: int
@@ -141,22 +140,22 @@ def linear(slope: float, intercept: float = 0.0) -> Function:
 
 
 def polynomial(coefficients: Sequence[float]) -> Function:
-    """Return the polynomial with these coefficients, lowest power first."""
+    """Coefficients of a polynomial, lowest power first."""
     return Function(POLYNOMIAL, len(coefficients), tuple(coefficients))
 
 
 def sine(amplitude: float, omega: float, phase: float, offset: float) -> Function:
-    """Return the function amplitude sin(omega x + phase) + offset."""
+    """amplitude sin(omega x + phase) + offset."""
     return Function(SINE, 4, (amplitude, omega, phase, offset))
 
 
 def lines(x: Sequence[float], y: Sequence[float]) -> Function:
-    """Return the piecewise linear function through (x, y), x rising: a spline without second derivatives."""
+    """Piecewise linear function through (x, y), x rising: a spline without second derivatives."""
     return Function(SPLINE, len(x), (*x, *y, *(0.0 for _ in x)))
 
 
 def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Function:
-    """Return the cubic spline through (x, y), x rising; two knots make a straight line.
+    """Cubic spline through (x, y), x rising; two knots make a straight line.
 
     The second derivatives M solve the tridiagonal system of de Boor (1978), A Practical Guide to
     Splines, chapter IV: continuity of the slope at the inner knots. At both ends M = 0 ("natural"), or the
@@ -184,7 +183,7 @@ def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Fun
 
 
 def third_derivative(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the third derivative of the cubic through four points: six times their divided difference."""
+    """Third derivative of the cubic through four points: six times their divided difference."""
     difference = np.array(y, float)
     for order in (1, 2, 3):
         difference = np.diff(difference) / (np.array(x[order:]) - np.array(x[: 4 - order]))

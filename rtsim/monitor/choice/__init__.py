@@ -1,1 +1,1 @@
-"""The choice of visible panels and curves: by task, by hand, and stored between starts."""
+"""Which panels and curves are shown: by task, by hand, and kept between starts."""

@@ -1,1 +1,1 @@
-"""Figures that are saved to files."""
+"""Figures that are drawn on paper."""

@@ -1,1 +1,1 @@
-"""Detection of gait events and strides in live frames, for the window."""
+"""Gait events and strides as they come, for the window."""

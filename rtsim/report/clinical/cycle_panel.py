@@ -1,6 +1,4 @@
-"""A panel of a page: a quantity over the gait cycle on both sides, with single strides, means, deviation
-bands and norms.
-"""
+"""A panel of a page: a quantity over the gait cycle, both sides, with strides, means, bands and norms."""
 
 from __future__ import annotations
 
@@ -52,10 +50,10 @@ def draw_panel(
     page: Page, room: PanelRoom, now: ReportCurve, before: ReportCurve | None = None,
     norm: NormCurve | None = None, offs: Mapping[str, float] | None = None, lacks: str = "",
 ) -> None:  # fmt: skip
-    """Draw the panel of one quantity.
+    """Draw the panel of a quantity.
 
     before : curves of an earlier session, drawn dotted
-    offs : side -> instant of foot off [% of the cycle]
+    offs : side -> foot off [%]
     lacks : why there is no curve
     """
     left, right, top, bottom = frame_panel(page, room, now.title, now.unit)
@@ -105,7 +103,7 @@ def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
 
 
 def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
-    """Return a function from values to their heights on the page; NaN outside the span."""
+    """Heights on the page of values; NaN outside the span."""
     (_, _, top, bottom), (low, high) = box, span
 
     def up(values: FloatArray) -> FloatArray:
@@ -117,15 +115,13 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Return the strides that determine the range of the vertical axis, of all sessions and sides."""
+    """Strides that determine the range of the ordinate, of all sessions and sides."""
     drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
     return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
 
 
 def incomplete_in_words(curve: ReportCurve) -> str:
-    """Return a sentence on the number of strides in the means, where some are left out because of gaps; else
-    "".
-    """
+    """A sentence on the number of strides in the means, where some are left out because of gaps; else ""."""
     n = {side: (curve.n_averaged(side), len(rows)) for side, rows in curve.strides.items()}
     few = [f"{side} {used} of {there}" for side, (used, there) in n.items() if used < there]
     return f"mean of strides: {', '.join(few)}" if few else ""
@@ -135,11 +131,10 @@ def draw_axes(
     page: Page, box: Box, span: tuple[float, float], up: Callable[[FloatArray], FloatArray],
     ends: tuple[str, str], marks: Sequence[tuple[float, str]],
 ) -> None:  # fmt: skip
-    """Draw the frame, the numbers of the axes, and the meaning of both ends of the vertical axis.
+    """Frame, numbers, and what the ends of the ordinate mean.
 
-    up : function from values to heights on the page
-    ends : meaning of up and down
-    marks : positions and numbers on the horizontal axis, as fractions of its length
+    up : from values to heights on the page; ends : words for up and down; marks : on the abscissa, as parts
+    of its length
     """
     left, right, top, bottom = box
     for value in ticks(*span):
@@ -159,9 +154,7 @@ def draw_axes(
 
 
 def _strides(page: Page, x: FloatArray, up, curve: ReportCurve, side: str) -> None:
-    """Draw single strides as thin lines, paler where they are flagged, the mean as a thick line, and the
-    standard deviation as a band.
-    """
+    """Single strides thin, paler where a flag regards them; the mean thick, the deviation as a band."""
     colour, rows, sound = COLOURS[side], curve.strides[side], curve.sound[side]
     alone = len(rows) == 1
     for row, good in zip(rows, sound, strict=True):
@@ -179,7 +172,7 @@ def _data(
     norm: NormCurve | None,
     box: Box,
 ) -> dict:
-    """Return the data that are displayed when a reader points at the panel."""
+    """Data that are shown on pointing at the panel."""
     series = []
     for label, curve in (("", now), ("before", before)):
         for side in SIDES:
@@ -198,7 +191,7 @@ def _data(
 
 
 def _numbers(values: FloatArray) -> list[float | None]:
-    """Return numbers for JSON, with None in place of NaN."""
+    """Numbers for JSON, which has no NaN."""
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
 
@@ -206,9 +199,9 @@ def legend(
     page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str, several: bool = True,
     bands: bool = True,
 ) -> None:  # fmt: skip
-    """Draw the legend: the meaning of the horizontal axis, the lines and the bands, in one or two rows.
+    """Draw the explanations of abscissa, lines and bands, in one or two rows.
 
-    several : whether a side has several strides; bands : whether a mean has several strides, and so a band
+    several : whether a side has several strides; bands : whether several of them are in a mean
     """
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])

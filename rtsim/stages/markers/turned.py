@@ -1,5 +1,4 @@
-"""Check for markers that are rotated about the bone: wands moved since the static trial, or beside the knee's
-axis."""
+"""Markers that are turned about the bone: wands moved since the static trial, or beside the knee's axis."""
 
 from __future__ import annotations
 
@@ -29,11 +28,11 @@ BESIDE_SAID = (
 
 
 class TurnedMarkers:
-    """Check of a person's thighs and shanks for markers that are rotated about the bone.
+    """Watches the thighs and shanks of a person for markers that are turned about the bone.
 
     Attributes
     ----------
-    off : (n_body,) int64 - above 0 = markers of the segment may be rotated, in the newest frame
+    off : (n_body,) int64 - more than 0 = its markers may be, in the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel, shape: CalibratedShape) -> None:
@@ -65,9 +64,9 @@ class TurnedMarkers:
         self._waited = 0.0
 
     def look(self, dt: float, solved: bool) -> bool:
-        """Check a frame; return whether markers are rotated about the bone.
+        """Take in a frame; whether markers are turned.
 
-        dt : time since the frame before [s], 0 = unknown; solved : whether there is a new frame
+        dt : since the frame before [s], 0 = unknown; solved : whether there is a new frame
         """
         if not solved:
             self._waited += dt
@@ -83,7 +82,7 @@ class TurnedMarkers:
         return n > 0
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """Yield (counter, sentence) for each kind of fault in the newest frame."""
+        """(counter, sentence) of each kind of what is wrong in the newest frame."""
         for bit, column, counter, words in (
             (SINCE_STANDING, 0, MOVED, MOVED_SAID), (BESIDE_AXIS, 1, BESIDE, BESIDE_SAID),
         ):  # fmt: skip
@@ -92,14 +91,13 @@ class TurnedMarkers:
                 yield counter, words.format("; ".join(self._named(k, column) for k in of))
 
     def _named(self, k: int, column: int) -> str:
-        """Describe the markers of a leg, their segments, and their angle of rotation."""
+        """Markers of a leg, their segments, and by how much they are turned."""
         names = (self._legs[k].segments[1],) if column else self._blamed(k)
         angle = DEGREES * abs(float(self._turns.found[k, column]))
         return f"{' or '.join(self._marker(k, name) for name in names)}, by {angle:.0f} degrees"
 
     def _marker(self, k: int, segment: str) -> str:
-        """Return the name of the wand on a segment of a leg, or its markers where they determine the segment
-        by themselves."""
+        """The wand on a segment of a leg, or its markers where they fix it by themselves."""
         leg: LegBones = self._legs[k]
         at = leg.segments.index(segment)
         body, wand = self._names.index(segment), leg.markers[2 * at - 1]
@@ -107,7 +105,7 @@ class TurnedMarkers:
         return f"{wand} on {segment}" if alone and wand else f"the markers of {segment}"
 
     def _blamed(self, k: int) -> tuple[str, ...]:
-        """Return the segments of a leg whose markers may be rotated about the bone.
+        """The segments of a leg whose markers may be turned.
 
         The wand of a thigh turns hip and knee against each other, that of a shank the knee alone.
         """
@@ -121,5 +119,5 @@ class TurnedMarkers:
 
 
 def places(names: list[str], name: str) -> int:
-    """Return the index of a name; -1 for no name, or one that is not in the list."""
+    """Index of a name; -1 for none, or one that is not there."""
     return names.index(name) if name in names else -1

@@ -1,6 +1,5 @@
-"""Lines of the feet for force plates: from the heel to the tip of the toes, from the markers of a
-laboratory's set.
-"""
+"""Lines of the feet for force plates: from the heel to the tip of the toes, by the markers of a
+laboratory."""
 
 from __future__ import annotations
 
@@ -27,11 +26,10 @@ UP = np.array([0.0, 1.0, 0.0])
 
 
 def foot_lines(trial: MarkerTrial, lab: LabMap) -> FloatArray:
-    """Return heel and tip of the toes of the right and the left foot, (n, 2, 2, 3) [m]; NaN where not
-    visible.
+    """Heel and tip of the toes of the right and the left foot, (n, 2, 2, 3) [m]; NaN where not seen.
 
-    The forefoot is the mean of the markers there; if only the fifth metatarsal is marked, the middle is
-    estimated by a medial shift from it.
+    The forefoot is the mean of the markers there; where the fifth metatarsal is alone, the middle is taken
+    from it towards the other side.
     """
     lines = np.full((len(trial.times), 2, 2, 3), np.nan)
     for f, side in enumerate(SIDES):
@@ -58,7 +56,7 @@ def foot_lines(trial: MarkerTrial, lab: LabMap) -> FloatArray:
 
 
 def _median(values: FloatArray) -> FloatArray:
-    """Return the median over the frames of (n, n_marker); NaN for a marker that is never visible."""
+    """Median over the frames of (n, n_marker); NaN for a marker that is never seen."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of such a marker
         return np.asarray(np.nanmedian(values, axis=0))

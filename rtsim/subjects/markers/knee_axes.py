@@ -1,9 +1,9 @@
-"""A check whether both knees flex about the lines through their epicondyles. A marker placed too far
-forwards or backwards rotates the axis of one knee, and hardly changes a distance.
+"""Whether both knees bend about the lines through their epicondyles in the same way: a marker there that
+was placed too far forwards or backwards turns the axis of one knee, and hardly changes a distance.
 
-The flexion axis of a knee in a trial is the mean direction of the axes of its rotations between frames, in
-the thigh (finite helical axes; Woltring et al. 1985, J Biomech 18, 379-389). Skin motion and the shape of
-the condyles rotate it by up to 14 degrees from the line through the epicondyles, but equally in both knees.
+The axis about which a knee bends in a trial is the one nearest to those of the rotations between its frames,
+seen in the thigh (finite helical axes; Woltring et al. 1985, J Biomech 18, 379-389). Skin and the shape of
+the condyles turn it by up to 14 degrees from the line through the epicondyles, but both knees alike.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ UNLIKE = 12.0  # [deg] between both knees: 0 to 6.5 on eight trials of five pers
 
 
 def notes_on_knee_axes(person: Subject, trial: MarkerTrial) -> list[str]:
-    """Return notes if the flexion axes of the two knees in a trial lie differently relative to the lines
-    through the epicondyles.
+    """A sentence where the axes of both knees of a trial lie otherwise to the lines through the epicondyles.
 
-    This needs both legs, at least three tracked markers on thighs and shanks, and knees that flex.
+    Needs both legs, three followed markers or more on thighs and shanks, and knees that bend.
     """
     turned = {side: axis_turned(person, trial, side) for side in SUFFIXES}
     right, left = turned["right"], turned["left"]
@@ -45,8 +44,8 @@ def notes_on_knee_axes(person: Subject, trial: MarkerTrial) -> list[str]:
 
 
 def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
-    """Return the angle by which the knee axis is rotated about the thigh's long axis from the line through
-    the epicondyles, positive = lateral end forwards [deg]; None if it cannot be determined.
+    """Angle [deg] by which the knee's axis is turned about the thigh's long axis from the line through the
+    epicondyles, its outer end forwards; None where it is not seen.
     """
     thigh, shank = (person.segments.get(f"{kind}{SUFFIXES[side]}") for kind in ("thigh", "shank"))
     if thigh is None or shank is None:
@@ -72,9 +71,8 @@ def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
 
 
 def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Array:
-    """Return the rotations of a segment in ground, mirrored for a left one, fitted to its markers (Kabsch
-    1976, Acta Cryst A 32, 922-923), (n, 3, 3); NaN where a marker that is usually visible is missing, or
-    with fewer than 3 markers.
+    """(n, 3, 3) - of a segment in ground, mirrored for a left one, by the best fit of its markers (Kabsch
+    1976, Acta Cryst A 32, 922-923); NaN where one is missing that is mostly seen, or these are fewer than 3.
     """
     mirror = np.array(MIRROR) if is_left else np.ones(3)
     seen = mirror * in_order(trial, tuple(segment.markers_mm))
@@ -95,7 +93,7 @@ def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Arr
 
 
 def directions(thigh: Segment) -> tuple[Array, Array]:
-    """Return unit vectors towards the hip, and along the epicondyles laterally, in the frame of a thigh."""
+    """Unit vectors towards the hip, and along the epicondyles outwards, in the frame of a thigh."""
     cosines = np.cos([thigh.alpha, thigh.beta, thigh.gamma])
     along = np.array([cosines[2], np.sin(thigh.gamma), 0.0])
     y = (cosines[0] - cosines[1] * cosines[2]) / along[1]

@@ -1,5 +1,4 @@
-"""Search for the channels of a Lab Streaming Layer stream that are markers or forces, by the stream's own
-description.
+"""Finds the channels of a Lab Streaming Layer stream that are markers or forces, by its own description.
 
 Names and types as in App-OptiTrack (labstreaminglayer), qualisys_lsl_app and the XDF page on motion capture.
 """
@@ -67,8 +66,7 @@ class ForceChannels(NamedTuple):
 
 
 def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerChannels:
-    """Find the markers: three channels of one name with the types PositionX, Y and Z, or with labels that end
-    in the axis.
+    """Find the markers: three channels of one name with types PositionX, Y, Z, or labels ending in the axis.
 
     Channels of rigid bodies (`object` without `marker`), of orientations and of confidence are ignored. In a
     stream without descriptions every three channels are a marker, which gets a number.
@@ -92,7 +90,7 @@ def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerCha
 
 
 def _marker_axis(channel: LslChannel) -> tuple[str, int]:
-    """Return name and axis of a marker's channel; an empty axis for a channel of something else."""
+    """Name and axis of a marker's channel; "" for one of something else."""
     if channel.object and not channel.marker:
         return "", 0
     typed = POSITION.fullmatch(channel.type.strip())
@@ -105,10 +103,9 @@ def _marker_axis(channel: LslChannel) -> tuple[str, int]:
 
 
 def _ended(label: str, endings: Sequence[str]) -> tuple[str, str]:
-    """Split a label that ends in one of these endings into the name before it and the ending; ("", "") for
-    other labels.
+    """The name before one of these endings, and the ending; "", "" where the label ends otherwise.
 
-    No regular expression is used: a long row of separators could keep one busy for hours.
+    No pattern does it: a long row of what may stand between would keep one busy for hours.
     """
     label = label.strip()
     n = len(endings[0])
@@ -132,7 +129,7 @@ def force_channels(channels: Sequence[LslChannel]) -> ForceChannels:
 
 
 def positions_of(sample: NDArray[np.float64], markers: MarkerChannels) -> NDArray[np.float64]:
-    """Return (n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
+    """(n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
     become NaN.
     """
     found = sample[markers.columns]

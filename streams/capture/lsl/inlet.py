@@ -1,4 +1,4 @@
-"""Reader of one Lab Streaming Layer stream; a separate thread compares its clock, so that reading never waits
+"""A stream of Lab Streaming Layer; a separate thread compares its clock, so that reading never waits
 for it.
 """
 
@@ -103,12 +103,14 @@ class LslInlet:
 
     @property
     def correction(self) -> ClockPair | None:
-        """Newest comparison of the sender's clock with ours; None where it was returned before."""
+        """Return the newest comparison of the sender's clock with ours, once; None where it was
+        taken already.
+        """
         return self._pairs.popleft() if self._pairs else None
 
     def pull(self, timeout_s: float) -> list[LslSample]:
-        """Return the samples that have arrived, after a wait for the first one. Raises CaptureError where the
-        stream has ended.
+        """Samples that have arrived, after a wait for the first one. Raises CaptureError where the stream has
+        ended.
         """
         if self._lost.is_set():
             raise CaptureError("closed", f"the stream {self.words} is gone")
@@ -134,8 +136,7 @@ class LslInlet:
             self._inlet.close_stream()
 
     def _watch(self) -> None:
-        """Compare the clocks, which may wait for the network, and check whether a silent stream still exists;
-        the thread's loop."""
+        """Compare clocks, which may wait for the network, and look whether a silent stream is still there."""
         ours_ns = to_ours_ns(self._lsl)
         trips: deque[float] = deque(maxlen=SO_MANY_TRIPS)
         while not self._closing.is_set():
@@ -154,7 +155,7 @@ class LslInlet:
             self._closing.wait(CORRECT_S)
 
     def _there(self) -> bool:
-        """Search for the stream on the network; return whether it is found."""
+        """Whether the stream can be found."""
         predicate = f"uid='{self.uid}'"
         try:
             return any(self._lsl.resolve_bypred(predicate, 1, LOOK_S) for _ in range(2))
@@ -167,8 +168,7 @@ def _stamp_ns(stamp: float) -> int | None:
 
 
 def _channels(info: Any) -> tuple[LslChannel, ...]:
-    """Return the channels as the stream describes them; a channel that it does not describe gets an empty
-    description."""
+    """Channels as the stream describes them; those that it leaves out have an empty description."""
     found = []
     node = info.desc().child("channels").child("channel")
     for _ in range(info.channel_count()):
@@ -180,6 +180,5 @@ def _channels(info: Any) -> tuple[LslChannel, ...]:
 
 
 def _up(info: Any) -> str:
-    """Return the axis that points up if the stream states it in the customary place, desc/setup/up; else
-    ""."""
+    """The axis that points up, where the stream tells it in a way that anybody uses: desc/setup/up."""
     return str(info.desc().child("setup").child_value("up")).strip().upper().lstrip("+")

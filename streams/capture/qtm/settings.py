@@ -22,13 +22,12 @@ LONGEST = 1 << 20
 
 
 class PlainTree(TreeBuilder):
-    """Parser of XML that refuses documents with a type declaration, in any encoding.
-
-    Such a declaration could define entities; ValueError is raised for it.
+    """A tree of XML elements: ValueError for a document with a type declaration, which could define
+    entities, in any encoding.
     """
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        """Raise ValueError for a document type declaration."""
+        """Refuse a declaration."""
         raise ValueError("it declares a type or entities of its own, which QTM's never do")
 
 
@@ -46,7 +45,7 @@ class QtmSettings(NamedTuple):
 
 
 def read_settings(xml: bytes) -> QtmSettings:
-    """Parse the settings in an XML message; ValueError with the reason if it cannot be read."""
+    """The settings in an XML message; ValueError with the reason if it cannot be read."""
     if len(xml) > LONGEST:
         raise ValueError(f"the settings have {len(xml)} bytes; at most {LONGEST} are allowed")
     parser = XMLParser(target=PlainTree())
@@ -94,7 +93,7 @@ def _text(element: Element | None, name: str) -> str:
 
 
 def _number(text: str) -> float:
-    """Parse a rate [Hz]; 0 for a text that is none."""
+    """A rate [Hz]; 0 for what is not one."""
     try:
         value = float(text)
     except ValueError:
@@ -108,7 +107,7 @@ def _signed(axis: str) -> str:
 
 
 def _plate_number(plate: Element, k: int) -> int:
-    """Return the number by which the data name a plate; if none is stated, its place in the list, from 1."""
+    """The number by which the data name a plate; its place, from 1, where none is told."""
     for key in ("Plate_ID", "Force_Plate_Index"):
         text = _text(plate, key)
         if text.isascii() and text.isdigit() and len(text) < 10:
@@ -117,7 +116,7 @@ def _plate_number(plate: Element, k: int) -> int:
 
 
 def _corners(plate: Element, metres: float) -> tuple[tuple[float, float, float], ...]:
-    """Return the four corners of a plate [m]; () where one is missing or all are at one place."""
+    """Four corners [m]; none where one is not there or they are all at one place."""
     location = _child(plate, "Location")
     corners = []
     for k in range(1, 5):
