@@ -1,7 +1,7 @@
 """Telemetry of a program about itself and its peers, bounded so that it can always be sent and shown.
 
-A sentence may quote text from an unknown sender: a label, a key, a megabyte of text. So every sentence is
-shortened and freed of control characters, and their number in one message is limited.
+A message to the user may quote text from an unknown sender: a label, a key, a megabyte of text. So every text
+is shortened and freed of control characters, and the number of texts in one telemetry message is limited.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Number = TypeVar("Number", int, float)
 
 
 def plain(text: str, longest: int = LONGEST) -> str:
-    """The text as one line of at most `longest` printable characters.
+    """Return the text as one line of at most `longest` printable characters.
 
     Control characters, so also the escape codes of a terminal, and marks that turn the direction of writing
     are written as \x1b; what is too long ends with three dots.
@@ -40,7 +40,8 @@ def plain(text: str, longest: int = LONGEST) -> str:
 
 
 def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
-    """Sentences of any origin, made fit for a descriptor: plain, without repetitions, at most `most`."""
+    """Return sentences of any origin in a form fit for a descriptor: plain, without repetitions, at most
+    `most`."""
     told = sentences if isinstance(sentences, list | tuple) else ()
     texts = dict.fromkeys(plain(text) for text in islice(told, most) if isinstance(text, str))
     if len(told) > most:
@@ -49,12 +50,12 @@ def bounded(sentences: object, most: int = MOST_SENTENCES) -> list[str]:
 
 
 def add(counters: dict[str, int], kind: str, n: int) -> None:
-    """Count `n` more of a kind, up to LARGEST."""
+    """Add `n` to the counter of a kind, up to LARGEST."""
     counters[kind] = min(counters[kind] + n, LARGEST)
 
 
 class Sentences:
-    """Collects sentences between two calls of `take`: each once, at most `most` of them."""
+    """Collection of messages between two calls of `take`: each message once, at most `most` of them."""
 
     def __init__(self, most: int = MOST_SENTENCES) -> None:
         self._most = most
@@ -62,7 +63,7 @@ class Sentences:
         self._n_more = 0
 
     def say(self, *sentences: str) -> None:
-        """Add sentences."""
+        """Add messages to the collection."""
         for sentence in map(plain, sentences):
             if sentence in self._kept:
                 continue
@@ -72,7 +73,7 @@ class Sentences:
                 self._n_more += 1
 
     def take(self) -> list[str]:
-        """Return all kept sentences and the number of the others; both are then reset."""
+        """Return all collected messages and one on the number of messages left out; then start anew."""
         taken = list(self._kept)
         if self._n_more:
             taken.append(f"{self._n_more} more sentences were left out.")
@@ -87,8 +88,9 @@ def account(
     sentences: Sentences,
     t_ns: int | None = None,
 ) -> Telemetry:
-    """A telemetry message, stamped now or at `t_ns`, that can always be encoded: counters stop at LARGEST,
-    and names and sentences are limited in length and number.
+    """Return a telemetry message, stamped now or at `t_ns`, that can always be encoded.
+
+    Counters stop at LARGEST, and names and sentences are limited in length and number.
     """
     return Telemetry(
         session=session,
@@ -100,13 +102,13 @@ def account(
 
 
 def received(message: Telemetry) -> Telemetry:
-    """A telemetry message from an unknown sender, limited to what can be kept and shown."""
+    """Return a telemetry message from an unknown sender, reduced to what can be stored and shown."""
     sentences = Sentences(2 * MOST_SENTENCES)  # not to cut again what was cut at the sender
     sentences.say(*message.text)
     return account(message.session, message.counters, message.gauges, sentences, message.t)
 
 
 def _named(values: Mapping[str, Number]) -> list[tuple[str, Number]]:
-    """The first MOST_NAMES entries, with names that can be shown."""
+    """Return the first MOST_NAMES entries, with names that can be shown."""
     entries = islice(values.items(), MOST_NAMES)
     return [(plain(name, LONGEST_NAME), value) for name, value in entries]

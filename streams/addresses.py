@@ -12,7 +12,7 @@ EXAMPLE = "tcp://127.0.0.1:5560"
 
 
 def is_stream(source: str) -> bool:
-    """Whether a source is an address rather than a file."""
+    """Return whether a source is an address rather than a file."""
     return "://" in source
 
 
@@ -42,14 +42,14 @@ def check_address(address: str, binding: bool = False) -> None:
 
 
 def is_here(address: str) -> bool:
-    """Whether an address can only be reached from this machine, if nothing forwards it to another one."""
+    """Return whether an address can only be reached from this machine, unless something forwards it."""
     host = address.removeprefix("tcp://").rpartition(":")[0]
     return not address.startswith("tcp://") or host in ("localhost", "[::1]") or host.startswith("127.")
 
 
 def shifted(address: str, offset: int) -> str:
-    """The address with `offset` added to its port; port 0, which takes any, and other kinds stay as they
-    are.
+    """Return the address with `offset` added to its port; port 0, which takes any free one, and other schemes
+    stay unchanged.
 
     StreamError if the port would be invalid.
     """

@@ -1,4 +1,4 @@
-"""The clock of all stamps, and pacing by absolute deadlines."""
+"""The clock of all time stamps, and pacing by absolute deadlines."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ for all processes of a machine. Python's monotonic clock ticks at 15.6 ms on Win
 
 
 def is_over(since_ns: int, span_ns: int, at_ns: int) -> bool:
-    """Whether a time span is over at a moment [ns]; also if the clock was set back before its beginning, as
-    the span would otherwise be prolonged by that.
+    """Return whether a time span is over at a moment [ns]; also if the clock was set back before its
+    beginning.
+
+    Such a step of the clock would otherwise prolong the span.
     """
     return not 0 <= at_ns - since_ns < span_ns
 
@@ -31,7 +33,7 @@ def sleep_until_ns(due_ns: int) -> None:
 
 
 class Pacer:
-    """Deadlines at a steady rate [Hz], or at given offsets from the start, that do not drift.
+    """Deadlines that do not drift, at a steady rate [Hz] or at given offsets from the start.
 
     After a stall of more than STALL_NS the start moves, so that later deadlines keep their spacing.
     """
@@ -45,7 +47,7 @@ class Pacer:
         self._n_tick = 0
 
     def deadline_ns(self, offset_ns: int) -> int:
-        """The deadline `offset_ns` after the start, after moving the start if there was a stall."""
+        """Return the deadline `offset_ns` after the start; move the start first if there was a stall."""
         due_ns = self.start_ns + offset_ns
         late_ns = now_ns() - due_ns
         if late_ns > STALL_NS:
@@ -55,7 +57,7 @@ class Pacer:
         return due_ns
 
     def wait(self) -> int:
-        """Wait for the next tick; returns how late it came [ns]. The first tick is at the start."""
+        """Wait for the next tick; return how late it came [ns]. The first tick is at the start."""
         due_ns = self.deadline_ns(round(self._n_tick * 1e9 / self.rate))
         self._n_tick += 1
         sleep_until_ns(due_ns)

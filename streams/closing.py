@@ -10,7 +10,7 @@ class Closing:
     """Base of classes with `close`: a `with` block calls it at its end, whatever happened inside."""
 
     def close(self) -> None:
-        """Release the resources of the object."""
+        """Release the resources that the object holds."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:

@@ -47,14 +47,14 @@ WIRE_FLOAT = np.dtype("<f8")
 
 
 class _MessageHeader(msgspec.Struct):
-    """The two keys that decide how the rest is read."""
+    """Header of a message: the two keys that decide how the rest is decoded."""
 
     v: int
     type: str
 
 
 class _PlainMap(msgspec.Struct):
-    """Holds the type of `meta` and `args`, which would otherwise be read anew at each check."""
+    """Holder of the type of `meta` and `args`, so that it is not analysed anew at each check."""
 
     value: PlainMap
 
@@ -92,7 +92,7 @@ KEYS_ONCE = frozenset({b"output", b"device", b"command"})
 
 
 def encode(message: AnyMessage) -> list[bytes]:
-    """The two parts of a message: [topic, payload].
+    """Encode a message into its two parts, [topic, payload].
 
     Raises StreamError when a value cannot be encoded, a descriptor is inconsistent, or the payload would be
     larger than MAX_PAYLOAD.
@@ -118,7 +118,7 @@ def encode(message: AnyMessage) -> list[bytes]:
 
 
 def decode(parts: Sequence[bytes]) -> AnyMessage:
-    """The message in the two parts [topic, payload].
+    """Decode a message from its two parts, [topic, payload].
 
     Raises DecodeError, whose `reason` is "oversize", "bad_topic", "bad_version", "bad_type" or "malformed".
     """
@@ -153,14 +153,14 @@ def decode(parts: Sequence[bytes]) -> AnyMessage:
 
 
 def _brief(fault: Exception) -> str:
-    """Shortened text of a fault; the decoder quotes a wrong value whole, however long it is."""
+    """Return the shortened text of an error; the decoder quotes a wrong value whole, however long it is."""
     return plain(str(fault) or type(fault).__name__, LONGEST_FAULT)
 
 
 def check_session(session: Session) -> None:
-    """Refuse (StreamError) a descriptor that contradicts itself or describes frames too large to send.
+    """Raise StreamError for a descriptor that contradicts itself or describes frames too large to send.
 
-    An axis of no entries does not excuse the others: with it left out, the frame must still be small enough.
+    An axis of length 0 does not make a frame small: the frame must be small enough without that axis, too.
     """
     names = [spec.name for spec in session.fields]
     if len(set(names)) != len(names):
@@ -190,7 +190,7 @@ def check_session(session: Session) -> None:
 
 
 def _check_decoded(message: AnyMessage) -> None:
-    """The rules that a schema cannot say."""
+    """Check a decoded message by the rules that its type's schema cannot express."""
     if isinstance(message, (Output, Device)):
         check_channels(message)
     elif isinstance(message, Session):
@@ -219,7 +219,7 @@ def check_channels(message: Output | Device) -> None:
 
 
 def _check_keys(payload: bytes, whole: bool = False) -> None:
-    """Refuse (StreamError) a map in which a key comes twice: which of the two is meant, nobody knows.
+    """Raise StreamError for a map that has a key twice, as nobody knows which of the two entries is meant.
 
     payload : of a message, which was decoded already, so that it is not nested too deep; whole : also of the
         maps within
@@ -240,7 +240,8 @@ def _check_keys(payload: bytes, whole: bool = False) -> None:
 
 
 def _check_plain(value: dict[str, Any], where: str) -> None:
-    """Refuse anything but str, float, int, bool, lists and maps with text keys (as dates and bytes)."""
+    """Raise StreamError for anything but str, float, int, bool, lists and maps with text keys (such as dates
+    and bytes)."""
     try:
         msgspec.convert({"value": value}, _PlainMap)
     except Exception as fault:  # each foreign type fails in its own way
@@ -263,7 +264,7 @@ class FieldLayout:
         self.n_value = sum(n_byte for _, n_byte in self._sizes) // 8
 
     def views(self, flat: FloatArray) -> dict[str, FloatArray]:
-        """The fields as successive views of one array of `n_value` numbers."""
+        """Split one array of `n_value` numbers into successive views, one for each field."""
         views = {}
         start = 0
         for name, spec in self.specs.items():
@@ -273,7 +274,7 @@ class FieldLayout:
         return views
 
     def pack(self, arrays: Mapping[str, ArrayLike]) -> dict[str, bytes]:
-        """The arrays as little-endian float64 bytes in C order.
+        """Encode the arrays as little-endian float64 bytes in C order.
 
         Raises StreamError when a field is missing or unknown, or has another shape than the descriptor says.
         """
@@ -292,7 +293,7 @@ class FieldLayout:
         return packed
 
     def misfit(self, data: Mapping[str, bytes]) -> str | None:
-        """Check whether a frame fits the descriptor: None, "missing_field" or "wrong_shape".
+        """Check whether a frame fits the descriptor; return None, "missing_field" or "wrong_shape".
 
         Fields that the descriptor does not name are ignored.
         """
@@ -305,8 +306,8 @@ class FieldLayout:
         return None
 
     def unpack_into(self, data: Mapping[str, bytes], out: Mapping[str, FloatArray]) -> str | None:
-        """Write a frame's bytes into the arrays `out`, C-contiguous float64; one that does not fit leaves
-        `out` untouched.
+        """Decode a frame's bytes into the arrays `out`, C-contiguous float64; leave `out` unchanged if the
+        frame does not fit.
 
         Returns what `misfit` says.
         """

@@ -8,11 +8,11 @@ DecodeReason = Literal["oversize", "bad_topic", "bad_version", "bad_type", "malf
 
 
 class StreamError(ValueError):
-    """A bad address, key, file or argument; the text is one sentence fit to be shown to a user."""
+    """Raised for a bad address, key, file or argument; the text is one sentence fit to be shown to a user."""
 
 
 class DecodeError(StreamError):
-    """A message that cannot be decoded.
+    """Raised for a message that cannot be decoded.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ Kind = TypeVar("Kind", Output, Device)
 
 
 class ExchangeIntake(Generic[Kind]):
-    """Checks the messages of one kind of the exchange; it has no sockets.
+    """Checker of the messages of one kind in the exchange with a device; it has no sockets.
 
     Attributes
     ----------
@@ -92,11 +92,11 @@ class ExchangeIntake(Generic[Kind]):
         return message
 
     def begin(self) -> None:
-        """Begin with another sender, whose numbers start anew."""
+        """Prepare for another sender, whose message numbers start anew."""
         self._session, self._order = "", OrderCheck()
 
     def _misfit(self, message: Kind, parts: Sequence[bytes], t_arrived: int) -> str:
-        """Other objections to a message, in words; empty where there are none."""
+        """Return a further reason not to use a message, as text; empty if there is none."""
         return ""
 
     def _refuse(self, kind: str, detail: str, t_arrived: int) -> None:
@@ -105,7 +105,7 @@ class ExchangeIntake(Generic[Kind]):
 
 
 class OutputIntake(ExchangeIntake[Output]):
-    """Checks outputs, for a device.
+    """Checker of the outputs that a device receives.
 
     n_joint : number of joints of the device
     one_clock : whether model and device are on one machine, with stamps of one clock
@@ -137,9 +137,9 @@ class DevicePort(Closing):
 
     Attributes
     ----------
-    taken : the messages of the last `receive`, oldest first, with their payloads
-    n_other, n_skipped : number of messages of others while a device was connected, and of the device's
-        messages that were superseded by newer ones
+    taken : messages accepted by the last `receive`, oldest first, with their payloads
+    n_other : number of messages from other devices while one was connected
+    n_skipped : number of the device's messages that newer ones superseded
     n_other_user : number of messages of devices of other users of this machine, which are refused if there
         are no keys and the system reports users
     keeps : whether torque is commanded, so that no other device may replace this one, however long it is
@@ -187,7 +187,7 @@ class DevicePort(Closing):
         return told
 
     def receive(self) -> bool:
-        """Take all messages that have come, into `taken`; returns whether any of them was usable.
+        """Read all messages that have come into `taken`; return whether any of them was usable.
 
         All messages of the device are removed from the socket, and the newest is read: the others would be
         outdated at the next call.
@@ -218,7 +218,7 @@ class DevicePort(Closing):
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Wait until something comes, at most this long [ms]; returns whether it did."""
+        """Wait for a message, at most this long [ms]; return whether one came."""
         return bool(self._socket.poll(timeout_ms))
 
     def send(self, output: Output) -> None:
@@ -231,13 +231,14 @@ class DevicePort(Closing):
             return  # its queue is full: the device does not read, and what it has grows old
 
     def close(self) -> None:
-        """Close, after waiting up to a second for the last output to be sent."""
+        """Close the port, after waiting up to a second for the last output to be sent."""
         if not self._closed:
             self._closed = True
             self._bound.close()
 
     def _belongs(self, first: zmq.Frame, identity: bytes, t_arrived: int) -> bool:
-        """Whether a message is of the device, which is whoever spoke last before a silence."""
+        """Return whether a message belongs to the connected device, which is the last sender before a
+        silence."""
         if identity == self._identity and not (self._chosen and self._is_another(first)):
             return True
         if self._identity and (self.keeps or t_arrived - self._heard_ns < SILENT_NS):
@@ -261,7 +262,7 @@ class DevicePort(Closing):
         return True
 
     def _is_another(self, first: zmq.Frame) -> bool:
-        """Whether a message came by another connection than that of the device."""
+        """Return whether a message came by another connection than the device's."""
         guard = self._bound.guard
         return guard is not None and guard.connection(int(first.get(zmq.SRCFD))) is not self._connection
 
@@ -306,7 +307,8 @@ class ModelLink(Closing):
         return self._intake.counters
 
     def newest(self, timeout_ms: int) -> tuple[Output, int] | None:
-        """The newest output and when it came [ns], waiting at most this long for one [ms]."""
+        """Return the newest output and when it came [ns], after waiting at most this long for one [ms]; None
+        if none came."""
         found = None
         for _ in range(MOST_AT_ONCE if timeout_ms <= 0 or self._socket.poll(timeout_ms) else 0):
             try:
@@ -333,7 +335,7 @@ class ModelLink(Closing):
             return
 
     def close(self) -> None:
-        """Close at once; unread messages are outdated."""
+        """Close the link at once; unread messages are outdated."""
         if not self._context.closed:
             self._link.close()
             self._socket.close(0)

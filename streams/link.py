@@ -70,12 +70,13 @@ class ClientLink:
         self.n_ended = self.n_lost = 0
 
     def heard(self) -> None:
-        """Note that a whole message was received."""
+        """Record that a complete message was received."""
         self._unfinished.heard()
 
     def check(self, over: bool = False) -> str | None:
-        """A sentence when something changed since the last call. Call it, several times a second, when there
-        was nothing to read.
+        """Check the connection; return a sentence if something changed since the last call.
+
+        Call it, several times a second, when there was nothing to read.
 
         over : whether the other side has ended its session; that it then closes the connection is not
             reported
@@ -102,7 +103,7 @@ class ClientLink:
         return None if uneventful else _SENTENCES[self._state].format(self.address)
 
     def trouble(self) -> str:
-        """A sentence on why nothing can arrive over this connection; "" if something could."""
+        """Return why nothing can arrive over this connection, as a sentence; "" if something could."""
         self.check()
         return _SENTENCES[self._state].format(self.address) if self._state in _UNUSED else ""
 

@@ -48,7 +48,7 @@ class Status(IntFlag):
     IMPLAUSIBLE = 128
 
     def names(self) -> str:
-        """The set bits in words, e.g. "late, degraded"; "ok" when none is set."""
+        """Return the bits that are set, in words, e.g. "late, degraded"; "ok" when none is set."""
         words = [bit.name.lower() for bit in Status if bit.name and self & bit]
         unknown = int(self) & ~sum(Status)
         if unknown:
@@ -65,7 +65,7 @@ Number = Annotated[float, Meta(ge=0.0)]
 
 
 class Curves(Struct, frozen=True):
-    """Drawing of a field of one axis over time.
+    """How to draw a field with one axis as curves over time.
 
     panel : title of its panel; empty = one panel for each joint that the labels name
     axis : title of the axis
@@ -82,7 +82,7 @@ class Curves(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """Drawing of a field of two axes, or of three with a label for each of the first, as an image.
+    """How to draw a field as an image: two axes, or three with a label for each entry of the first.
 
     title : title of its panel; across, along : size of a cell from column to column and from row to row [mm]
     """
@@ -93,14 +93,14 @@ class Image(Struct, frozen=True):
 
 
 class FieldSpec(Struct, frozen=True):
-    """One array of every frame.
+    """Description of one array that every frame has.
 
     name, shape, unit : of the array; labels : names of the entries of its first axis, parts : of its second
     frame : axes in which vectors are given, "ground" or in words
     of : the field of which this is the standard deviation or mask
-    role : which of them it is
-    curves : its drawing over time
-    image : its drawing as an image
+    role : whether the array is a value, a standard deviation or a mask
+    curves : how it is drawn over time
+    image : how it is drawn as an image
     meaning : a one-line description
     as_is : labels of entries that files keep in the unit of the field, even if they convert the others
     joints : for each entry of the first axis the joints that it depends on, as named by `joint_status`
@@ -132,7 +132,7 @@ SessionId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{16}\Z")]
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """Keys that every message has: schema version, type, session id (16 hex digits)."""
+    """Keys that every message has: schema version, type, and session id (16 hex digits)."""
 
     v: int = SCHEMA_VERSION
     type: str
@@ -214,7 +214,7 @@ class Command(Message, frozen=True, kw_only=True):
 
 
 class End(Message, frozen=True, kw_only=True):
-    """The stream has ended after `seq` frames."""
+    """Message that the stream has ended after `seq` frames."""
 
     type: Literal["end"] = "end"
     seq: Count
@@ -303,12 +303,12 @@ AnyFrame = Markers | Forces | Result
 
 
 def new_session_id() -> str:
-    """A fresh random session id: 16 hex digits."""
+    """Return a fresh random session id: 16 hex digits."""
     return secrets.token_hex(8)
 
 
 def time_rate(session: Session) -> float:
-    """Frames per second of the stream's own time [Hz], 0 when irregular.
+    """Return the frames per second of the stream's own time [Hz], 0 when irregular.
 
     A recording that is played faster or slower than it was recorded says so as `speed` in `meta`.
     """
@@ -326,7 +326,7 @@ def marker_session(
     up: Literal["Y", "Z"] = "Y",
     meta: dict[str, Any] | None = None,
 ) -> Session:
-    """The descriptor of a markers stream with these marker names, under a new session id."""
+    """Build the descriptor of a stream of these markers, under a new session id."""
     positions = FieldSpec(name="positions", shape=(len(names), 3), unit=unit, labels=tuple(names))
     return Session(
         session=new_session_id(),
@@ -349,7 +349,7 @@ def force_session(
     up: Literal["Y", "Z"] = "Y",
     meta: dict[str, Any] | None = None,
 ) -> Session:
-    """The descriptor of a forces stream of plates with these names, under a new session id.
+    """Build the descriptor of a stream of forces from these plates, under a new session id.
 
     n_sample : largest number of samples in a message
     rate : messages per second [Hz]

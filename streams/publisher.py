@@ -1,4 +1,4 @@
-"""Sending a stream: a bound socket that sends every new subscriber the stream's descriptor."""
+"""Publishing of a stream: a bound socket that sends the stream's descriptor to every new subscriber."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_AT_ONCE = 256
 
 
 class _Open:
-    """A session that goes on: its descriptor, that encoded, and how many frames of it were sent."""
+    """An open session: its descriptor, the encoded descriptor, and the number of frames sent."""
 
     __slots__ = ("n_sent", "parts", "session")
 
@@ -40,8 +40,8 @@ class _Open:
 
 
 class Publisher(Closing):
-    """Frames to any number of subscribers; for use by one thread. Several streams may be sent at the same
-    time, each with its own session.
+    """Publisher of frames to any number of subscribers; for use by one thread. Several streams may be sent at
+    the same time, each with its own session.
 
     Sending never waits. For each subscriber up to 1000 messages are queued; if one is slower than that, it
     alone misses frames (which it sees as gaps in seq).
@@ -78,7 +78,7 @@ class Publisher(Closing):
         return min(self._n_listening(b"session"), max(n_listening, default=self._n_listening(b"session")))
 
     def is_heard(self, topic: str) -> bool:
-        """Whether a subscriber receives the messages of a topic, as of the last `service`."""
+        """Return whether a subscriber receives the messages of a topic, as of the last `service`."""
         return self._n_listening(topic.encode()) > 0
 
     @property
@@ -122,7 +122,8 @@ class Publisher(Closing):
             self._send_sessions()
 
     def wait_for_subscriber(self, timeout_s: float) -> bool:
-        """Wait until somebody gets the descriptor and the frames; returns whether that happened in time."""
+        """Wait until a subscriber gets the descriptor and the frames; return whether that happened in
+        time."""
         due_ns = now_ns() + int(timeout_s * 1e9)
         self.service()
         while self.n_subscriber == 0:
@@ -151,7 +152,7 @@ class Publisher(Closing):
         self._announced_ns = now_ns()
 
     def _hear(self, message: zmq.Frame) -> None:
-        """Judge a subscription; one of a connection that the guard does not know yet next time."""
+        """Handle a subscription now, or next time if the guard does not know its connection yet."""
         try:
             fd = int(message.get(zmq.SRCFD))
         except zmq.ZMQError:
@@ -160,8 +161,10 @@ class Publisher(Closing):
             self._early.append((fd, message.bytes, key_of(message)))
 
     def _judge(self, fd: int, message: bytes, key: str) -> bool:
-        """Have a connection cut off that subscribes to too much: libzmq keeps all of it. One that subscribes
-        to what is published keeps its place. Whether the connection is known.
+        """Check a subscription of a connection; return whether the connection is known.
+
+        A connection that subscribes to too much is closed, as libzmq keeps all of it. One that subscribes to
+        what is published is protected.
         """
         connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
         if connection is None:
@@ -181,7 +184,8 @@ class Publisher(Closing):
         return True
 
     def _note_subscription(self, message: bytes) -> bool:
-        """Count a subscription (first byte 1) or cancellation (0); whether somebody awaits the descriptor."""
+        """Count a subscription (first byte 1) or cancellation (0); return whether a subscriber waits for the
+        descriptor."""
         prefix = message[1:]
         # Only prefixes of real topics are kept, so that nobody can fill the memory with invented ones.
         if message[:1] not in (b"\x00", b"\x01") or not _is_published(prefix):
@@ -195,5 +199,5 @@ class Publisher(Closing):
 
 
 def _is_published(prefix: bytes) -> bool:
-    """Whether a subscription is to something that there is."""
+    """Return whether a subscription is to a topic that is published."""
     return any(topic.startswith(prefix) for topic in TOPICS)

@@ -1,4 +1,4 @@
-"""Waiting for sockets that are not ZeroMQ's, for any number of descriptors of the process."""
+"""Waiting for ordinary sockets, not those of ZeroMQ, whatever the number of open descriptors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ _Selector: Any = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 def readable(files: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
-    """Sockets that can be read without waiting, after a wait of at most the timeout [s]; None = without
-    limit.
+    """Wait for sockets that can be read; return them, after at most the timeout [s]; None = without limit.
 
     files : sockets; but on Windows also other descriptors. ValueError where one is closed.
     """

@@ -16,19 +16,19 @@ _claims: dict[int, socket.socket] = {}
 
 
 def is_claimed(port: int) -> bool:
-    """Whether this program has reserved a port."""
+    """Return whether this program has reserved a port."""
     return port in _claims
 
 
 def release(port: int) -> None:
-    """Release one reservation; does nothing if there is none."""
+    """Release the reservation of one port; do nothing if there is none."""
     claim = _claims.pop(port, None)
     if claim is not None:
         claim.close()
 
 
 class Reservation:
-    """Reservations of the ports of tcp addresses until `close`; AddressInUseError if another program has
+    """Reservations of the ports of tcp addresses, until `close`; AddressInUseError if another program has
     one.
     """
 

@@ -56,10 +56,9 @@ ZmqSocket = zmq.Socket[bytes]
 class BoundSocket:
     """A socket that others connect to, with its context and, when keys are demanded, its authenticator.
 
-    `allowance` is what each connection may send; whoever is beyond it is cut off by `guard`, which is None
-    where nobody can watch. `listed` : the keys that may connect, None where none are demanded. `urgent` : see
-    `hasten`. Raises StreamError when the address is not allowed,
-    malformed or in use.
+    `allowance` is what each connection may send; `guard` closes connections that send more, and is None where
+    that cannot be watched. `listed` : the keys that may connect, None where none are demanded. `urgent` : see
+    `hasten`. Raises StreamError when the address is not allowed, malformed or in use.
     """
 
     def __init__(
@@ -113,7 +112,8 @@ class BoundSocket:
         self.guard = Guard(self.socket, allowance, admission, self.listed)
 
     def close(self, linger_ms: int = LINGER_MS) -> None:
-        """Close, waiting up to `linger_ms` for queued messages to leave. The owning thread calls this."""
+        """Close the socket, waiting up to `linger_ms` for queued messages to leave. The owning thread calls
+        this."""
         if self.guard is not None:
             self.guard.close()
         self.socket.close(linger_ms)
@@ -124,7 +124,7 @@ class BoundSocket:
 
 @contextmanager
 def _closed_to_others(address: str) -> Iterator[None]:
-    """Within, the file of an ipc:// address is made so that its user and root alone can connect."""
+    """Within the block, create the file of an ipc:// address so that only its user and root can connect."""
     if not address.startswith("ipc://") or os.name != "posix":
         yield
         return
@@ -152,7 +152,8 @@ def check_free(address: str, security: Security | None = None) -> None:
 def client_socket(
     context: ZmqContext, kind: int, address: str, security: Security | None, topics: Iterable[bytes] = ()
 ) -> ZmqSocket:
-    """A socket for `connect`, subscribed to `topics`. Raises StreamError when the keys cannot be used."""
+    """Return a client socket, subscribed to `topics`, for `connect`. Raises StreamError when the keys cannot
+    be used."""
     socket = context.socket(kind)
     _set_options(socket, address, HARD_LIMIT)
     socket.rcvhwm, socket.rcvbuf = RECEIVE_HIGH_WATER, BUFFER
@@ -170,8 +171,9 @@ def client_socket(
 
 
 def connect(socket: ZmqSocket, address: str) -> None:
-    """Connect; the other side need not be there yet. A malformed address closes the socket and raises
-    StreamError.
+    """Connect a socket; the other side need not be there yet.
+
+    A malformed address closes the socket and raises StreamError.
     """
     try:
         check_address(address)
@@ -187,8 +189,10 @@ def connect(socket: ZmqSocket, address: str) -> None:
 
 
 def receive_rest(socket: ZmqSocket, first: zmq.Frame, n_most: int = 3) -> list[bytes]:
-    """All parts of a message whose first was received. Parts beyond `n_most` are dropped, so that endless
-    ones do not pile up; give one more than allowed to tell that there were too many.
+    """Receive all remaining parts of a message whose first part was received, and return all parts.
+
+    Parts beyond `n_most` are dropped, so that endless messages do not fill memory; give one more than allowed
+    to find out that there were too many.
     """
     parts, part = [first.bytes], first
     while part.more:  # the socket's own `rcvmore` would be looked up by name, ten times as slow

@@ -1,6 +1,8 @@
-"""Files that get their name when they are complete: if the writer is killed, the name still refers to the
-old file or already to the new one. Temporary files of a killed writer have other names, and are removed by a
-later writer.
+"""Files that get their name only when they are complete, so that a killed writer leaves the old file or the
+new one.
+
+If the writer is killed, the name refers to the old file or already to the new one. Temporary files of a
+killed writer have other names, and are removed by a later writer.
 """
 
 from __future__ import annotations
@@ -29,8 +31,10 @@ _looked: set[str] = set()  # folders where this process has removed leftovers
 
 @contextmanager
 def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
-    """A temporary file beside `path` to be written, which replaces the existing file once it is complete and
-    on the disk. OSError where that fails; then nothing is left behind, and what was there before stays.
+    """Yield the path of a temporary file to be written; it replaces `path` once it is complete and on the
+    disk.
+
+    OSError where that fails; then nothing is left behind, and what was there before stays.
 
     mode : mode of a new file, reduced by the umask; an existing file keeps its mode
     """
@@ -51,7 +55,7 @@ def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
 
 
 def part_of(path: Path, mode: int = MODE) -> Path:
-    """A new empty temporary file beside `path`, with a short unique name."""
+    """Create an empty temporary file beside `path`, with a short unique name, and return its path."""
     part = Path(os.path.realpath(path)).with_name(f".{secrets.token_hex(8)}.part")
     if str(part.parent) not in _looked:
         _looked.add(str(part.parent))
@@ -77,7 +81,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _lock(file: int) -> None:
-    """Lock a part that is open to be written, until it is closed; OSError where another process has done so.
+    """Lock an open temporary file until it is closed; OSError where another process has locked it.
 
     The age of a part may deceive: clocks are set, shares have clocks of their own, processes are suspended.
     """

@@ -1,7 +1,7 @@
 """Allocation of a record of arrays by the shapes that are stated beside its fields, with sizes given by name.
 
 A field states its shape and type, `Annotated[np.ndarray, Floats("n_body", 3)]`, and `allocate(Pose,
-n_body=4)` makes the record. No array is given by its place in a list, where a field that is added or moved
+n_body=4)` makes the record. No array is given by its position in a list, where a field that is added or moved
 would shift the others without an error.
 """
 
@@ -58,7 +58,8 @@ def allocate(record: type[Record], **given: Any) -> Record:
 
 
 def _make(record: type[Record], given: Mapping[str, Any]) -> tuple[Record, set[str]]:
-    """Return the record, and the given names that it uses."""
+    """Return a new record with all arrays allocated, and the names of the given sizes and values that it
+    uses."""
     values, used = {}, set()
     for name, kind in _fields(record).items():
         array = next((x for x in get_args(kind) if isinstance(x, Floats)), None)

@@ -60,9 +60,10 @@ def evaluate(functions, f, x):
 
 @njit
 def knot_before(data, low, high, x):
-    """Return the index of the last of the increasing numbers data[low..high-1] that is not above x.
+    """Return the index of the last entry of data[low..high-1], which increases, that is not above x; low if
+    there is none.
 
-    It is low where there is none.
+    In a spline it is the knot at which the piece that contains x begins.
     """
     while high - low > 1:
         middle = (low + high) // 2

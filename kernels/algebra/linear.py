@@ -1,4 +1,4 @@
-"""Small dense linear algebra in place: Cholesky and LU factors, and solves with them.
+"""Small dense linear algebra in place: Cholesky and LU factors, and the solution of equations with them.
 
 Plain loops are faster than BLAS calls at these sizes (n up to about 40), and allocate nothing.
 """
@@ -55,7 +55,8 @@ def cholesky_leaves_first(A, n, pivot_floor):
 
 @njit
 def solve_towards_root(L, last, x):
-    """Replace x : (n,), which is zero after `last`, by L'^-1 x with the factor of `cholesky_leaves_first`."""
+    """Solve L' y = x in place for x : (n,) that is zero after index `last`, with L of
+    `cholesky_leaves_first`."""
     for j in range(last, -1, -1):
         if x[j] != 0.0:
             y = x[j] * L[j, j]
@@ -66,7 +67,7 @@ def solve_towards_root(L, last, x):
 
 @njit
 def solve_towards_leaves(L, n, x):
-    """Replace x : (n,) by L^-1 x with the factor of `cholesky_leaves_first`."""
+    """Solve L y = x in place for x : (n,), with the factor L of `cholesky_leaves_first`."""
     for i in range(n):
         s = x[i]
         for k in range(i):
@@ -76,7 +77,7 @@ def solve_towards_leaves(L, n, x):
 
 @njit
 def columns_towards_root(L, n, X):
-    """Replace X : (n, K) by L'^-1 X with the factor of `cholesky_leaves_first`, all columns at once."""
+    """Solve L' Y = X in place for all columns of X : (n, K) at once, with L of `cholesky_leaves_first`."""
     for j in range(n - 1, -1, -1):
         d = L[j, j]
         for k in range(X.shape[1]):
@@ -90,7 +91,7 @@ def columns_towards_root(L, n, X):
 
 @njit
 def columns_towards_leaves(L, n, X):
-    """Replace X : (n, K) by L^-1 X with the factor of `cholesky_leaves_first`, all columns at once."""
+    """Solve L Y = X in place for all columns of X : (n, K) at once, with L of `cholesky_leaves_first`."""
     for i in range(n):
         for j in range(i):
             y = L[i, j]
@@ -104,7 +105,7 @@ def columns_towards_leaves(L, n, X):
 
 @njit
 def columns_of_cholesky(L, n, X):
-    """Replace the first n rows of X : (m, K) by (L L')^-1 X.
+    """Solve L L' Y = X in place for the first n rows of X : (m, K).
 
     L : (m, m) is the factor of `cholesky` or `cholesky_drop`.
     """
@@ -128,8 +129,8 @@ def columns_of_cholesky(L, n, X):
 
 @njit
 def cholesky_drop(A, n, relative_floor, reach=None):
-    """Factorise a positive semidefinite A : (n, n) as `cholesky`, without dependent rows; return their
-    number.
+    """Factorise a positive semidefinite A : (n, n) as `cholesky`, skipping linearly dependent rows; return
+    how many were skipped.
 
     A pivot that is not above relative_floor times its diagonal entry marks a row that depends on earlier
     ones: its pivot becomes infinite, so that its unknown in a solve is zero. (This is not shared with

@@ -101,7 +101,7 @@ def solve_quadratic(program, work):
 
 @njit
 def row_value(program, y, j):
-    """Return row j of G y + b."""
+    """Return row j of the inequality constraints G y + b, which must not be negative."""
     value = program.b[j]
     for k in range(y.shape[0]):
         value += program.G[j, k] * y[k]
@@ -146,7 +146,7 @@ def factorise(program, work):
 
 @njit
 def direct(program, work):
-    """Compute the steps with which the residuals and `product` of the work vanish to first order."""
+    """Compute the Newton steps with which the residuals and the work's `product` vanish to first order."""
     n, m = work.y.shape[0], program.b.shape[0]
     for i in range(n):
         work.y_step[i] = -work.slope[i]
@@ -166,7 +166,7 @@ def direct(program, work):
 
 @njit
 def longest(work, part):
-    """Return the fraction of the steps that may be taken, at most 1.
+    """Return the fraction of the steps that may be taken without a negative slack or multiplier, at most 1.
 
     It is `part` of the fraction at which a slack or a multiplier becomes zero.
     """
@@ -181,7 +181,7 @@ def longest(work, part):
 
 @njit
 def go(work, alpha):
-    """Take the fraction alpha of all steps."""
+    """Move the solution, slacks and multipliers by the fraction alpha of their steps."""
     for i in range(work.y.shape[0]):
         work.y[i] += alpha * work.y_step[i]
     for j in range(work.slack.shape[0]):

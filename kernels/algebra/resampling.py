@@ -31,13 +31,13 @@ class RecentSamples(NamedTuple):
 
 
 def new_held(n_keep: int, n_value: int) -> RecentSamples:
-    """Allocate RecentSamples without samples, for up to n_keep."""
+    """Allocate RecentSamples for up to n_keep samples of n_value values each, still empty."""
     return allocate(RecentSamples, n_keep=n_keep, n_value=n_value)
 
 
 @njit
 def hold_samples(times, values, held):
-    """Add n samples, in place of the oldest ones where there is no room.
+    """Store n new samples in the buffer, in place of the oldest ones where it is full.
 
     times : (n,) - times of the samples [s]
     values : (n, n_value) - values of the samples, NaN = missing
@@ -65,7 +65,7 @@ def hold_samples(times, values, held):
 
 @njit
 def forget_samples(held):
-    """Remove all samples, as at the start of a new session."""
+    """Remove all stored samples, as at the start of a new session."""
     held.ends[0] = held.ends[1] = 0
 
 
@@ -129,7 +129,8 @@ def wrenches_at(held, longest, slack, wrench, t, force_out, moment_out):
 
 @njit
 def find_after(held, time):
-    """Return the number, counted from the oldest, of the first sample at or after a time [s]; -1 = none."""
+    """Return the index, counted from the oldest, of the first sample at or after a time [s]; -1 if there is
+    none."""
     n_keep = held.times.shape[0]
     found = -1
     for k in range(held.ends[1] - 1, -1, -1):
@@ -141,7 +142,8 @@ def find_after(held, time):
 
 @njit
 def integrate(held, first, last, start, stop, y_out):
-    """Compute the mean over start to stop, which are both between the samples first and last.
+    """Compute the mean of the samples' linear interpolant over start to stop, between the samples first and
+    last.
 
     held : RecentSamples
     first, last : int - numbers of the samples, counted from the oldest

@@ -1,4 +1,4 @@
-"""Spatial vectors (angular, linear): motions and wrenches, all about one point at rest and in ground axes.
+"""Spatial vectors (angular, linear): motions and wrenches, all about one fixed point and in ground axes.
 
 Source: Featherstone 2008, Rigid Body Dynamics Algorithms, chapter 2.
 """
@@ -28,13 +28,13 @@ def add_cross(velocity, wx, wy, wz, ux, uy, uz, bias):
 
 @njit
 def dot(a, b):
-    """Return a . b of the first three entries of each."""
+    """Return the scalar product of the first three entries of a and b."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @njit
 def vector_product(a, b):
-    """Return a x b of the first three entries of each."""
+    """Return the vector product of the first three entries of a and b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
@@ -55,7 +55,7 @@ def add_scaled_cross(scale, a, b, c_out):
 
 @njit
 def crossed(a, b, w):
-    """Return (a x b) . w of two motions and a wrench : (6,)."""
+    """Return (a x b) . w, the power of a wrench w on the cross product of two motions a and b : (6,)."""
     return (
         (a[1] * b[2] - a[2] * b[1]) * w[0]
         + (a[2] * b[0] - a[0] * b[2]) * w[1]

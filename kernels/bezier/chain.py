@@ -1,4 +1,4 @@
-"""Chains of Bezier corners: curves with slope, curvature, and derivatives by parameters.
+"""Chains of Bezier corners: curves with slope, curvature, and derivatives with respect to parameters.
 
 On a segment x(u) and y(u) are polynomials; y' = Y'/X', y'' = (Y'' X' - Y' X'') / X'^3. Outside its knots a
 curve is the tangent at its end, y'' = 0, so that both derivatives are continuous everywhere.
@@ -35,7 +35,8 @@ MOST_STEPS = 60
 class BezierCurves(NamedTuple):
     """A table of curves; the segments of a curve are contiguous, from the lowest x to the highest.
 
-    `BezierCurves` also hold derivatives of all these numbers by a parameter (`write_chain_slope`).
+    `BezierCurves` also hold derivatives of all these numbers with respect to a parameter
+    (`write_chain_slope`).
     """
 
     first: np.ndarray  # (n_curve + 1,) int64 - first segment, the last entry is the number of segments
@@ -73,9 +74,9 @@ def write_chain(knots, shapes, c, ends, curves):
 
 @njit
 def write_chain_slope(knots, shapes, by, c, scratch, slopes):
-    """Write the derivatives of curve c by a parameter on which its knots depend.
+    """Write the derivatives of curve c with respect to a parameter on which its knots depend.
 
-    knots, by : (n + 1, 3) - x, y and slope of each knot, and their derivatives by the parameter
+    knots, by : (n + 1, 3) - x, y and slope of each knot, and their derivatives with respect to the parameter
     shapes : (n,) - shape of each corner [1]
     c : int - index of the curve
     scratch : (2, 6) - working space
@@ -92,14 +93,16 @@ def write_chain_slope(knots, shapes, by, c, scratch, slopes):
 
 @njit
 def join(knots, i, j, ends_out):
-    """Write knots i and j one after the other into ends_out : (6,)."""
+    """Write the knots i and j of a curve, one after the other, into ends_out : (6,), as `write_corner` needs
+    them."""
     for k in range(3):
         ends_out[k], ends_out[3 + k] = knots[i, k], knots[j, k]
 
 
 @njit
 def write_corner_of(ends, shape, segment, curves):
-    """Write one segment of a table, with knots ends : (6,) and a shape; return OK or NO_CORNER."""
+    """Write one segment of a table of curves from its end knots : (6,) and the shape of its corner; return OK
+    or NO_CORNER."""
     return write_corner(ends, shape, curves.x[segment], curves.y[segment])
 
 
@@ -128,9 +131,10 @@ def evaluate_segment(curves, segment, x):
 
 @njit
 def evaluate_by(curves, slopes, c, x):
-    """Return the derivative of curve c at a fixed x by the parameter to which `slopes` : BezierCurves belong.
+    """Return the derivative of curve c at a fixed x with respect to the parameter to which `slopes` :
+    BezierCurves belong.
 
-    Of y(x, p) it is Y_p - y' X_p at the same u.
+    For a curve y(x, p) in the form X(u, p), Y(u, p) this derivative is Y_p - y' X_p at the same u.
     """
     ends, by = curves.ends[c], slopes.ends[c]
     if x <= ends[X0]:
@@ -145,7 +149,7 @@ def evaluate_by(curves, slopes, c, x):
 
 @njit
 def segment_at(curves, c, x):
-    """Return the segment of curve c that contains x; the last one for NaN."""
+    """Return the index of the segment of curve c that contains x; the last segment for NaN."""
     segment = curves.first[c + 1] - 1
     while segment > curves.first[c] and x < curves.x[segment, 0]:
         segment -= 1
@@ -154,7 +158,8 @@ def segment_at(curves, c, x):
 
 @njit
 def powers(a, u):
-    """Return (value, slope, second derivative) of a polynomial a : (6,) at u."""
+    """Return (value, first derivative, second derivative) at u of a polynomial with the coefficients a :
+    (6,)."""
     value, slope, half = a[5], 0.0, 0.0
     for k in range(4, -1, -1):
         half = half * u + slope

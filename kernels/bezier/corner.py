@@ -50,7 +50,7 @@ def write_corner(ends, c, x_out, y_out):
 
 @njit
 def meeting(ends):
-    """Return (x, y) of the point in which the tangents at both ends : (6,) meet."""
+    """Return (x, y) of the point in which the tangents at both ends of a corner, ends : (6,), meet."""
     difference = ends[S0] - ends[S1]
     if abs(difference) <= PARALLEL:
         x = 0.5 * (ends[X0] + ends[X1])
@@ -79,11 +79,12 @@ def write_coefficients(first, meet, last, c, out):
 
 @njit
 def write_corner_slope(ends, c, by, x_out, y_out):
-    """Compute the derivatives of the coefficients by a parameter on which the ends depend, but not the shape.
+    """Compute the derivatives of the coefficients with respect to a parameter on which the ends depend, but
+    not the shape.
 
     ends : (6,) - columns X0 to S1
     c : float - shape [1]
-    by : (6,) - derivatives of ends by the parameter
+    by : (6,) - derivatives of ends with respect to the parameter
     x_out, y_out : (6,) - derivatives of the coefficients
     """
     x_meet = meeting(ends)[0]

@@ -65,7 +65,8 @@ def cache_mb() -> float:
 
 
 def cache_fault() -> str:
-    """Return why compiled kernels cannot be stored or are not used, with the remedy; empty where they are."""
+    """Return the reason why compiled kernels cannot be stored or are not used, with the remedy; empty if all
+    is well."""
     if not _faults:
         probe = f"probe-{uuid.uuid4().hex}"
         try:
@@ -79,7 +80,8 @@ def cache_fault() -> str:
 
 
 def is_complete(group: str) -> bool:
-    """Return whether all kernels of a group are in the cache, of the present sources and this processor."""
+    """Return whether all kernels of a group are in the cache, compiled from the present sources for this
+    processor."""
     folder = _group_folder(group)
     try:
         with opened(folder.parent, folder.name):
@@ -122,7 +124,8 @@ def prune_cache(keep_s: float = KEEP_S) -> int:
 
 
 def _is_ours(path: Path, status: os.stat_result) -> bool:
-    """Return whether a folder is private and is one of this cache: of a module's version or of a group."""
+    """Return whether a folder is private and belongs to this cache, as that of a module's version or of a
+    group."""
     if not _FOLDER.fullmatch(path.name) or not stat.S_ISDIR(status.st_mode):
         return False
     try:
@@ -148,7 +151,7 @@ class KernelCache(FunctionCache):
         _locator_classes: list[Any] = []  # noqa: RUF012  (below, where its one entry is known)
 
         def reduce(self, cres: Any) -> Any:
-            """Return the machine code alone.
+            """Return the compiled result reduced to its machine code, for storage.
 
             Numba stores the intermediate code beside it, for callers; an entry has none, and parsing it would
             slow every start.
@@ -168,7 +171,7 @@ class KernelCache(FunctionCache):
         self._cache_file: Any = _CodeFiles(Path(self.cache_path), self._impl.filename_base)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored code.
+        """Load a kernel's stored machine code.
 
         Numba's own method would first import all that it can compile, SciPy's linear algebra among it, which
         takes longer than everything else that a start loads.
@@ -177,7 +180,7 @@ class KernelCache(FunctionCache):
             return self._load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store the code; where the disk refuses it, this is noted once for `cache_fault`."""
+        """Store a kernel's machine code; where the disk refuses it, note this once for `cache_fault`."""
         for listener in _on_compiled:
             listener(f"{self._py_func.__module__}.{self._py_func.__qualname__}")
         if not _faults:
@@ -192,7 +195,7 @@ class KernelCache(FunctionCache):
 
 
 class _Folder(_CacheLocator):
-    """Cache locator that gives Numba the folder of a module's code."""
+    """Numba cache locator: names the folder in which a module's machine code is stored."""
 
     def __init__(self, function: Any, path: str) -> None:
         self._py_file = path
@@ -222,7 +225,7 @@ KernelCache._Placed._locator_classes = [_Folder]
 
 
 class InnerCache(KernelCache):
-    """A KernelCache for a kernel without machine code of its own.
+    """A KernelCache for an inner kernel, which has no machine code of its own.
 
     Its file names the files of the kernels it calls; where one of them is missing, the kernel is compiled
     again.
@@ -265,8 +268,8 @@ def _put_in_use(place: tuple[str, str], result: Any) -> None:
 
 
 def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
-    """Return an inner kernel from its file's payload, with all that it calls; None where one is not
-    stored.
+    """Rebuild an inner kernel from its file's payload, with all kernels that it calls; return None if one is
+    not stored.
     """
     calls = []
     for place in places_of_calls(payload):
@@ -282,7 +285,7 @@ def _rebuilt_with_calls(target_context: Any, payload: Any) -> Any:
 
 
 class _CodeFiles:
-    """Files of machine code by argument types.
+    """The files in which machine code is stored, one for each tuple of argument types.
 
     Each file holds its key, and no file depends on another, so that any number of processes may write at the
     same time.
@@ -298,8 +301,8 @@ class _CodeFiles:
             folder.write(name, HEAD + self._checksum(name, payload) + payload)
 
     def load(self, key: Any) -> Any:
-        """Return what is stored for a key; None where there is nothing, it is damaged, or others may
-        write.
+        """Return the code that is stored for a key; None where there is none, it is damaged, or others may
+        write to the file.
         """
         found, data = self.read(self._name(key)) or (None, None)
         return data if found == key else None
@@ -309,7 +312,8 @@ class _CodeFiles:
         return self._folder.name, self._name(key)
 
     def read(self, name: str) -> tuple[Any, Any] | None:
-        """Return key and data of a file; None where there is none, it is damaged, or others may write."""
+        """Return key and code of a file; None where there is none, it is damaged, or others may write to
+        it."""
         try:
             with opened(self._folder.parent, self._folder.name) as folder:
                 kept = memoryview(folder.read(name))

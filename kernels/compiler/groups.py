@@ -86,7 +86,7 @@ class GroupClass(types.Callable, types.Opaque):
 
 
 def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
-    """Return the type of a named tuple of this package with fields of these types."""
+    """Return the Numba type of a named tuple of this package that has fields of the given types."""
     kinds = tuple(kinds)
     if any(map(_holds_arrays, kinds)):
         return GroupType(instance_class, kinds)
@@ -94,7 +94,7 @@ def kind_of(instance_class: type, kinds: Iterable[types.Type]) -> types.Type:
 
 
 def check_returned(name: str, kind: types.Type) -> None:
-    """Raise TypeError where the kernel of this name would return a group.
+    """Raise TypeError where the kernel `name` would return a group, which is the return type `kind`.
 
     The words of that group might be on the kernel's own stack.
     """

@@ -75,7 +75,8 @@ class HeldCall:
         self._take(arguments)
 
     def hold(self, arguments: tuple[Any, ...]) -> None:
-        """Store other arguments of the same types; raise TypeError where the types differ."""
+        """Replace the stored arguments by others of the same types; raise TypeError where the types
+        differ."""
         if tuple(numba.typeof(argument) for argument in arguments) != self._kinds:
             raise TypeError("the arguments have other types than those before")
         self._take(arguments)
@@ -95,7 +96,7 @@ class HeldCall:
 
 
 class PlainHeldCall(HeldCall):
-    """A HeldCall with the compiler off.
+    """A HeldCall for the case that the compiler is off: it calls the Python function itself.
 
     code : function, called with the stored arguments themselves and those given
     """

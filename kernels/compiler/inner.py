@@ -60,7 +60,7 @@ class InnerLibrary(_Library):
             passes.run(function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Do nothing: the entry optimises."""
+        """Do nothing: an inner kernel is optimised as a part of the entry that calls it."""
 
     def _finalize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -86,7 +86,8 @@ class EntryLibrary(_Library):
 
 
 def _reached(library: _Library) -> Iterator[InnerLibrary]:
-    """Yield the inner kernels that a library calls, directly or not, each once and after one that calls it.
+    """Yield the inner kernels that a library calls, directly or not, each once and after a kernel that calls
+    it.
 
     Code that nothing references yet would not be linked.
     """
@@ -128,7 +129,7 @@ class InnerCompiler(_Compiler):
     library_class = InnerLibrary
 
     def compile_extra(self, func: Any) -> Any:
-        """Compile a kernel; its library is the entry point in place of the function for Python."""
+        """Compile a kernel; the library of code takes the place of the function that Python would call."""
         self.state.flags.no_compile = True
         result = super().compile_extra(func)._replace(entry_point=self.state.library)
         result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
@@ -136,7 +137,8 @@ class InnerCompiler(_Compiler):
 
 
 def _lasting_id(function: Any) -> int:
-    """Return a number that is the same in every process and that no other kernel of the same name has.
+    """Return a number that is the same in every process and differs from that of any other kernel of the same
+    name.
 
     Numba numbers functions in the order in which they come: callers and called kernels that are kept in
     separate files would not fit together.
@@ -151,8 +153,8 @@ def _lasting_id(function: Any) -> int:
 
 
 def reduced(result: Any) -> tuple[Any, ...]:
-    """Return what a file keeps of a compiled inner kernel: its code, and the files of the kernels it
-    calls.
+    """Return the part of a compiled inner kernel that its file stores: its code, and the files of the kernels
+    it calls.
     """
     result.fndesc.typemap = result.fndesc.calltypes = None  # of use to the compiler only, not to be written
     library = result.library
@@ -162,20 +164,23 @@ def reduced(result: Any) -> tuple[Any, ...]:
 
 
 def names_alone(result: Any) -> bytes:
-    """Return intermediate code of an entry that does nothing, from which Numba reads the names it defines."""
+    """Return the intermediate code of an empty entry, from which Numba reads the names that an entry
+    defines."""
     names = (result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name)
     text = "".join(f'define void @"{name}"() {{ ret void }}\n' for name in names)
     return binding.parse_assembly(text).as_bitcode()
 
 
 def places_of_calls(kept: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
-    """Return folder and file of each inner kernel that a kernel calls; kept : result of `reduced`."""
+    """Return folder and file of each inner kernel that a kernel calls; kept : what `reduced` returned for
+    it."""
     places: tuple[tuple[str, str], ...] = kept[2]
     return places
 
 
 def rebuilt(target_context: Any, kept: tuple[Any, ...], calls: list[InnerLibrary]) -> Any:
-    """Return the compiled inner kernel of which `reduced` gave kept; calls : the inner kernels it calls."""
+    """Rebuild a compiled inner kernel from its stored part; kept : what `reduced` returned, calls : the inner
+    kernels it calls."""
     name, bitcode, _, *values = kept
     fields = dict(zip(FIELDS, values, strict=True))
     for start_anew in fields["reload_init"]:

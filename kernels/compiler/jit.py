@@ -93,13 +93,13 @@ def _kernel(function: Function, is_entry: bool = False, inline: bool = False) ->
 
 
 def _let_python_call(kernel: Any) -> None:
-    """Direct calls of an inner kernel from Python to an entry that does nothing but call it."""
+    """Let Python call an inner kernel directly, through an entry that does nothing but call it."""
     compiled = kernel._dispatcher
     compile_kernel = compiled._compile_for_args
 
     def keep(result: Any) -> None:
-        """Store a compiled version as Dispatcher.add_overload does, without its missing wrapper for
-        Python.
+        """Store a compiled version of a kernel as Dispatcher.add_overload does, without the wrapper for
+        Python, which it lacks.
         """
         compiled.overloads[tuple(result.signature.args)] = result
 
@@ -120,7 +120,8 @@ def _entry_of(kernel: Any) -> Any:
 
 
 def _entry_from(kernel: Any, text: str) -> Any:
-    """Return an entry made from this text, which calls `kernel`; its source file is that of the kernel."""
+    """Return an entry compiled from the given source text, which calls `kernel`; its source file is that of
+    the kernel."""
     function = getattr(kernel, "py_func", kernel)
     unpack = tuple if function is kernel else contents  # the compiler is off, or not
     scope: dict[str, Any] = {"kernel": kernel, "contents": unpack, "__name__": function.__module__}
@@ -187,7 +188,8 @@ def hold(kernel: Any, arguments: tuple[Any, ...], given: tuple[int, ...] = ()) -
 
 @functools.cache
 def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
-    """Return an entry that calls a kernel of n arguments with the stored ones and those given in the call."""
+    """Return an entry that calls a kernel of n arguments: some of them stored, the others given with each
+    call."""
     places = {k: f"held[{place}]" for place, k in enumerate(k for k in range(n) if k not in given)}
     head = ", ".join(["at", *(f"x{k}" for k in given)])
     names = ", ".join(places.get(k, f"x{k}") for k in range(n))
@@ -196,8 +198,8 @@ def _held_entry_of(kernel: Any, n: int, given: tuple[int, ...]) -> Any:
 
 
 def reachable(kernels: Iterable[Any], without: Iterable[Any] = ()) -> list[Any]:
-    """Return these kernels and all they call, directly or not, except `without`; none with the compiler
-    off.
+    """Return the given kernels and all that they call, directly or not, except `without`; none if the
+    compiler is off.
     """
     left_out = {id(kernel) for kernel in without}
     found: dict[int, Any] = {}

@@ -33,7 +33,8 @@ _AS_FILE = _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NotPrivateError(OSError):
-    """Another user may have put it there, or may change it: `what`, and a `remedy` where there is one."""
+    """Error for a file or folder that another user may have put there or may change: `what` it is, and the
+    `remedy`."""
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
@@ -68,7 +69,7 @@ class Folder:
             raise
 
     def remove(self, name: str) -> None:
-        """Remove a file, or the link in its place."""
+        """Remove a file, or the link in its position."""
         os.unlink(self._at(name), dir_fd=self.descriptor)
 
     def entries(self) -> list[tuple[str, os.stat_result]]:
@@ -95,7 +96,7 @@ class Folder:
 
 @contextmanager
 def opened(root: Path, name: str = "", make: bool = False) -> Iterator[Folder]:
-    """Open the private folder `root`, or the one of that name in it.
+    """Open the private folder `root`, or its sub-folder `name`.
 
     make : whether they are created where they do not exist, accessible to this user alone
     Raise NotPrivateError where one of them is not private, OSError where one cannot be opened or created.
@@ -146,7 +147,8 @@ def _below(folder: Folder, name: str) -> Iterator[Folder]:
 
 
 def _opened(path: Path, above: int | None, flags: int) -> int:
-    """Return the descriptor of a private file or folder; `above` is that of the folder that contains it."""
+    """Open a private file or folder and return its descriptor; `above` is that of the folder that contains
+    it."""
     place = path if above is None else path.name
     try:
         descriptor = os.open(place, os.O_RDONLY | flags, dir_fd=above)
@@ -195,7 +197,8 @@ def _check_above(root: Path) -> None:
 
 
 def _name_of(user: int) -> str:
-    """Return the name of a user; the module is imported here, as Windows does not have it."""
+    """Return the name of the user with this number; Windows lacks the module that finds it, so it is imported
+    here."""
     import pwd
 
     try:

@@ -53,7 +53,8 @@ def group_hash() -> str:
 
 
 def _processor() -> str:
-    """Return the processor for which Numba makes machine code: name, instructions and what overrides them."""
+    """Return a description of the processor for which Numba compiles: name, instruction set, and settings
+    that override them."""
     flags = [f"{flag}={os.environ.get(flag, '')}" for flag in PROCESSOR_FLAGS]
     try:
         features = binding.get_host_cpu_features().flatten()

@@ -1,7 +1,7 @@
 """Wrenches of contacts in four steps: geometry -> patch -> pressure law -> friction law, then patch torques.
 
-The patch (place, normal, depth, volume, velocity) is all that the laws need to know of the geometry, so that
-each of the steps can be replaced without a change of the others.
+The laws of force need nothing of the geometry but the patch (place, normal, depth, volume, velocity), so that
+each step can be replaced without a change of the others.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def add_contacts(pairs, contacts, pose, work, pair_work):
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : ContactWork - results and working space of the contacts, written
     pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """

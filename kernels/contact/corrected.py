@@ -31,7 +31,7 @@ FOOT, TOE_BODY = 0, 1
 
 
 class RecordedFoot(NamedTuple):
-    """The motion of a foot as it was recorded, and where its toes are joined to it."""
+    """A foot's recorded motion, and the joint by which its toes are attached to it."""
 
     time: np.ndarray  # (n,) [s]
     position: np.ndarray  # (n, 3) - of its origin in ground [m]
@@ -44,7 +44,7 @@ class RecordedFoot(NamedTuple):
 
 
 class Correction(NamedTuple):
-    """Cubic splines with evenly spaced knots."""
+    """Corrections of a foot's motion as cubic splines over time with evenly spaced knots."""
 
     start: float  # [s]
     step: float  # from knot to knot [s]
@@ -52,7 +52,7 @@ class Correction(NamedTuple):
 
 
 class CorrectedWork(NamedTuple):
-    """Results of n frames, and working space of one."""
+    """Corrected wrenches (and pressures) of n frames, and working space for one frame."""
 
     # on the foot, moment about the origin of ground [N m], force [N]
     wrench: Annotated[np.ndarray, Floats("n", 6)]
@@ -110,7 +110,8 @@ def corrected_wrenches(model, foot, correction, grid, work):
 
 @inlined
 def splines(correction, time, way_out):
-    """Write the values and rates of all splines at a time; outside the knots the nearest cubic goes on.
+    """Write the values and rates of all correction splines at a time; outside the knots the nearest cubic is
+    continued.
 
     correction : Correction - the splines
     time : float - the time [s]
@@ -128,10 +129,11 @@ def splines(correction, time, way_out):
 
 @inlined
 def place_foot(foot, n, work):
-    """Write the corrected motion of foot and toes in frame n into work.motion, after `splines`.
+    """Write the corrected motion of the foot and its toes in frame n into work.motion; called after
+    `splines`.
 
     foot : RecordedFoot - the motion of the foot as recorded, and the joint of its toes
-    n : int - number of the frame
+    n : int - index of the frame
     work : CorrectedWork - results and working space, written
     """
     value, rate, motion = work.way[0], work.way[1], work.motion
@@ -173,7 +175,7 @@ def product(A, B, out):
 
 @inlined
 def along(R, x):
-    """Return the product R x as three numbers, R : (3, 3) and x : (3,)."""
+    """Return the three components of the product R x, with R : (3, 3) and x : (3,)."""
     return (
         R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2],
         R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2],

@@ -1,4 +1,4 @@
-"""Parameters of contacts, the columns of their results, and their working space."""
+"""Records of contacts: their parameters, the columns of their results, and their working space."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ N_CHANGE = 9
 
 
 class Contacts(NamedTuple):
-    """Pairs of surfaces that press on each other, each with the pair of bodies that carries them."""
+    """Parameters of contacts: pairs of surfaces that press on each other, each with the pair of bodies that
+    carries them."""
 
     pair: np.ndarray  # (n_contact,) int64
     geometry: np.ndarray  # (n_contact,) int64 - of kernels/contact/geometries
@@ -76,7 +77,7 @@ class Contacts(NamedTuple):
 
 
 class ContactWork(NamedTuple):
-    """Results and working space of the contacts."""
+    """Results of all contacts, and their working space."""
 
     out: Annotated[np.ndarray, Floats("n_contact", N_CONTACT_OUT)]
     kink: Annotated[np.ndarray, Floats("n_contact", N_KINK)]

@@ -2,9 +2,10 @@
 
 With the ellipsoid's matrix Q = R diag(r^2) R', the plane's normal n and the support vector s = Q n, the
 ellipsoid reaches h = sqrt(n . s) towards the plane, which lies g below its centre: the depth is h - g = h d.
-The volume beyond the plane is V = a b c pi d^2 (3 - d)/3, and its centroid is centre - kappa s/h with
-kappa = 3 (2 - d)^2/(4 (3 - d)) (Brown 2017, MASc thesis, eqs 5.1-5.17, and its errata); the deepest point
-has kappa = 1. At d > 2 the whole ellipsoid is beyond the plane, and its volume grows no more.
+Here d is the depth as a fraction of h, and a, b and c are the radii. The volume beyond the plane is V = a b c
+pi d^2 (3 - d)/3, and its centroid is centre - kappa s/h with kappa = 3 (2 - d)^2/(4 (3 - d)) (Brown 2017,
+MASc thesis, eqs 5.1-5.17, and its errata); the deepest point has kappa = 1. At d > 2 the whole ellipsoid is
+beyond the plane, and its volume grows no more.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state, written
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2], written
     """
@@ -61,10 +62,10 @@ def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
 
 @inlined
 def shape(pose, body, rotation, radii, Q_out):
-    """Write the matrix of an ellipsoid on a body, the sum over its axes of r^2 axis axis', in ground axes.
+    """Write the matrix Q of an ellipsoid on a body, the sum over its axes of r^2 axis axis', in ground axes.
 
-    pose : Pose - places and rotations of all bodies in ground
-    body : int - number of the body that carries the ellipsoid, -1 = ground
+    pose : Pose - positions and orientations of all bodies in ground
+    body : int - index of the body that carries the ellipsoid, -1 = ground
     rotation : (3, 3) - axes of the ellipsoid on its body, as columns
     radii : (3,) - radii along these axes [m]
     Q_out : (3, 3) - matrix of the ellipsoid [m^2], written
@@ -91,7 +92,7 @@ def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
     Where the ellipsoid is turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     moved : (6, N_MOVED) - ContactWork.moved, written; of a sphere the last three rows alone
@@ -129,15 +130,15 @@ def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
 def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
     """Write into change how the patch of contact e changes where radius k grows.
 
-    With the axis u of that radius, Q changes by 2 r u u', s by 2 r (u . n) u and h by r (u . n)^2/h; the
-    height h (1 - d) of the centre above the plane does not change. Return the change of h [1]; the factor 2 r
-    (u . n) [m], by which u gives the change of s; and u.
+    With the axis u of the radius r, per unit of growth, Q changes by 2 r u u', s by 2 r (u . n) u and h by r
+    (u . n)^2/h; the height h (1 - d) of the centre above the plane does not change. Return the change of h
+    [1]; the factor 2 r (u . n) [m], by which u gives the change of s; and u.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    k : int - number of the radius, 0 to 2
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    k : int - index of the radius, 0 to 2
+    pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state
     change : (N_MOVED,) - change of the patch, with the columns of ContactWork.moved, written
     """

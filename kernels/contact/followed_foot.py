@@ -33,7 +33,7 @@ def fit_feet(markers, place, weight, followed, fit, q_out):
     """Write into q_out the coordinates of each body as fitted to its own markers.
 
     markers : Markers - the markers of the model, and the bodies that carry them
-    place : (n_marker, 3) - measured places of the markers in ground [m]
+    place : (n_marker, 3) - measured positions of the markers in ground [m]
     weight : (n_marker,) - weights of the markers; a marker of weight 0 takes no part
     followed : FootFrames - frames on bodies, as those of feet
     fit : FitWork - working space of the fit, written
@@ -50,13 +50,13 @@ def fit_feet(markers, place, weight, followed, fit, q_out):
 
 @entry
 def follow(q, v, followed, k, motion_out):
-    """Write the motion of frame k, which is fixed to its body, into row k of motion_out.
+    """Write the motion of frame k, which moves with its body, into row k of motion_out.
 
     q : (N_POSE,) - coordinates of the body [m, unit quaternion]
     v : (N_TWIST,) - speeds of the body, the angular velocity along its own axes [m/s, rad/s]
     followed : FootFrames - frames on bodies, as those of feet
-    k : int - number of the frame
-    motion_out : BodyMotion - places and velocities of the frames, of which row k is written
+    k : int - index of the frame
+    motion_out : BodyMotion - positions and velocities of the frames, of which row k is written
     """
     R, arm, w = motion_out.rotation[k], motion_out.velocity[k], motion_out.turning[k]
     quaternion_to_matrix(q[3:], R)

@@ -1,4 +1,4 @@
-"""Which geometry a contact has: the only place where the kernel of a geometry is chosen.
+"""The only place where the kernels of a contact are chosen by its geometry.
 
 A geometry consists of one kernel file, which computes the patch of two surfaces (CENTRE, AXIS, POINT and
 PATCH of ContactWork.state) and the changes of that patch (ContactWork.moved), of its branches in this module,
@@ -30,8 +30,8 @@ def find_patch(pairs, contacts, e, pose, row, Q, meshes):
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state, written
     Q : (3, 3) - matrix R diag(r^2) R' of an ellipsoid on A, in ground axes [m^2], written
     meshes : MeshWork - ContactWork.meshes, written; None where no contact has a mesh
@@ -48,10 +48,11 @@ def find_patch(pairs, contacts, e, pose, row, Q, meshes):
 
 @inlined
 def find_moved(contacts, e, row, Q, moved, meshes):
-    """Write into moved how the patch of contact e changes as A moves; return whether the normal turns with A.
+    """Write into moved how the patch of contact e changes as A moves; return whether the normal rotates with
+    A.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of an ellipsoid on A, in ground axes [m^2]
     moved : (6, N_MOVED) - ContactWork.moved, written: the change of the patch where A's surface turns about
@@ -80,9 +81,9 @@ def find_grown(pairs, contacts, e, k, pose, row, change):
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    k : int - number of the radius, 0 to 2
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    k : int - index of the radius, 0 to 2
+    pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state
     change : (N_MOVED,) - change of the patch, with the columns of ContactWork.moved, written
     """
@@ -94,15 +95,17 @@ def find_grown(pairs, contacts, e, k, pose, row, change):
 
 @inlined
 def find_columns(pairs, contacts, e, pose, Q, work):
-    """Write what a column along the normal needs of both surfaces; return the radius of B's surface [m].
+    """Write the data of both surfaces from which columns along the normal are computed; return B's radius
+    [m].
 
-    Written are work.metric and work.centre_b. The radius is 0 where B's surface is a plane, and NaN for
-    surfaces without columns: those of triangles have pressures of their own.
+    A column is a line along the normal through one cell of a pressure grid. Written are work.metric, the
+    matrix of A's ellipsoid, and work.centre_b, the centre of B's surface. The returned radius of B's surface
+    is 0 for a plane, and NaN for surfaces of triangles, which have pressures of their own.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    pose : Pose - positions and orientations of all bodies in ground
     Q : (3, 3) - matrix R diag(r^2) R' of an ellipsoid on A, in ground axes [m^2]
     work : FieldWork - working space, written
     """

@@ -28,8 +28,8 @@ def mesh_on_mesh(meshes, work, pairs, contacts, e, pose, row, Q):
     work : MeshWork - results and working space of the mesh contacts, written
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state, written
     Q : (3, 3) - rotation of body A in ground, written
     """
@@ -48,7 +48,7 @@ def mesh_on_mesh_moved(meshes, work, contacts, e, Q, moved):
     meshes : Meshes - the meshes of the bodies; None where no contact has any
     work : MeshWork - results and working space of the mesh contacts, written
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     Q : (3, 3) - rotation of body A in ground
     moved : (6, N_MOVED) - ContactWork.moved, written
     """

@@ -1,4 +1,5 @@
-"""Derivatives of the wrench of a contact by its own parameters: place, axes, radii and those of the laws.
+"""Derivatives of the wrench of a contact with respect to its own parameters: place, axes, radii and those of
+the laws.
 
 The parameters are those of Brown (2017), MASc thesis, table 5.1. Where the surface on A is displaced on its
 body, the contact changes as where A is displaced while its velocity field is held fixed
@@ -39,18 +40,19 @@ N_PARAMETER = 13
 
 @inlined
 def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
-    """Write into out the derivatives of the wrench of contact e by its parameters.
+    """Write into out the derivatives of the wrench of contact e with respect to its parameters.
 
     It is called after the wrench of the contact and its slopes, which must be those of this contact alone.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact, which is one of an ellipsoid with a plane
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact, which is one of an ellipsoid with a plane
+    pose : Pose - positions and orientations of all bodies in ground
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
     work : ContactWork - results of the contacts; moved, change and law are written
-    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
-    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters, written
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
+      transposed
+    out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters, written
     """
     row, Q = work.state[e], work.Q[e]
     for k in range(N_PARAMETER):
@@ -79,13 +81,15 @@ def unit_vector(k):
 
 @inlined
 def by_place(pose, body, row, slopes, out):
-    """Write the derivatives by displacements of the surface on its body into out, from BY_CENTRE on.
+    """Write the derivatives of the wrench with respect to displacements of the surface on its body into out,
+    from row BY_CENTRE on.
 
-    pose : Pose - places and rotations of all bodies in ground
-    body : int - number of the body that carries the surface
+    pose : Pose - positions and orientations of all bodies in ground
+    body : int - index of the body that carries the surface
     row : (N_STATE,) - the contact's row of ContactWork.state
-    slopes : (6, 6) - derivatives of the wrench by twists of the body about the reference point, transposed
-    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters
+    slopes : (6, 6) - derivatives of the wrench with respect to twists of the body about the reference point,
+      transposed
+    out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters
     """
     cx, cy, cz = row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]
     for k in range(3):
@@ -100,7 +104,7 @@ def by_place(pose, body, row, slopes, out):
 
 @njit
 def by_radius(patch, constants, grown, row, Q, V, changes, out):
-    """Add the derivative of the wrench by a radius to out.
+    """Add the derivative of the wrench with respect to a radius to out.
 
     patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -132,7 +136,8 @@ def by_radius(patch, constants, grown, row, Q, V, changes, out):
 
 @njit
 def by_pressure(law, patch, constants, row, Q, V, change, out):
-    """Add the derivatives by stiffness and damping to out[BY_STIFFNESS] and out[BY_DAMPING].
+    """Add the derivatives of the wrench with respect to stiffness and damping to out[BY_STIFFNESS] and
+    out[BY_DAMPING].
 
     law : int - the pressure law, as numbered in kernels/contact/pressure
     patch : (rolls, spins, friction law, a b c [m^3], False) - False: no secant slope
@@ -141,7 +146,7 @@ def by_pressure(law, patch, constants, row, Q, V, change, out):
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
-    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters
+    out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters
     """
     p = constants[0]
     by_laws = force_by_parameters(law, p, row[PATCH], row[PATCH + 1], row[PATCH + 2])
@@ -163,7 +168,7 @@ def by_pressure(law, patch, constants, row, Q, V, change, out):
 
 @njit
 def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
-    """Add the derivative of the rolling resistance by a parameter in which it is linear to out.
+    """Add the derivative of the rolling resistance with respect to a parameter in which it is linear to out.
 
     patch : (1, 0, friction law, a b c [m^3]) - rolling resistance without spinning friction
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -185,7 +190,8 @@ def add_scaled_rolling(patch, constants, column, row, Q, V, change, out):
 
 @njit
 def by_friction(patch, friction, spin_friction, row, V, dry, out):
-    """Add the derivatives by the coefficients of friction to out[BY_STATIC] and out[BY_DYNAMIC].
+    """Add the derivatives of the wrench with respect to both friction coefficients to out[BY_STATIC] and
+    out[BY_DYNAMIC].
 
     Every law of friction is linear in both coefficients.
 
@@ -195,7 +201,7 @@ def by_friction(patch, friction, spin_friction, row, V, dry, out):
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     dry : (N_FRICTION,) - working space, for parameters with other coefficients
-    out : (N_PARAMETER, 6) - derivatives of the wrench by the parameters
+    out : (N_PARAMETER, 6) - derivatives of the wrench with respect to the parameters
     """
     N, speed, law = row[PRESSING], row[RUBBING + 3], patch[2]
     spin = V[0] * row[AXIS] + V[1] * row[AXIS + 1] + V[2] * row[AXIS + 2]

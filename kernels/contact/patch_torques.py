@@ -42,7 +42,7 @@ from kernels.forces.pairs import BY_PLACE, BY_SPEED
 
 @njit
 def patch_moments(d, size):
-    """Return (c1, c2, V) of a patch of depth d in (0, 2] and a b c = size, and their derivatives by d."""
+    """Return the moments (c1, c2, V) of a patch of relative depth d with a b c = size, and their d-slopes."""
     scale = size * math.pi
     J = scale * d**3 * (3.0 * d * d - 15.0 * d + 20.0) / 30.0
     J_d = scale * d * d * (15.0 * d * d - 60.0 * d + 60.0) / 30.0
@@ -65,7 +65,7 @@ def add_patch_torque(contacts, e, row, Q, V, change, wrench):
     """Add the rolling resistance and the spinning friction of contact e to wrench.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]; change[TURN] receives its angular
@@ -119,17 +119,17 @@ def patch_torque(patch, p, friction, row, Q, V, change, wrench):
 
 @inlined
 def add_patch_slopes(contacts, e, secant, row, Q, V, moved, change, slopes):
-    """Add the derivatives of what add_patch_torque has added to slopes, one unit twist after the other.
+    """Add the derivatives of the torques of add_patch_torque to slopes, one unit twist after the other.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     secant : bool - whether spinning friction takes the secant instead of the tangent slope
     row : (N_STATE,) - the contact's row of ContactWork.state
     Q : (3, 3) - matrix R diag(r^2) R' of the ellipsoid in ground axes [m^2]
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
     change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
-    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
+    slopes : (2, 6, 6) - PairWork.slopes: position and velocity derivatives of the wrench, transposed
     """
     patch = contacts.rolls[e], contacts.spins[e], contacts.friction_law[e], size_of(contacts, e), secant
     constants = contacts.pressure[e], contacts.spin_friction[e]
@@ -148,7 +148,7 @@ def patch_slopes(patch, round_, constants, row, Q, V, moved, change, slopes):
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
     moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
     change : (N_CHANGE, 3) - ContactWork.change, of which rows are written
-    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
+    slopes : (2, 6, 6) - PairWork.slopes: position and velocity derivatives of the wrench, transposed
     """
     if not row[PRESSING] > 0.0:
         return
@@ -185,9 +185,9 @@ SPIN_GRIP = 8
 
 @njit
 def held_patch(patch, constants, row, Q, V):
-    """Return what all slopes of a patch share, twelve numbers.
+    """Return the twelve numbers of a patch that all its derivatives share.
 
-    These are c1, c2 and V; their derivatives by d; tr(C); r_g; r_g F_N, F and F_v of spinning; and k_V |a_V|.
+    These are c1, c2, V, their d-derivatives, tr(C), r_g, r_g dF/dF_n, F and dF/dv of spinning, and k_V |a_V|.
 
     patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
     constants : ((N_PRESSURE,), (N_FRICTION,)) - parameters of the normal force and of spinning friction
@@ -211,7 +211,7 @@ def held_patch(patch, constants, row, Q, V):
 
 @inlined
 def start_change(row, V, change):
-    """Write the angular velocity in the plane into change[TURN]; no twist, no growth, and s as it is.
+    """Write change[TURN], the angular velocity in the plane; reset twist and growth, and copy s.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of the ellipsoid relative to the plane [rad/s, m/s]
@@ -249,14 +249,14 @@ def grown_torque(patch, constants, moves, grown, row, Q, V, change):
 
 @njit
 def cross_at(c, x, y):
-    """Return (e_c x x) . y, with the unit vector e_c of axis c."""
+    """Return (e_c x x) . y for vectors x and y, where e_c is the unit vector of coordinate axis c."""
     j, k = (c + 1) % 3, (c + 2) % 3
     return x[j] * y[k] - x[k] * y[j]
 
 
 @njit
 def turned_support(c, round_, row, Q, d_s):
-    """Return the change of h [m], and write that of s into d_s, where unit twist c displaces the ellipsoid.
+    """Write how unit twist c of the ellipsoid changes s into d_s; return the change of h [m].
 
     c : int - component of the unit twist, 0 to 2 angular, 3 to 5 linear
     round_ : int - 1 = the ellipsoid is a sphere
@@ -306,7 +306,7 @@ def displaced(c, round_, row, V, moved):
 
 @njit
 def flat_trace(c1, c2, h, s, Q):
-    """Return tr(C), the second moment of the volume about the normal.
+    """Return tr(C), the second moment of the overlap's volume about the normal.
 
     c1, c2 : float - factors of Q and of s s'/h^2 in C
     h : float - half height of the ellipsoid along the normal [m]
@@ -329,9 +329,9 @@ def dot_row(A, i, x):
 
 @njit
 def patch_slope(patch, known, moves, row, Q, change):
-    """Write into change[D_TORQUE] the change of the patch's torque along change[OMEGA] and change[ETA].
+    """Write into change[D_TORQUE] how the patch's torque changes as the ellipsoid turns, spins and grows.
 
-    An ellipsoid that grows is allowed for: by change[STRETCH], by change[D_SUPPORT] and by moves.
+    change[OMEGA] turns it, change[ETA] adds to its spin; growth is in STRETCH, D_SUPPORT and moves.
 
     patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
     known : (12,) - the numbers that held_patch returns
@@ -370,7 +370,7 @@ def patch_slope(patch, known, moves, row, Q, change):
 
 @njit
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
-    """Write into change[D_FLAT] the change of c1 Q t + c2 s (s . t)/h^2, t = change[TURN] being in the plane.
+    """Write into change[D_FLAT] the change of C t = c1 Q t + c2 s (s . t)/h^2, where t is change[TURN].
 
     Q turns with change[OMEGA], and grows by w w' with w = change[STRETCH].
 

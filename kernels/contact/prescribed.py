@@ -1,4 +1,5 @@
-"""Contacts of bodies with prescribed motion: wrenches, and derivatives by the motion and by all parameters.
+"""Contacts of bodies with prescribed motion: wrenches, and derivatives with respect to the motion and all
+parameters.
 
 The mechanics are those of forward simulation (kernels/contact/contacts, slopes), but the caller prescribes
 how the bodies move. Every contact has a pair of bodies to itself, so that the wrench and the slopes
@@ -29,14 +30,14 @@ N_MOTION = 12
 
 
 class Prescribed(NamedTuple):
-    """Contacts of bodies with prescribed motion."""
+    """Contacts of bodies with prescribed motion, each between a body and ground."""
 
     pairs: Pairs  # contact e is pair e, between its body and ground
     contacts: Contacts
 
 
 class BodyMotion(NamedTuple):
-    """Places and velocities of bodies in ground."""
+    """Positions and velocities of bodies in ground."""
 
     position: Annotated[np.ndarray, Floats("n_body", 3)]  # of the bodies' origins [m]
     rotation: np.ndarray  # (n_body, 3, 3) - their axes as columns
@@ -45,7 +46,7 @@ class BodyMotion(NamedTuple):
 
 
 class PrescribedWork(NamedTuple):
-    """Results and working space of contacts with prescribed motion."""
+    """Results of contacts with prescribed motion, and working space."""
 
     pose: Pose
     contacts: ContactWork
@@ -92,7 +93,7 @@ def contact_wrenches(model, motion, work):
     """Write work.wrench of all contacts, and into work.contacts what kernels/contact/contacts computes.
 
     model : Prescribed - the contacts of bodies with given motion
-    motion : BodyMotion - places and velocities of the bodies
+    motion : BodyMotion - positions and velocities of the bodies
     work : PrescribedWork - results and working space, written
     """
     wrenches(model, motion, work)
@@ -100,13 +101,13 @@ def contact_wrenches(model, motion, work):
 
 @njit
 def contact_derivatives(model, motion, work, with_parameters):
-    """Write work.wrench and work.by_motion, and with parameters also work.by_parameter.
+    """Write work.wrench and its derivatives work.by_motion; if asked for, also work.by_parameter.
 
     The derivatives are exact, but for the kinks of the laws themselves. A wrench depends on the motion of the
     body of its own contact only.
 
     model : Prescribed - the contacts of bodies with given motion
-    motion : BodyMotion - places and velocities of the bodies
+    motion : BodyMotion - positions and velocities of the bodies
     work : PrescribedWork - results and working space, written
     with_parameters : bool - whether work.by_parameter is written, too, for contacts of ellipsoids with planes
     """
@@ -129,7 +130,7 @@ def wrenches(model, motion, work):
     """Write the wrenches of all contacts, as contact_wrenches does.
 
     model : Prescribed - the contacts of bodies with given motion
-    motion : BodyMotion - places and velocities of the bodies
+    motion : BodyMotion - positions and velocities of the bodies
     work : PrescribedWork - results and working space, written
     """
     pose, pairs = work.pose, work.pairs
@@ -157,7 +158,7 @@ def wrenches(model, motion, work):
 
 @inlined
 def shift_moment(origin, wrench):
-    """Refer a wrench to the origin of ground, in place, where it is given about the point origin.
+    """Convert a wrench given about the point origin to one about the origin of ground, in place.
 
     origin : (3,) - point about which the moment is given, in ground [m]
     wrench : (6,) - moment [N m] and force [N], changed
@@ -169,17 +170,18 @@ def shift_moment(origin, wrench):
 
 @inlined
 def by_motion(motion, body, slopes, V, out):
-    """Write into out the derivatives of a contact's wrench by the motion of its body.
+    """Write into out the derivatives of a contact's wrench with respect to the motion of its body.
 
     The wrench is about the origin of ground. The rows of slopes are twists about the reference point. A twist
     that shifts the origin of the body by x changes the velocity at the reference point by x x w, as the
     velocity of the body's origin is held fixed.
 
-    motion : BodyMotion - places and velocities of the bodies
-    body : int - number of the body
-    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
+    motion : BodyMotion - positions and velocities of the bodies
+    body : int - index of the body
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
+      transposed
     V : (6,) - velocity of the body about the reference point [rad/s, m/s]
-    out : (N_MOTION, 6) - derivatives of the wrench by the motion of the body, written
+    out : (N_MOTION, 6) - derivatives of the wrench with respect to the motion of the body, written
     """
     place, speed, origin, own = slopes[BY_PLACE], slopes[BY_SPEED], motion.position[0], motion.position[body]
     for k in range(3):

@@ -5,7 +5,7 @@ A new law needs one constant, one kernel with its equation and source, one branc
 
 Whatever the geometry, the arguments of a law are the depth [m], the volume of the overlap [m^3] and the
 normal velocity v_n [m/s], which is positive where the bodies part. A law returns the force [N], never
-negative, and its derivatives by those of the arguments that it depends on.
+negative, and its derivatives with respect to those of the arguments that it depends on.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def normal_force(law, p, depth, volume, v_n):
 
 @njit
 def force_by_parameters(law, p, depth, volume, v_n):
-    """Return (F_stiffness, F_damping): the derivatives of the normal force by stiffness and damping.
+    """Return (F_stiffness, F_damping): the derivatives of the normal force with respect to stiffness and
+    damping.
 
     Every law is linear in both. The derivatives are zero without contact and where the force is clamped at
     zero, and NaN where the law has no branch.
@@ -93,7 +94,7 @@ def volumetric(p, volume, v_n):
 
 @njit
 def kelvin_voigt(p, depth, v_n):
-    """Return (F, F_depth, F_v) of F = k depth - d v_n, clamped at 0 (Brown 2017, eq. 2.1).
+    """Return (F, F_depth, F_v) of F = k depth - d v_n with the damping d, clamped at 0 (Brown 2017, eq. 2.1).
 
     The force jumps at touch-down.
     """

@@ -24,7 +24,7 @@ from kernels.forces.places import direction, place
 
 
 class Grid(NamedTuple):
-    """Cells in rows and columns on body B of a contact, at right angles to the normal."""
+    """Grid of cells in rows and columns on body B of a contact, at right angles to the normal."""
 
     corner: np.ndarray  # (3,) - centre of the cell in row 0 and column 0 [m]
     along_row: np.ndarray  # (3,) - unit, from one cell of a row to the next
@@ -53,7 +53,7 @@ def add_pressures(pairs, contacts, pose, work, pair_work, grid, field, pressure_
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : ContactWork - results and working space of the contacts
     pair_work : PairWork - motions, wrenches and slopes of the pairs
     grid : Grid - cells at whose middles the pressure is found, on body B of every contact
@@ -70,8 +70,8 @@ def add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressur
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    pose : Pose - positions and orientations of all bodies in ground
     work : ContactWork - results and working space of the contacts
     pair_work : PairWork - motions, wrenches and slopes of the pairs
     grid : Grid - cells at whose middles the pressure is found, on body B of every contact

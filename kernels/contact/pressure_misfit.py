@@ -43,7 +43,7 @@ N_ROW = N_PARAMETER + N_MOTION
 
 
 class MeasuredPressure(NamedTuple):
-    """Measured pressure of n frames on one set of cells."""
+    """Measured pressure of n frames on one common set of cells."""
 
     frames: np.ndarray  # (n,) int64 - of the recorded motion
     cells: np.ndarray  # (n_cell, 2) - their middles, X and Y [m]
@@ -52,7 +52,7 @@ class MeasuredPressure(NamedTuple):
 
 
 class MisfitWork(NamedTuple):
-    """Results of n frames, and working space of one."""
+    """Misfits and derivatives of n frames, and working space for one frame."""
 
     misfit: Annotated[np.ndarray, Floats("n")]  # [N]
     pressure: Annotated[np.ndarray, Floats("n", "n_cell")]  # calculated [Pa]
@@ -78,7 +78,7 @@ def pressure_misfit(model, recorded, measured, work, with_derivatives):
     """Write work.misfit and work.pressure; with derivatives also by_motion, by_parameter and curvature.
 
     model : Prescribed - contacts of ellipsoids with the plane Z = 0, of the volumetric law
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
     measured : MeasuredPressure - measured pressures of the frames to compare with
     work : MisfitWork - results and working space, written
     with_derivatives : bool - whether the derivatives are written, too
@@ -102,7 +102,7 @@ def misfit_slopes(model, recorded, measured, f, work):
     """Write work.by_motion[f], work.by_parameter[f] and work.curvature[f], after work.pressure[f].
 
     model : Prescribed - the contacts of bodies with given motion
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
     measured : MeasuredPressure - measured pressures of the frames to compare with
     f : int - number among the measured frames
     work : MisfitWork - results and working space, written
@@ -130,7 +130,7 @@ def place_form(contacts, e, R, form_out):
     """Write the matrix M of the quadratic form of an ellipsoid, and its axes, in ground.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     R : (3, 3) - axes of its body in ground, as columns
     form_out : (6, 3) - M [1/m^2] in rows 0 to 2, the axes as rows 3 to 5; written
     """
@@ -149,13 +149,13 @@ def place_form(contacts, e, R, form_out):
 
 @njit
 def centre_of(recorded, n, b, offset, i):
-    """Return coordinate i of a point of a body in ground [m].
+    """Return coordinate i of a point that moves with body b, in ground [m].
 
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
-    n : int - number of the frame
-    b : int - number of the body
-    offset : (3,) - place of the point on the body [m]
-    i : int - number of the coordinate
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
+    n : int - index of the frame
+    b : int - index of the body
+    offset : (3,) - position of the point on the body [m]
+    i : int - index of the coordinate
     """
     R = recorded.rotation[n, b]
     along = R[i, 0] * offset[0] + R[i, 1] * offset[1] + R[i, 2] * offset[2]
@@ -169,7 +169,7 @@ def column(M, dx, dy):
     All is counted from the ellipsoid's centre. (1, -1) is returned where the line misses it.
 
     M : (3, 3) - matrix of the quadratic form of the ellipsoid [1/m^2]
-    dx, dy : float - place of the line [m]
+    dx, dy : float - position of the line [m]
     """
     a, b = M[2, 2], M[0, 2] * dx + M[1, 2] * dy
     c = M[0, 0] * dx * dx + 2.0 * M[0, 1] * dx * dy + M[1, 1] * dy * dy - 1.0
@@ -185,9 +185,9 @@ def add_pressure(model, e, recorded, n, cells, form, p_out):
     """Add the pressure of contact e in frame n to p_out.
 
     model : Prescribed - the contacts of bodies with given motion
-    e : int - number of the contact
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
-    n : int - number of the frame
+    e : int - index of the contact
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
+    n : int - index of the frame
     cells : (n_cell, 2) - middles of the cells, X and Y [m]
     form : (6, 3) - working space for the form of the ellipsoid, written
     p_out : (n_cell,) - pressure [Pa]
@@ -217,9 +217,9 @@ def add_slopes(model, e, recorded, n, measured, f, work):
     lower half is written.
 
     model : Prescribed - the contacts of bodies with given motion
-    e : int - number of the contact
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
-    n : int - number of the frame
+    e : int - index of the contact
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
+    n : int - index of the frame
     measured : MeasuredPressure - measured pressures of the frames to compare with
     f : int - number among the measured frames
     work : MisfitWork - its form is that of the ellipsoid in frame n; sums, row and results are written
@@ -249,7 +249,7 @@ def cell_slopes(contacts, e, column_at, body_at, work):
     """Write into work.sums the derivatives of the pressure of contact e in one cell.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     column_at : (x, y, lower z, upper z, z of the plane) - the column of the cell, from the ellipsoid's centre
       [m]
     body_at : (x, y, v_n) - the cell from the body's origin [m], and the normal velocity there [m/s]
@@ -278,7 +278,7 @@ def add_cell(area, off, row, by_parameter, by_motion, curvature):
     area : float - area of the cell [m^2]
     off : float - calculated less measured pressure [Pa]
     row : (N_ROW,) - derivatives of the pressure of the cell
-    by_parameter : (N_PARAMETER,) - derivatives of the misfit by the contact's parameters
+    by_parameter : (N_PARAMETER,) - derivatives of the misfit with respect to the contact's parameters
     by_motion : (N_MOTION,) - derivatives of the misfit by the motion of the body
     curvature : (N_ROW, N_ROW) - curvature of the bound, of which the lower half is written
     """
@@ -320,11 +320,11 @@ def add_surface(form, radii, ux, uy, uz, weight, sums):
 
 @njit
 def share_parameters(R, sums, out):
-    """Write into out the derivatives of the pressure of a cell by the parameters of the contact.
+    """Write into out the derivatives of the pressure of a cell with respect to the parameters of the contact.
 
     R : (3, 3) - axes of its body in ground, as columns
     sums : (N_SUM,) - derivatives of the pressure of the cell, along the axes of ground
-    out : (N_PARAMETER,) - derivatives by the parameters, written
+    out : (N_PARAMETER,) - derivatives with respect to the parameters, written
     """
     for k in range(N_PARAMETER):
         out[k] = 0.0
@@ -338,13 +338,13 @@ def share_parameters(R, sums, out):
 
 @njit
 def share_motion(R, offset, w, sums, out):
-    """Write into out the derivatives of the pressure of a cell by the motion of the body.
+    """Write into out the derivatives of the pressure of a cell with respect to the motion of the body.
 
     R : (3, 3) - axes of the body in ground, as columns
     offset : (3,) - centre of the ellipsoid on the body [m]
     w : (3,) - angular velocity of the body [rad/s]
     sums : (N_SUM,) - derivatives of the pressure of the cell, along the axes of ground
-    out : (N_MOTION,) - derivatives by the motion, written
+    out : (N_MOTION,) - derivatives with respect to the motion, written
     """
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3

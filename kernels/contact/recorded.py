@@ -1,4 +1,4 @@
-"""Contacts of a recorded motion: the sum of their wrenches in every frame, and its derivatives."""
+"""Contacts of bodies with recorded motion: the sum of their wrenches in every frame, and its derivatives."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kernels.contact.prescribed import (
 
 
 class RecordedBodies(NamedTuple):
-    """Places and velocities of bodies in n frames, in ground."""
+    """Positions and velocities of bodies in n frames, in ground."""
 
     position: Annotated[np.ndarray, Floats("n", "n_body", 3)]  # of the bodies' origins [m]
     rotation: np.ndarray  # (n, n_body, 3, 3) - their axes as columns
@@ -31,7 +31,7 @@ class RecordedBodies(NamedTuple):
 
 
 class RecordedWork(NamedTuple):
-    """Results of n frames, and working space of one."""
+    """Summed contact wrenches of n frames with their derivatives, and working space for one frame."""
 
     # of all contacts, moment about the origin of ground [N m], force [N]
     wrench: Annotated[np.ndarray, Floats("n", 6)]
@@ -65,7 +65,7 @@ def recorded_wrenches(model, recorded, work):
     """Write work.wrench of all frames.
 
     model : Prescribed - the contacts of bodies with given motion
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
     work : RecordedWork - results and working space, written
     """
     for n in range(recorded.position.shape[0]):
@@ -79,7 +79,7 @@ def recorded_derivatives(model, recorded, work):
     """Write work.wrench, work.by_motion and work.by_parameter of all frames.
 
     model : Prescribed - the contacts of bodies with given motion
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
     work : RecordedWork - results and working space, written
     """
     for n in range(recorded.position.shape[0]):
@@ -102,11 +102,11 @@ def recorded_derivatives(model, recorded, work):
 
 @inlined
 def at_frame(recorded, n, motion_out):
-    """Copy the motion of frame n into motion_out.
+    """Copy the motion of all bodies in frame n into motion_out.
 
-    recorded : RecordedBodies - places and velocities of the bodies in every frame
-    n : int - number of the frame
-    motion_out : BodyMotion - places and velocities of the bodies, written
+    recorded : RecordedBodies - positions and velocities of the bodies in every frame
+    n : int - index of the frame
+    motion_out : BodyMotion - positions and velocities of the bodies, written
     """
     for b in range(recorded.position.shape[1]):
         for i in range(3):

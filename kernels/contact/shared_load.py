@@ -38,7 +38,8 @@ MET = 1e-3
 
 
 class LoadSharing(NamedTuple):
-    """Flags of the feet that may bear load, and the standard deviations of what determines their shares."""
+    """Settings for sharing a load: which feet may bear it, and the standard deviations of the quantities that
+    determine the shares."""
 
     place: float  # deviation of the centre of pressure of both feet [m]
     height: float  # of the difference of heights of feet that stand flat [m]
@@ -48,7 +49,7 @@ class LoadSharing(NamedTuple):
 
 
 class TwoFeet(NamedTuple):
-    """The contacts, toes and working space of two feet on one plane."""
+    """Contacts, toe joints and working space of two feet on one plane."""
 
     first: Prescribed
     second: Prescribed
@@ -65,10 +66,11 @@ def new_sharing_state() -> np.ndarray:
 
 @entry
 def share_load(feet, motion, centre, load, sharing, state):
-    """Return the share of the second foot [1]; NaN where neither may bear, or no height gives the load.
+    """Return the second foot's share of the load [1]; NaN if neither foot may bear it, or no height of a foot
+    gives it.
 
     feet : TwoFeet - contacts, toes and working space of both feet
-    motion : BodyMotion - places and velocities of both feet, in rows 0 and 1
+    motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
     sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
@@ -92,7 +94,7 @@ def share_load(feet, motion, centre, load, sharing, state):
 
 @njit
 def depth_of(contacts):
-    """Return the largest depth of all contacts [m], which is negative where all are open.
+    """Return the largest depth of all contacts [m], negative if no contact touches.
 
     contacts : PrescribedWork - results of the contacts
     """
@@ -125,10 +127,11 @@ def may_bear(model, contacts, lowest, sharing):
 
 @njit
 def balance(feet, motion, centre, load, sharing, state):
-    """Return the share of the second foot where both may bear [1]; NaN where no height gives the load.
+    """Return the second foot's share of the load where both feet may bear it [1]; NaN if no height of a foot
+    gives it.
 
     feet : TwoFeet - contacts, toes and working space of both feet
-    motion : BodyMotion - places and velocities of both feet, in rows 0 and 1
+    motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
     sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
@@ -170,7 +173,7 @@ def balance(feet, motion, centre, load, sharing, state):
 def pitch_of(motion, k, n):
     """Return the angle between the long axis of foot k and the plane [rad].
 
-    motion : BodyMotion - places and velocities of the feet
+    motion : BodyMotion - positions and velocities of the feet
     k : int - row of the foot in motion
     n : (3,) - unit normal of the plane
     """
@@ -185,7 +188,7 @@ def centre_of(model, n, contacts, i):
     model : Prescribed - contacts of the foot
     n : (3,) - unit normal of its plane
     contacts : PrescribedWork - wrenches of the contacts
-    i : int - number of the coordinate
+    i : int - index of the coordinate
     """
     point, press, j, k = model.contacts.point[0], 0.0, (i + 1) % 3, (i + 2) % 3
     moment_j, moment_k = 0.0, 0.0

@@ -1,4 +1,5 @@
-"""Exact derivatives of contacts by place and velocity of A's surface, and what a time step must know of them.
+"""Exact derivatives of contacts with respect to position and velocity of A's surface, and what a time step
+must know of them.
 
 Where the patch changes (ContactWork.moved: its point by x, its normal by m, its depth, its volume), the force
 changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), with the relative angular velocity W. By the velocity
@@ -83,7 +84,7 @@ def add_contact_slopes(contacts, origin, step, work, pair_work):
 
 @inlined
 def write_results(row, origin, onset, out, kink):
-    """Write the results of a contact that is closed into out and kink, but for depth, limit and spinning.
+    """Write the results of a closed contact into out and kink, except for depth, limit and spinning.
 
     row : (N_STATE,) - the contact's row of ContactWork.state
     origin : (3,) - the reference point in ground [m]
@@ -109,7 +110,7 @@ def write_results(row, origin, onset, out, kink):
 
 @inlined
 def friction_slope(step, row, kink):
-    """Return the slope of friction by sliding speed that a time step should use [N s/m].
+    """Return the slope of friction with respect to sliding speed that a time step should use [N s/m].
 
     Where the sliding would reverse within the step, this is the secant F/v if that is steeper: above the
     transition velocity the tangent slope is about 0, and a linear step would jump across the range of
@@ -129,7 +130,7 @@ def friction_slope(step, row, kink):
 
 @njit
 def spinning(motion, row):
-    """Return the component about the normal of an angular motion, 0 where the contact does not press.
+    """Return the component of an angular motion about the contact normal; 0 where the contact does not press.
 
     motion : (6,) - velocity or acceleration of A relative to B, the angular part first
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -142,7 +143,7 @@ def spinning(motion, row):
 
 @inlined
 def spin_kink(step, row, V, onset, kink):
-    """Return whether spinning reverses within the time step, so that its secant slope is due; write kink.
+    """Return whether spinning reverses within the time step, so that its secant slope is needed; write kink.
 
     step : float - length of the time step [s], 0 = the exact slope
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -161,11 +162,12 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
 
     round_ : int - 1 = A's surface is a sphere, for which the first three rows of moved are not written
     leans : bool - whether the normal turns as A moves
-    steepness : float - slope of friction by the sliding speed [N s/m]
+    steepness : float - slope of friction with respect to the sliding speed [N s/m]
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
     moved : (6, N_MOVED) - ContactWork.moved, how the patch changes as A moves
-    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench by place and velocity, transposed
+    slopes : (2, 6, 6) - PairWork.slopes: derivatives of the wrench with respect to position and velocity,
+      transposed
     """
     c, x = (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]), (row[POINT], row[POINT + 1], row[POINT + 2])
     B, g, bend = force_slopes(steepness, row)
@@ -185,12 +187,14 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
 
 @njit
 def force_slopes(steepness, row):
-    """Return (B, g, bend): the derivatives of a contact's force that all changes of its patch share.
+    """Return (B, g, bend), the derivatives of a contact's force that all changes of its patch have in common.
 
-    B, of nine numbers, is the derivative by the velocity of the point, row by row [N s/m]; g, of three, that
-    by the normal force [1]; and bend is (F_v - F/v)/|u|^2 [N s^3/m^3].
+    B, of nine numbers, is the derivative with respect to the velocity of the point, row by row [N s/m]; g, of
+    three, that by the normal force [1]; and bend is (F_v - F/v)/|u|^2 [N s^3/m^3], by which friction changes
+    with the direction of the sliding velocity u, with the friction force F, its slope F_v = dF/dv and the
+    speed v = |u|.
 
-    steepness : float - slope of friction by the sliding speed [N s/m]
+    steepness : float - slope of friction with respect to the sliding speed [N s/m]
     row : (N_STATE,) - the contact's row of ContactWork.state
     """
     drag, F_N, speed, N_v = row[RUBBING], row[RUBBING + 2], row[RUBBING + 3], row[PRESSING + 3]
@@ -212,9 +216,10 @@ def force_slopes(steepness, row):
 
 @njit
 def swept(B, V):
-    """Return B W~ : (9,), by which the force changes as the point of contact shifts, row by row [N/m].
+    """Return B W~ : (9,), the change of the force as the point of contact shifts, row by row [N/m].
 
-    B : (9,) - derivative of the force by the velocity of the point, row by row [N s/m]
+    W is the relative angular velocity, as a matrix W~ of its cross product. B : (9,) - derivative of the
+    force with respect to the velocity of the point, row by row [N s/m]
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = B
@@ -227,14 +232,15 @@ def swept(B, V):
 
 @njit
 def moved_wrench(D, g, change, row, leans, bend):
-    """Return the change of the wrench about the reference point, six numbers, where the patch changes.
+    """Return the six numbers by which a contact's wrench about the reference point changes where its patch
+    changes.
 
-    D : (9,) - derivative of the force by the point of contact, B W~, row by row [N/m]
-    g : (3,) - derivative of the force by the normal force [1]
+    D : (9,) - derivative of the force with respect to the point of contact, B W~, row by row [N/m]
+    g : (3,) - derivative of the force with respect to the normal force [1]
     change : (N_MOVED,) - change of the patch, a row of ContactWork.moved
     row : (N_STATE,) - the contact's row of ContactWork.state
     leans : bool - whether the normal turns as A moves
-    bend : float - (F_v - F/v)/|u|^2 [N s^3/m^3]
+    bend : float - (F_v - F/v)/|u|^2 of the friction force F at the sliding velocity u [N s^3/m^3]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
     gx, gy, gz = g
@@ -267,7 +273,7 @@ def moved_wrench(D, g, change, row, leans, bend):
 
 @inlined
 def add_wrench(share, w, wrench):
-    """Add share times w, six numbers, to wrench : (6,)."""
+    """Add `share` times the wrench w, six numbers, to wrench : (6,)."""
     wrench[0] += share * w[0]
     wrench[1] += share * w[1]
     wrench[2] += share * w[2]

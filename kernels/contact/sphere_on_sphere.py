@@ -4,10 +4,10 @@ g is the distance of the centres and n the direction from B's centre towards A's
 lies at x_b = (g^2 + r_b^2 - r_a^2)/(2 g) from B's centre and at x_a = g - x_b from A's. The lens consists of
 a cap of either sphere, of the height h = r - x and the volume pi h^2 (3 r - h)/3; its rim has the radius rho
 with rho^2 = h (2 r - h) of either cap. As both caps have the same first moment pi rho^4/4 about the centre of
-their sphere, the centroid of V = V_a + V_b lies at z = g V_a/V from B's centre. The derivatives by g are
-V' = -pi rho^2 and z' = (V_a + pi rho^2 (x_a V_a - x_b V_b)/V)/V.
-A sphere that lies inside the other one overlaps with its whole volume. The deepest point is halfway between
-the two surfaces. Spheres with the same centre have no normal, and no force acts between them.
+their sphere, the centroid of V = V_a + V_b lies at z = g V_a/V from B's centre. The derivatives with respect
+to g are V' = -pi rho^2 and z' = (V_a + pi rho^2 (x_a V_a - x_b V_b)/V)/V. A sphere that lies inside the other
+one overlaps with its whole volume. The deepest point is halfway between the two surfaces. Spheres with the
+same centre have no normal, and no force acts between them.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def lens(g, r_a, r_b):
 
     g : float - distance of the centres [m]
     r_a, r_b : float - radii of the spheres on A and on B [m]
-    V is the volume [m^3] and V' its derivative by g [m^2]; z is the distance of the centroid from B's centre
-    [m] and z' its derivative by g [1].
+    V is the volume [m^3] and V' its derivative with respect to g [m^2]; z is the distance of the centroid
+    from B's centre [m] and z' its derivative with respect to g [1].
     """
     if g <= abs(r_a - r_b):
         r = min(r_a, r_b)
@@ -50,8 +50,8 @@ def sphere_on_sphere(pairs, contacts, e, pose, row):
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the contact
+    pose : Pose - positions and orientations of all bodies in ground
     row : (N_STATE,) - the contact's row of ContactWork.state, written
     """
     p, r_a, r_b = contacts.pair[e], contacts.radii[e, 0], contacts.radii_b[e, 0]
@@ -77,7 +77,7 @@ def sphere_on_sphere_moved(contacts, e, row, moved):
     """Write into moved[3:] how the patch of contact e changes as the centre of A's sphere moves.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
-    e : int - number of the contact
+    e : int - index of the contact
     row : (N_STATE,) - the contact's row of ContactWork.state
     moved : (6, N_MOVED) - ContactWork.moved; the first three rows stay, as a sphere may turn about its centre
     """

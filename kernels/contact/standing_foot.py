@@ -39,14 +39,14 @@ MOST_EXTENSION = 1.2
 
 
 class Toes(NamedTuple):
-    """Joint between the toes and a foot; where they are not turned, their axes are those of the foot."""
+    """Joint between the toes and a foot; while straight, the toes have the axes of the foot."""
 
     origin: np.ndarray  # (3,) - on the foot [m]
     axis: np.ndarray  # (3,) - unit, extension turns them about it
 
 
 class StandingWork(NamedTuple):
-    """Results and working space of one foot."""
+    """Contact results and working space of one standing foot."""
 
     motion: BodyMotion  # of the foot and its toes
     contacts: PrescribedWork
@@ -60,12 +60,12 @@ def new_standing_work(model: Prescribed) -> StandingWork:
 
 @njit
 def stand(model, motion, k, toes, target, raised, work):
-    """Return how far the foot must stand above where it was followed to bear a normal force [m].
+    """Return how far the foot must be raised from its measured pose to bear a normal force [m].
 
-    It is NaN if no height gives the force. Motion and contacts at that height are left in work.
+    The height is NaN if no height gives the force. Motion and contacts at that height are left in work.
 
     model : Prescribed - contacts of body 0, the foot, and of body 1, its toes, all with one plane
-    motion : BodyMotion - places and velocities of feet
+    motion : BodyMotion - positions and velocities of feet
     k : int - row of the foot in motion
     toes : Toes - the joint of the toes on the foot
     target : float - normal force to be borne [N]; where it is not above 0, or NaN, the foot stays at `raised`
@@ -94,10 +94,10 @@ def stand(model, motion, k, toes, target, raised, work):
 
 @njit
 def pressed(n, contacts):
-    """Return (normal force [N], its derivative by the foot's height [N/m], largest depth [m]).
+    """Return (normal force [N], its derivative with respect to the foot's height [N/m], largest depth [m]).
 
     n : (3,) - unit normal of the plane
-    contacts : PrescribedWork - wrenches of the contacts, and derivatives by the motion
+    contacts : PrescribedWork - wrenches of the contacts, and derivatives with respect to the motion
     """
     force, slope, deepest = 0.0, 0.0, -math.inf
     for e in range(contacts.wrench.shape[0]):
@@ -111,9 +111,10 @@ def pressed(n, contacts):
 
 @njit
 def set_foot(motion, k, toes, n, raised, out):
-    """Write the motion of foot k, raised, and of its toes, which lie level while the heel is above them.
+    """Write the motion of foot k after it is raised, and of its toes, which lie flat while the heel is above
+    them.
 
-    motion : BodyMotion - places and velocities of feet
+    motion : BodyMotion - positions and velocities of feet
     k : int - row of the foot in motion
     toes : Toes - the joint of the toes on the foot
     n : (3,) - unit normal of the plane
@@ -148,7 +149,7 @@ def set_foot(motion, k, toes, n, raised, out):
 
 @entry
 def press_grid(model, grid, work, pressure_out):
-    """Write into pressure_out the pressure of all contacts over a grid, after `stand`.
+    """Write into pressure_out the pressure of all contacts over a grid; called after `stand`.
 
     model : Prescribed - contacts of the foot and its toes
     grid : Grid - cells at whose middles the pressure is found, in ground

@@ -86,8 +86,8 @@ def chord(proximal, lateral, wand, radius, rotation):
 
 @njit
 def write(angles_out, leg, start, three):
-    """Write three angles of a leg into its row of angles_out, from column start on,
-    in the order of ANGLES.
+    """Write three joint angles of one leg into its row of angles_out, from column `start` on, in the order of
+    ANGLES.
     """
     for i in range(3):
         angles_out[leg, start + i] = three[i]

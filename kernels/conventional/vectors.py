@@ -1,4 +1,4 @@
-"""Vectors and axes as tuples of three floats, which need no arrays."""
+"""Vectors and axes as tuples of three floats, which need no memory."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from kernels.compiler.jit import njit
 
 @njit
 def point(places, k):
-    """Return row k of places : (n, 3)."""
+    """Return row k of places : (n, 3) as a tuple."""
     return places[k, 0], places[k, 1], places[k, 2]
 
 
 @njit
 def plus(a, scale, b):
-    """Return a + scale b."""
+    """Return the vector a + scale b."""
     return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
 
 
 @njit
 def normed(a):
-    """Return a, normalised; NaN if its length is zero."""
+    """Return the unit vector along a; NaN if the length of a is zero."""
     size = math.sqrt(dot(a, a))
     return a[0] / size, a[1] / size, a[2] / size
 
 
 @njit
 def square_to(a, z):
-    """Return the part of a orthogonal to the unit vector z, normalised."""
+    """Return the unit vector along the part of a that is orthogonal to the unit vector z."""
     return normed(plus(a, -dot(a, z), z))
 
 
 @njit
 def framed(z, y):
-    """Return orthonormal axes x, y, z, with z along the first vector and y in the plane of both."""
+    """Return orthonormal axes x, y, z, with z along the first vector and y in the plane of both vectors."""
     z = normed(z)
     y = square_to(y, z)
     return vector_product(y, z), y, z
@@ -43,7 +43,7 @@ def framed(z, y):
 
 @njit
 def turned(a, b, angle):
-    """Return two axes of a frame, turned by an angle [rad] from the first towards the second."""
+    """Return two axes of a frame after a rotation by an angle [rad] from the first towards the second."""
     c, s = math.cos(angle), math.sin(angle)
     return (
         (c * a[0] + s * b[0], c * a[1] + s * b[1], c * a[2] + s * b[2]),

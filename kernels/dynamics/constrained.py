@@ -77,7 +77,7 @@ def constrained_dynamics(
 
 @inlined
 def constrain(n, work, constraint_work, x, lambda_out):
-    """Compute the multipliers of the constraints and add their effect to the accelerations.
+    """Compute the multipliers of the constraints, and add the accelerations that their forces cause.
 
     With M = L L' and x = L^-1 (tau + J' wrench - h), the multipliers are those with which G L'^-1 x = -bias
     holds afterwards.
@@ -123,7 +123,8 @@ def heaviest(M):
 
 @njit
 def drift(tree, bias, drift_out):
-    """Write the accelerations of the bodies at v_dot = 0, without gravity, into drift_out : (n_body, 6).
+    """Write the accelerations that the bodies have at v_dot = 0, without gravity, into drift_out : (n_body,
+    6).
 
     bias : (n_body, 6) - acceleration that the joint of each body adds at v_dot = 0, dS/dt v
     """

@@ -1,14 +1,14 @@
-"""Derivatives of the second time derivative of a constraint's value by q and by v, at fixed v_dot.
+"""Derivatives of the second time derivative of a constraint's value with respect to q and v, at fixed v_dot.
 
 A point x fixed in a body that dof e carries, its velocity and its acceleration change with q_e: they move
 with the twist S_e = (s, .), and change by psi_dot and psi_ddot of kernels/dynamics/derivatives, too:
   dx = S o x,   dx_dot = s x x_dot + psi_dot o x,   dx_ddot = s x x_ddot + psi_ddot o x + 2 psi_dot x x_dot
 and with v_e
   dx_dot = S o x,   dx_ddot = sway o x + 2 s x x_dot,
-where (w, u) o x = u + w x x is the velocity of the point under a twist. For a direction in place of a point,
-u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and a
-normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own derivation
-from dV/dq and dA/dq of kernels/dynamics/derivatives; d(2 w x x_dot) collects the remaining terms.
+where (w, u) o x = u + w x x is the velocity of the point under a twist. For a direction in place of a
+point, u is left out. The chain rule gives the derivatives of Phi, which is a function of two such points and
+a normal (kernels/solver/constraints). A dof that moves both bodies changes nothing. This is our own
+derivation from dV/dq and dA/dq of kernels/dynamics/derivatives; d(2 w x x_dot) collects the remaining terms.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def element_motion(elements, pose, bodies, gravity, e, element, motion_out):
 
 @njit
 def carry(V, acceleration, linear, x):
-    """Compute the velocity and the acceleration of a point or direction fixed in a body.
+    """Compute the velocity and the acceleration of a point or direction that is fixed in a body.
 
     V, acceleration : (6,) - spatial velocity and spatial acceleration of the body
     linear : float - 1 for a point, 0 for a direction
@@ -116,7 +116,7 @@ def changes(d, twist, rates, linear, x, out):
 
 @njit
 def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
-    """Compute the derivatives of Phi-double-dot of element e by q and by v, at fixed v_dot.
+    """Compute the derivatives of Phi-double-dot of element e with respect to q and v, at fixed v_dot.
 
     elements : Elements
     e : int - index of the element, which is not an angle
@@ -140,7 +140,8 @@ def onset_slopes(elements, e, twist, rates, motion, change, by_q_out, by_v_out):
 
 @inlined
 def slopes_by(kind, side, motion, change):
-    """Return the derivatives of Phi-double-dot by the coordinate and by the speed of one dof, at fixed v_dot.
+    """Return the derivatives of Phi-double-dot with respect to the coordinate and to the speed of one dof, at
+    fixed v_dot.
 
     kind : int - kind of the element
     side : float - +1 where the dof moves body A, -1 where it moves body B and with it the normal

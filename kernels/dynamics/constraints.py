@@ -40,7 +40,7 @@ linear combination of the earlier ones."""
 
 
 class Constraints(NamedTuple):
-    """All scalar constraints of a system."""
+    """All scalar constraints of a system: hard elements, couplers and rolling bodies."""
 
     elements: Elements
     roles: Roles
@@ -212,10 +212,10 @@ def element_bias(elements, pose, velocities, drift, e, work):
 
 @njit
 def angle_bias(elements, velocities, drift, e, work):
-    """Return the second time derivative of an angle's value at v_dot = 0, as element_bias of the others.
+    """Return the second time derivative of an angle constraint's value at v_dot = 0.
 
-    It is the couple times the relative angular acceleration, plus the time derivative of the couple times the
-    relative angular velocity.
+    As element_bias does for other elements. It is the couple times the relative angular acceleration, plus
+    the time derivative of the couple times the relative angular velocity.
 
     elements : Elements
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
@@ -250,7 +250,7 @@ def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_ou
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     drift : (n_body, 6) - spatial accelerations of the bodies at v_dot = 0 [rad/s^2, m/s^2]
     body : int - index of the body, -1 = ground
-    x : (3,) - place of the point, in ground [m]
+    x : (3,) - position of the point, in ground [m]
     velocity_out : (3,) - velocity of the point [m/s]
     acceleration_out : (3,) - acceleration of the point [m/s^2]
     """
@@ -271,7 +271,8 @@ def point_motion(pose, velocities, drift, body, x, velocity_out, acceleration_ou
 
 @njit
 def factor_rows(n, row, reach, compliance, factor_out):
-    """Compute the Cholesky factor of G G' + diag(compliance); return how many dependent rows are dropped.
+    """Compute the Cholesky factor of G G' + diag(compliance); return how many linearly dependent rows are
+    dropped.
 
     n : int - number of constraint rows
     row : (n, n_v) - Jacobian G

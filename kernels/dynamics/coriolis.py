@@ -17,7 +17,8 @@ N_CORIOLIS = 12
 
 @njit
 def coriolis(row, velocity, coriolis_out):
-    """Compute B of one body from its spatial inertia row : (N_INERTIA,) and spatial velocity : (6,) = (w, u).
+    """Compute the matrix B of one body from its spatial inertia row : (N_INERTIA,) and spatial velocity :
+    (6,) = (w, u).
 
     B is N = 2 (-w X E + (h . u) 1 - u h') and P = 2 (m u + w X h) with the first moment of mass h and the
     second moments of mass E = tr(J)/2 1 - J. E is used in place of J as for symmetric E tr(E) a X b = E (a X
@@ -44,7 +45,8 @@ def coriolis(row, velocity, coriolis_out):
 
 @njit
 def add_coriolis(B, motion, force_out):
-    """Add B motion to force_out : (6,), for B : (N_CORIOLIS,) of `coriolis` and a motion : (6,)."""
+    """Add the product B motion to force_out : (6,), for a matrix B : (N_CORIOLIS,) of `coriolis` and a motion
+    : (6,)."""
     x, y, z = motion[0], motion[1], motion[2]
     force_out[0] += B[0] * x + B[1] * y + B[2] * z
     force_out[1] += B[3] * x + B[4] * y + B[5] * z

@@ -55,7 +55,7 @@ def new_derivative_work(tree: Tree) -> DerivativeWork:
 
 @njit
 def inverse_dynamics_derivatives(system, q, v, v_dot, work, derivative_work, tau_q_out, tau_v_out):
-    """Compute the derivatives of tau = M v_dot + h by q and by v, at fixed v_dot.
+    """Compute the derivatives of tau = M v_dot + h with respect to q and v, at fixed v_dot.
 
     Gravity is contained in h; external wrenches are not. dq is the tangent step of
     kernels/joints/tree.integrate.
@@ -135,7 +135,8 @@ def accelerations(system, q, v, v_dot, work, own):
 
 @inlined
 def gather(tree, own):
-    """Sum own.force, own.inertia and own.coriolis of every body over its subtree, in place."""
+    """Sum the forces, inertias and matrices B (own.force, own.inertia, own.coriolis) of each body over its
+    subtree, in place."""
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:
@@ -149,7 +150,8 @@ def gather(tree, own):
 
 @inlined
 def responses(tree, twist, own):
-    """Compute own.lever, own.wrench_q and own.wrench_v of every dof, with its subtree as one rigid body."""
+    """Compute own.lever, own.wrench_q and own.wrench_v of every dof, which carries its subtree as one rigid
+    body."""
     for d in range(tree.dof_body.shape[0]):
         b = tree.dof_body[d]
         S, psi_dot, lever, f, B = twist[d], own.psi_dot[d], own.lever[d], own.force[b], own.coriolis[b]
@@ -173,7 +175,7 @@ def responses(tree, twist, own):
 
 @inlined
 def pair_up(tree, twist, own, tau_q_out, tau_v_out):
-    """Compute both matrices of derivatives as if all dofs of one joint acted at once.
+    """Compute both matrices of derivatives of tau as if all dofs of one joint acted at once.
 
     kinds.joint_within corrects tau_q_out for joints whose dofs act one after another.
 
@@ -203,7 +205,8 @@ def pair_up(tree, twist, own, tau_q_out, tau_v_out):
 
 @inlined
 def respond(twist, own, d, e, tau_q_out, tau_v_out):
-    """Write row d, column e of both matrices, where dof e carries dof d and all of its subtree.
+    """Write row d, column e of both matrices of derivatives, where dof e carries dof d and all of its
+    subtree.
 
     A common turn about e does not change tau_d, so that only the terms of psi_dot, psi_ddot and sway are
     left.

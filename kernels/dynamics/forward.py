@@ -35,7 +35,8 @@ def forward_dynamics(system, q, v, tau, wrench, work, v_dot_out):
 
 @inlined
 def free_bodies(tree, wrench, work):
-    """Write inertia and bias force of every body on its own into work.articulated and work.bias_force.
+    """Write the inertia and the bias force of each body, taken without the bodies distal to it, into
+    work.articulated and work.bias_force.
 
     wrench : (n_body, 6) - external moment about the origin of ground and external force on each body, in
       ground axes
@@ -58,7 +59,7 @@ def free_bodies(tree, wrench, work):
 
 @inlined
 def eliminate(tree, tau, work):
-    """Compute articulated inertias and bias forces from the leaves to the root.
+    """Eliminate all dofs from the leaves to the root: compute articulated inertias and bias forces.
 
     work.U, work.D and work.u of every dof are written, for the generalized forces tau : (n_v,).
     """

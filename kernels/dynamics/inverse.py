@@ -54,7 +54,8 @@ def newton_euler(system, v_dot, wrench, work):
 
 @njit
 def carry(system, b, work):
-    """Set work.acceleration[b] to the parent's acceleration plus the joint's bias, without its own v_dot.
+    """Set work.acceleration[b] to the parent's acceleration plus the part of the joint that does not depend
+    on v_dot.
 
     Gravity is contained as an acceleration of ground against it.
     """
@@ -69,7 +70,7 @@ def carry(system, b, work):
 
 @njit
 def take_off(wrench, origin, force):
-    """Subtract an external wrench : (6,) from force : (6,) of a body.
+    """Subtract an external wrench : (6,) on a body from force : (6,), the force that the body needs.
 
     The wrench is about the origin of ground, the force about the reference point at origin : (3,).
     """
@@ -112,7 +113,7 @@ def body_force(inertia, b, a, v, force_out):
 
 @njit
 def transmit(tree, pose, force, tau_out):
-    """Sum force : (n_body, 6) over subtrees, in place, and project it on the twists of the dofs.
+    """Sum force : (n_body, 6) over subtrees, in place, and project it onto the twists of the dofs.
 
     tau_out : (n_v,) - twist of each dof times the force of its subtree [N m, N]
     """

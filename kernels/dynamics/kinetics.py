@@ -35,7 +35,7 @@ N_RESOLVED = 4
 
 
 class Cuts(NamedTuple):
-    """Joints at which a model is cut, and the root."""
+    """Joints across which loads are computed, and the root body of the model."""
 
     joints: JointAxes
     sign: (
@@ -92,7 +92,7 @@ def joint_kinetics(system, cuts, q, v, v_dot, wrench, work, kinetics_out, tau_ou
 
 @njit
 def cross_joint(cuts, j, work, kinetics_out):
-    """Write centre, moment, force, angle rates and power of joint j, after inverse dynamics."""
+    """Write centre, moment, force, angle rates and power of joint j; called after inverse dynamics."""
     joints, pose, origin = cuts.joints, work.pose, work.pose.position[0]
     p, d = joints.proximal[j], joints.distal[j]
     P, D, relative = kinetics_out.work[0], kinetics_out.work[1], kinetics_out.work[2]
@@ -137,9 +137,9 @@ def velocity_of(work, body, i):
 
 @njit
 def move(wrench, origin, centre, moment_out):
-    """Compute the moment of wrench : (6,), given about origin, about centre: M - (centre - origin) x F.
+    """Write the moment M - (centre - origin) x F about centre of a wrench that is given about origin.
 
-    It is written into moment_out : (3,).
+    The result goes into moment_out : (3,); M and F are moment and force of wrench : (6,).
     """
     x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
     moment_out[0] = wrench[0] - y * wrench[5] + z * wrench[4]
@@ -151,7 +151,7 @@ def move(wrench, origin, centre, moment_out):
 def add_turning(w, origin, centre, u):
     """Add w x (centre - origin) to u : (3,).
 
-    This turns the velocity of a body's point at origin into that of its point at centre.
+    This converts the velocity of a body's point at origin into that of its point at centre.
     """
     x, y, z = centre[0] - origin[0], centre[1] - origin[1], centre[2] - origin[2]
     u[0] += w[1] * z - w[2] * y
@@ -161,9 +161,11 @@ def add_turning(w, origin, centre, u):
 
 @njit
 def resolve_all(P, D, rows):
-    """Resolve the row IN_GROUND of rows : (N_RESOLVED, 3) in the other three ways.
+    """Resolve a vector given in ground axes (row IN_GROUND of rows) in the other three sets of axes of a
+    joint.
 
-    P, D : (3, 3) hold the axes of the proximal and of the distal body as columns.
+    rows : (N_RESOLVED, 3) has one row per set of axes. P, D : (3, 3) hold the axes of the proximal and of the
+      distal body as columns.
 
     Where e1 and e3 are parallel there is no floating axis e2, and the projection on it is set to 0.
     """

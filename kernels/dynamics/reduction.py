@@ -1,4 +1,5 @@
-"""Equations of motion in the independent coordinates, where couplers give others: E'ME, bias, slopes.
+"""Equations of motion in the independent coordinates, where couplers or time give the others: E'ME, bias,
+slopes.
 
 A follower has q_f = f(q_d), a prescribed coordinate q_p = f(t) (in kernels/joints/couplers it is its own
 driver). In the following a "given" coordinate is one of either kind. With E = dq/dq_i for the independent
@@ -65,7 +66,8 @@ def set_time(couplers, time, own):
 
 @njit
 def follow(couplers, functions, ahead, own, q, v):
-    """Compute given coordinates and speeds in place, and own.bias with slopes and curvatures of the couplers.
+    """Compute the given coordinates and speeds in place, and own.bias with slopes and curvatures of the
+    couplers.
 
     couplers : Couplers - drivers before their followers; None = no coordinate is given, and nothing is done
     functions : Functions - functions f, of q [rad, m], or of time [s] for prescribed coordinates
@@ -91,7 +93,7 @@ def follow(couplers, functions, ahead, own, q, v):
 
 @njit
 def follow_accelerations(couplers, own, v, v_dot):
-    """Compute the accelerations of the given coordinates, after follow.
+    """Compute the accelerations of the given coordinates; called after `follow`.
 
     couplers : Couplers - None = no coordinate is given
     own : ReductionWork - after follow
@@ -111,7 +113,7 @@ def follow_accelerations(couplers, own, v, v_dot):
 
 @njit
 def follow_jerks(couplers, own, v, v_dot, jerk):
-    """Compute the jerks of the given coordinates, after follow and follow_accelerations.
+    """Compute the jerks of the given coordinates; called after `follow` and `follow_accelerations`.
 
     couplers : Couplers - None = no coordinate is given
     own : ReductionWork - after follow
@@ -212,7 +214,8 @@ def reduced_mass(system, couplers, q, v, work, own, M_out):
 
 @njit
 def reduce_slopes(couplers, own, v, v_dot, M, tau_q, tau_v):
-    """Replace mass matrix and slopes by those of the reduced equations of motion; compute own.onset.
+    """Replace the mass matrix and the slopes of the forces by those of the reduced equations of motion;
+    compute own.onset.
 
     With f given by d
       dq_f = f' dq_d,  dv_f = f' dv_d + f'' v_d dq_d,
@@ -277,7 +280,7 @@ def remainder(tree, pose, force, tau, own):
 
 @njit
 def find_onset(L, own):
-    """Turn own.onset from the partial derivative of the forces by time into that of v_dot.
+    """Turn own.onset from the partial derivative of the forces with respect to time into that of v_dot.
 
     L : (n_v, n_v) is the Cholesky factor of E'ME.
     """
@@ -288,7 +291,8 @@ def find_onset(L, own):
 
 @njit
 def add_onset(couplers, own, scale, x):
-    """Add scale times the partial derivative of v_dot by time to x : (n_v,); nothing without couplers."""
+    """Add scale times the partial derivative of v_dot with respect to time to x : (n_v,); do nothing without
+    couplers."""
     if couplers is None:
         return
     for d in range(x.shape[0]):

@@ -78,7 +78,8 @@ def rolling_rows(tree, rolls, pose, directions, n, work):
 
 @njit
 def touch(rolls, pose, r, roll_out):
-    """Compute contact point and directions of roll r in ground, in rows CONTACT to OUTWARDS of roll_out.
+    """Compute the contact point and the directions of rolling body r in ground, into rows CONTACT to OUTWARDS
+    of roll_out.
 
     Return the gap [m], which is NaN for a disc that lies flat.
     """
@@ -188,7 +189,8 @@ def contact_rate(rolls, pose, velocities, drift, r, work):
 
 @njit
 def spun(velocities, body, x, x_rate_out):
-    """Compute x_rate_out : (3,) = w x x of a direction x : (3,) fixed in a body; ground (-1) is at rest."""
+    """Write the rate of change w x x of a direction x : (3,) that is fixed in a body; ground (-1) is at
+    rest."""
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
         x_rate_out[i] = velocities[body, j] * x[k] - velocities[body, k] * x[j] if body >= 0 else 0.0
@@ -221,7 +223,8 @@ def bias_along(velocities, a, b, t, work):
 
 @njit
 def relieve_rolling(rolls, pose, multiplier, n, work, reaction):
-    """Subtract from reaction : (n_body, 6) the forces with which planes and rolling bodies act on each other.
+    """Subtract from reaction : (n_body, 6) the contact forces between planes and the bodies that roll on
+    them.
 
     rolls : Rolls - None where nothing rolls
     pose : Pose

@@ -1,4 +1,4 @@
-"""Input and working space of the dynamics of one system."""
+"""Records of a system's model and of the working space for its dynamics."""
 
 from __future__ import annotations
 

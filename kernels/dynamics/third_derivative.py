@@ -1,4 +1,5 @@
-"""Third derivatives of the functions that drive chain joints, which the slope of f'' v^2 with q contains."""
+"""Third derivatives of the functions that drive chain joints; the derivative of f'' v^2 with respect to q
+contains them."""
 
 from __future__ import annotations
 

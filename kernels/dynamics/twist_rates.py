@@ -1,4 +1,4 @@
-"""Derivatives by q of the twists of the dofs and of the velocities of all bodies.
+"""Derivatives with respect to q of the twists of the dofs and of the velocities of all bodies.
 
 A dof e carries all bodies distal to it. Two equations, about one point at rest (the reference point of
 kernels/joints/tree.Pose.twist) and in ground axes, are sufficient:
@@ -41,7 +41,8 @@ def twist_rates(tree, pose, v, velocities, psi_dot_out):
 
 @njit
 def twist_shift(tree, pose, d, e, w):
-    """Return (dS_d/dq_e) . w, the derivative by coordinate e of the power of a wrench w on dof d.
+    """Return (dS_d/dq_e) . w, the derivative with respect to coordinate e of the power of a wrench w on dof
+    d.
 
     The power is that at unit speed of dof d.
 

@@ -1,9 +1,9 @@
-"""The departure of each segment from constant velocity: a shift and a turn that one frame adds to its motion.
+"""Unsteady motion of each segment: the shift and the turn by which one frame departs from constant velocity.
 
-In walking these are some millimetres and tenths of a degree, caused by acceleration. They are compared with
-their own root mean squares, learnt on the person, and with what matters for an angle. Above both they are a
-step, if all markers of the segment take part in it as one body does. What all segments add along their
-velocities comes from the clock: a frame is missing, or has the time of another one.
+In walking these departures are some millimetres and tenths of a degree, caused by acceleration. They are
+compared with their own root mean squares, learnt on the person, and with what matters for an angle. Above
+both they are a step, if all markers of the segment take part in it as one body does. What all segments add
+along their velocities comes from the clock: a frame is missing, or has the time of another one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ FEWEST_CLOCKS = 3
 
 
 class MarkerMotion(NamedTuple):
-    """State of the motion of markers and segments, and what the current frame adds to it."""
+    """State of the motion of markers and segments, and the departure of the current frame from it."""
 
     # of each in the last frame that showed it [m]
     at: Annotated[np.ndarray, Floats("n_marker", 3, fill=math.nan)]
@@ -82,7 +82,8 @@ def new_motion(n_marker: int, n_body: int) -> MarkerMotion:
 
 @njit
 def find_added(body, dt, health, motion):
-    """Write what a frame adds to the motion of every body, and whether that is a step.
+    """Write the shift and turn by which a frame departs from the motion of every body before it, and whether
+    that is a step.
 
     body : (n_marker,) int64 - body of each marker
     dt : float - time since the last frame [s]; 0 = unknown
@@ -111,13 +112,14 @@ def find_added(body, dt, health, motion):
 
 @njit
 def takes_part(m, health):
-    """Return whether marker m is visible and not left out."""
+    """Return whether marker m is visible and not left out of this frame."""
     return health.weight[m] > 0.0 and is_seen(health.labelled, m)
 
 
 @njit
 def clock_of_others(b, motion):
-    """Return the median error of the clock [s] by all segments but b; 0 where too few show it."""
+    """Return the median error of the frame's time [s] as shown by all segments but b; 0 where too few show
+    it."""
     n = 0
     for k in range(motion.clock.shape[0]):
         if k != b and math.isfinite(motion.clock[k]):
@@ -159,7 +161,7 @@ def moves_as_one(body, b, n, mean, motion):
 
 @njit
 def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
-    """Write the rotation vector that fits displacements of points best; 0 where they determine none.
+    """Write the rotation vector that fits displacements of points best; zeros where they determine none.
 
     ixx, iyy, izz, ixy, ixz, iyz : float - second moments of the points, as those of inertia [m^2]
     t : (float, float, float) - moment of the displacements [m^2]
@@ -179,8 +181,8 @@ def turn_of(ixx, iyy, izz, ixy, ixz, iyz, t, turn):
 
 @njit
 def is_unreliable(b, motion):
-    """Return whether what the current frame adds to body b is more than allowed,
-    and write what is allowed.
+    """Return whether the motion that the current frame adds to body b is larger than allowed; write the
+    allowed sizes.
     """
     shift, turn = length(motion.added[b, 0]), length(motion.added[b, 1])
     motion.allowed[b, 0] = max(SHIFT, allowed_of(b, 0, ACCELERATION, motion))
@@ -190,8 +192,8 @@ def is_unreliable(b, motion):
 
 @njit
 def judge_step(body, b, dt, motion):
-    """Write the shift and turn that the current frame adds to body b, what is allowed,
-    and whether they are a step.
+    """Write the departure (shift and rotation) of body b in the current frame, the allowed size, and whether
+    it is a step.
 
     body : (n_marker,) int64 - body of each marker
     b : int - body
@@ -242,8 +244,8 @@ def judge_step(body, b, dt, motion):
 
 @njit
 def allowed_of(b, k, supposed, motion):
-    """Return the largest shift (k = 0) or turn (k = 1) of body b that is no step,
-    by what frames add to it [m, rad].
+    """Return the largest added shift (k = 0) or turn (k = 1) [m, rad] of body b that is not counted as a
+    step.
 
     supposed : float - root mean square that is assumed before it is known [m/s^2, rad/s^2]
     """
@@ -260,8 +262,8 @@ def length(x):
 
 @njit
 def learn_added(b, motion):
-    """Update the mean squares of what frames add to body b;
-    a value above the allowed one counts as that one.
+    """Update the mean squares of the shifts and turns that frames add to body b; larger ones than allowed
+    count as the allowed size.
     """
     motion.n[b] = min(motion.n[b] + 1.0, N_LASTING)
     for k in range(2):
@@ -273,7 +275,8 @@ def learn_added(b, motion):
 
 @njit
 def go_on(body, whole, dt, health, motion):
-    """Store the places and speeds of the current frame; a segment that has stepped keeps its speed.
+    """Store positions and speeds of the current frame for the next one; a segment that has stepped keeps its
+    speed.
 
     body : (n_marker,) int64 - body of each marker
     whole : bool - whether most segments have stepped, so that no speed is known

@@ -1,4 +1,4 @@
-"""Agreement of the markers of a segment: their rigid fit to their usual places in it.
+"""Agreement of the markers of a segment: their rigid fit to their usual positions in it.
 
 The squared residuals of the best fit follow without the fit itself, from the largest root of the
 characteristic polynomial of Horn's matrix (Theobald 2005, Acta Cryst. A 61, 478-480). Where they are small
@@ -105,7 +105,7 @@ def determinant(M):
 
 @njit
 def least_allowed(markers, b, options, health):
-    """Return the least of the allowed distances of the markers of body b that are used [m].
+    """Return the smallest allowed distance among the used markers of body b [m].
 
     markers : ModelMarkers
     b : int - body
@@ -146,7 +146,7 @@ def disagreement(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def own_gap(markers, m, measured, options, health, segments, fit):
-    """Return the ratio of the distance of marker m from the fit of its segment to the allowed distance.
+    """Return the ratio of marker m's distance from the rigid fit of its segment to the allowed distance.
 
     markers : ModelMarkers
     m : int - marker
@@ -168,16 +168,16 @@ def own_gap(markers, m, measured, options, health, segments, fit):
 
 @njit
 def allowed_gap(m, options, health):
-    """Return the largest distance [m] of marker m from its place by the others
-    of its segment that is no fault.
+    """Return the largest distance [m] between marker m and its position by the others of its segment that is
+    no fault.
     """
     return options.slack[m] * (options.agreement if is_known(m, options, health) else options.unknown)
 
 
 @njit
 def stretch(markers, b, measured, options, health, fit):
-    """Return the ratio of the error of the distance between the two used markers
-    of body b to the allowed one.
+    """Return the ratio of the error of the distance between the two used markers of body b to the allowed
+    error.
 
     markers : ModelMarkers
     b : int - body
@@ -203,8 +203,8 @@ def stretch(markers, b, measured, options, health, fit):
 
 @njit
 def shape_gap(markers, b, measured, dt, options, health, segments, fit):
-    """Return the ratio of the used markers' deviation from the shape of body b to the allowed one;
-    0 for one marker.
+    """Return how far the used markers of body b deviate from its shape, over the allowed deviation; 0 for one
+    marker.
 
     markers : ModelMarkers
     b : int - body

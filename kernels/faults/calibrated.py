@@ -1,10 +1,14 @@
-"""Markers beside the places that the calibration gave them on their segment, judged by rigid shapes alone.
+"""Markers away from their calibrated position on a segment, found from rigid shapes alone.
 
-A segment has its markers and the centres of its joints, which the segments beside it carry: points whose
-distances motion leaves alone. They are fitted rigidly to the calibrated shape, each weighted by how far skin
-and hinges usually bring it off, and then without one marker after the other. What the best of these choices
-explains of the squares left is the evidence against that marker: a likelihood ratio. No prediction and no
-solution takes part, so that a marker that is off from the first frame on shows, also one of two on a foot.
+A segment has its markers and the centres of its joints, which the neighbouring segments carry: points whose
+distances do not change with motion. They are fitted rigidly to the calibrated shape, each weighted by its
+usual error from skin and hinges; then the fit is repeated without one marker after the other. The decrease of
+the remaining squares without the best choice of marker is the evidence against this marker: a likelihood
+ratio. No prediction and no solution is used, so that even a marker that is displaced from the first frame on
+is found, also one of two on a foot.
+
+A segment that its own markers do not fix has one more point: the marker of the segment above beside their
+joint, which is near the axis about which both turn against each other.
 """
 
 from __future__ import annotations
@@ -47,6 +51,10 @@ class CalibratedShape(NamedTuple):
     error: np.ndarray  # (n_body,) - usual distance of a marker from its place [m]; inf = not judged
     # usual distance of the centre, carried by the other body, from its place in each [m]
     centre_error: np.ndarray  # (n_joint, 2)
+    # (n_joint,) int64 - marker of the upper body beside the joint, for the lower one; -1 = none
+    beside: np.ndarray
+    beside_place: np.ndarray  # (n_joint, 3) - where the lower body has it [m]
+    beside_error: np.ndarray  # (n_joint,) - usual distance from there [m]
     # root of what leaving out its worst marker explains, in usual distances [1]
     evidence: Annotated[np.ndarray, Floats("n_body")]
     marker: Annotated[np.ndarray, Integers("n_body", fill=-1)]  # that marker, -1 = none
@@ -59,7 +67,8 @@ class CalibratedShape(NamedTuple):
     local: Annotated[np.ndarray, Floats("n_point", 3)]  # points of a body, in it [m]
     point: Annotated[np.ndarray, Floats("n_point", 3)]  # the same in ground [m]
     weight: Annotated[np.ndarray, Floats("n_point")]  # of each [1/m^2]
-    who: Annotated[np.ndarray, Integers("n_point")]  # marker, -1 = a joint centre
+    # marker, also one beside the joint; -1 = a joint centre
+    who: Annotated[np.ndarray, Integers("n_point")]
     C: Annotated[np.ndarray, Floats(3, 3)]  # working space
     K: Annotated[np.ndarray, Floats(4, 4)]
     V: Annotated[np.ndarray, Floats(4, 4)]
@@ -68,7 +77,7 @@ class CalibratedShape(NamedTuple):
     mean: Annotated[np.ndarray, Floats(2, 3)]  # of the points of a fit, in the body and in ground [m]
 
 
-def new_shape(body, centre, error, centre_error, n_marker):
+def new_shape(body, centre, error, centre_error, beside, beside_place, beside_error, n_marker):
     """Allocate the CalibratedShape of n_marker markers; the arrays are those of its first fields."""
     return allocate(
         CalibratedShape,
@@ -76,6 +85,9 @@ def new_shape(body, centre, error, centre_error, n_marker):
         centre=centre,
         error=error,
         centre_error=centre_error,
+        beside=beside,
+        beside_place=beside_place,
+        beside_error=beside_error,
         n_body=len(error),
         n_point=n_marker + len(body),
     )
@@ -83,7 +95,7 @@ def new_shape(body, centre, error, centre_error, n_marker):
 
 @njit
 def find_misplaced(markers, limit, health, shape):
-    """Find the bodies with a marker beside its calibrated place; return how many.
+    """Find the bodies on which a marker is away from its calibrated position; return how many there are.
 
     markers : ModelMarkers
     limit : float - evidence from which it is [1]
@@ -103,6 +115,7 @@ def find_misplaced(markers, limit, health, shape):
             continue
         n = gather(markers, b, health, shape)
         n = add_centres(b, 1, add_centres(b, 0, n, shape), shape)
+        n = add_beside(b, n, health, shape)
         own = limit_of(b, limit, shape)
         # no fit is worse than the pose by the markers alone, which is at hand: mostly that says enough
         plain = n < FIXES or (shape.carries[b] != NOT and squares_at(b, n, shape) <= own * own)
@@ -115,7 +128,8 @@ def find_misplaced(markers, limit, health, shape):
 
 @njit
 def limit_of(b, limit, shape):
-    """Return the evidence from which a marker of body b is beside its place in this frame [1]."""
+    """Return the evidence from which a marker of body b counts as away from its calibrated position in this
+    frame [1]."""
     if shape.sound[b] < YOUNG and shape.carries[b] != BY_MARKERS:
         return limit * (YOUNG_KEPT if shape.off[b] == 1 else YOUNG_LIMIT)
     return limit * (KEPT if shape.off[b] == 1 else 1.0)
@@ -123,7 +137,7 @@ def limit_of(b, limit, shape):
 
 @njit
 def carry(b, n, how, shape):
-    """Write the pose of body b by its n points, if they determine it.
+    """Write the pose of body b as fitted to its n points, if they determine it.
 
     b, n : int - body, its points; how : int - what they are, BY_MARKERS ...
     shape : CalibratedShape - carries, turned, middle and working space written
@@ -158,7 +172,7 @@ def determine(n, shape):
 
 @njit
 def gather(markers, b, health, shape):
-    """Write the markers of body b that take part as its points; return how many.
+    """Collect the usable markers of body b as its points for a rigid fit; return how many there are.
 
     markers : ModelMarkers
     b : int - body
@@ -179,8 +193,8 @@ def gather(markers, b, health, shape):
 
 @njit
 def add_centres(b, end, n, shape):
-    """Add to the n points of body b the joint centres that the bodies beside it carry; return how many
-    points there are.
+    """Append the joint centres that the neighbouring bodies carry to the n points of body b; return the new
+    number of points.
 
     end : int - 0 = those that its children carry, 1 = those that its parent carries
     shape : CalibratedShape - local, point, weight, who written
@@ -205,8 +219,37 @@ def add_centres(b, end, n, shape):
 
 
 @njit
+def add_beside(b, n, health, shape):
+    """Append the parent's marker beside the joint to the n points of body b, if its own markers do not
+    determine it.
+
+    Return the new number of points.
+
+    b, n : int - body, its points
+    health : Health - labelled, weight, origin
+    shape : CalibratedShape - local, point, weight, who written
+    """
+    if shape.carries[b] == BY_MARKERS:
+        return n
+    for j in range(shape.body.shape[0]):
+        m = shape.beside[j]
+        if shape.body[j, 1] != b or m < 0 or health.weight[m] == 0.0 or not is_seen(health.labelled, m):
+            continue
+        if health.origin[
+            m
+        ].any():  # it was learnt anew elsewhere, and where the lower body has it is not known
+            continue
+        for i in range(3):
+            shape.local[n, i], shape.point[n, i] = shape.beside_place[j, i], health.labelled[m, i]
+        shape.weight[n], shape.who[n] = 1.0 / shape.beside_error[j] ** 2, m
+        n += 1
+    return n
+
+
+@njit
 def find_worst(b, n, left, shape):
-    """Write the marker of body b without which its points fit best, and the evidence against it; return that.
+    """Find the marker of body b without which its points fit best; write it and the evidence against it, and
+    return the evidence.
 
     b, n : int - body, its points; left : float - weighted squares with all of them [1]
     shape : CalibratedShape - evidence, marker written
@@ -222,8 +265,10 @@ def find_worst(b, n, left, shape):
 
 @njit
 def squares_left(n, without, shape):
-    """Return the weighted sum of the squared distances of n points from their rigid fit, one left out [1]:
-    the sum of their squares about their means less twice the largest eigenvalue of Horn's matrix.
+    """Return the weighted sum of the squared distances of n points, one of them left out, from their rigid
+    fit [1].
+
+    It is the sum of their squares about their means less twice the largest eigenvalue of Horn's matrix.
     """
     both = take_means(n, without, shape)
     fit_points(n, without, shape)
@@ -233,8 +278,10 @@ def squares_left(n, without, shape):
 
 @njit
 def squares_at(b, n, shape):
-    """Return the weighted sum of the squared distances of n points from their places on body b, turned as by
-    its own markers [1]: at least `squares_left`.
+    """Return the weighted sum of the squared distances of n points from their positions on body b in the pose
+    of its markers [1].
+
+    As this pose is not their best fit, the sum is at least that of `squares_left`.
     """
     take_means(n, -1, shape)
     R, total = shape.turned[b], 0.0

@@ -25,8 +25,7 @@ from kernels.markers.marker_health import (
 
 @njit
 def find_swaps(measured, options, health):
-    """Find labels at each other's expected places, in pairs or rings, and leave them out;
-    return how many rings.
+    """Find exchanged labels, in pairs or rings, and leave their markers out; return the number of rings.
 
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     options : HealthOptions
@@ -57,8 +56,12 @@ def find_swaps(measured, options, health):
 
 @njit
 def nearest_other(m, measured, options, health):
-    """Return the marker at whose expected place marker m is,
-    at most half as far away as from its own; -1 = none.
+    """Return the marker at whose expected position marker m is seen; -1 if there is none.
+
+    Called after find_swaps.
+
+    The distance from that position must be at most half of the distance from marker m's own expected
+    position.
 
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     m : int - marker
@@ -81,10 +84,10 @@ def nearest_other(m, measured, options, health):
 
 @njit
 def put_right(markers, measured, dt, options, health, segments, fit):
-    """Write the measured markers into
-    health.labelled : (n_marker, 3), with every certain ring of labels corrected.
+    """Write the measured markers into health.labelled : (n_marker, 3), with every certain exchange of labels
+    corrected.
 
-    A ring is certain if its labels are near each other's expected places, its markers were without a fault
+    A ring is certain if its labels are near each other's expected positions, its markers were without a fault
     just before, and their segments then fit no worse: a wrong pose must not make right labels wrong.
 
     markers : ModelMarkers
@@ -114,8 +117,9 @@ def put_right(markers, measured, dt, options, health, segments, fit):
 
 @njit
 def is_certain(markers, m, measured, dt, options, health, segments):
-    """Return whether marker m is near the expected place of the marker that it is exchanged with, which was
-    recently visible without a fault.
+    """Return whether marker m, exchanged with another one, is near that one's expected position.
+
+    The other marker must have been visible without a fault a short time ago.
 
     markers : ModelMarkers
     m : int - marker
@@ -133,8 +137,8 @@ def is_certain(markers, m, measured, dt, options, health, segments):
 
 @njit
 def turn_ring(first, measured, right, health):
-    """Write labels and weights of a ring of exchanged labels:
-    corrected and used, or as received and left out.
+    """Write the labels and weights of a ring of exchanged markers: corrected and used, or as received and
+    left out.
 
     first : int - one of its markers
     measured : (n_marker, 3) - in ground [m]
@@ -168,7 +172,7 @@ def call_certain(first, health):
 
 @njit
 def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit):
-    """Return whether a ring of corrected labels needs no flag.
+    """Return whether the corrected labels of a ring are so certain that they need no flag.
 
     Labels that were wrong from the first frame on may have been learnt, and right ones then seem exchanged.
     So its markers must be known, their segments must not be in doubt, and the segments must have the shape of
@@ -202,7 +206,8 @@ def is_beyond_doubt(markers, first, measured, dt, options, health, segments, fit
 
 @njit
 def fits_better(markers, first, measured, dt, options, health, segments, fit):
-    """Return whether the segments of a ring of labels fit at least as well corrected as they do as received.
+    """Return whether the segments of a ring of exchanged labels fit at least as well with the labels
+    corrected as they do as received.
 
     markers : ModelMarkers
     first : int - one of its markers

@@ -14,7 +14,7 @@ from kernels.faults.segment import judge_segment
 
 @njit
 def find_faults(markers, measured, dt, options, health, segments, fit):
-    """Find faults of markers, after `visibility` and `expect`; return the number of exchanges.
+    """Find the faults of all markers, after `visibility` and `expect`; return the number of exchanged labels.
 
     After the search for exchanges, corrected labels count in their corrected order.
 

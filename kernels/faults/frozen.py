@@ -1,7 +1,7 @@
-"""Markers that stand still while others move.
+"""Detection of frozen markers: those that stand still while others move.
 
-A label without its marker may be sent on with its last coordinates. Measured coordinates never repeat to the
-last bit, unless they were rounded in a file.
+When a marker is lost, some systems continue to send its label with the last coordinates. Measured coordinates
+never repeat to the last bit, unless they were rounded in a file.
 """
 
 from __future__ import annotations
@@ -68,9 +68,8 @@ def find_frozen(markers, measured, dt, health):
 
 @njit
 def is_sent_again(measured, dt, health):
-    """Return whether a frame equals the previous one to the last bit, as of a source that sends each more
-    than once or replaces lost ones. It is then neither motion nor evidence, except where this lasts, as of a
-    stalled source.
+    """Return whether a frame equals the previous one to the last bit, as a source sends that repeats or
+    replaces frames.
 
     measured : (n_marker, 3) - in ground, NaN = occluded [m]
     dt : float - time since the last frame [s]
@@ -98,8 +97,8 @@ def is_sent_again(measured, dt, health):
 
 @njit
 def repeats(markers, m, health):
-    """Return the number of samples without any change that suggest that marker m is frozen now; 0 = it is
-    already known to be, or moves.
+    """Return the number of unchanged samples that suggest that marker m is frozen now; 0 = it moves, or is
+    already known to be frozen.
 
     They are its own successive ones and those of others of its segment that stopped with it, without those
     that are already known.

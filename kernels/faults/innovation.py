@@ -1,7 +1,7 @@
-"""Markers that are not where they were expected, of segments whose own markers do not decide.
+"""Outliers among markers: those far from their prediction, on segments where the other markers cannot decide.
 
-Three markers fit wherever one of them moves across their plane, and two leave more undetermined: there the
-prediction decides, as long as it is recent.
+Three markers still fit when one of them moves across their plane, and two markers determine even less: there
+the prediction decides, as long as it is recent.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MEDIAN_FACTOR = 3.0
 
 @njit
 def median_surprise(measured, health):
-    """Return the lower median of the innovations of the markers [m]; inf where there are too few."""
+    """Return the lower median of the innovations of the markers [m]; infinite with too few of them."""
     n = 0
     for m in range(measured.shape[0]):
         if is_foreseen(m, health):
@@ -49,7 +49,7 @@ def median_surprise(measured, health):
 
 @njit
 def find_strays(markers, measured, dt, usual, options, health, segments):
-    """Leave out markers far from where they are expected, of segments whose own markers do not decide.
+    """Leave out markers far from their expected positions, on segments where the other markers cannot decide.
 
     The limit grows with the frame's median innovation, so that a subject who jumps keeps all markers.
 
@@ -72,10 +72,11 @@ def find_strays(markers, measured, dt, usual, options, health, segments):
 
 @njit
 def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
-    """Leave out the marker of body b that moved relative to the others by the prediction; return it, or -1.
+    """Leave out the marker of body b that moved relative to the others, as judged by the prediction; return
+    it, or -1.
 
-    Not in the frame after one in which a marker became visible again: the pose moved with it, and so does the
-    prediction.
+    No marker is left out in the frame after one in which a marker became visible again: the pose moved with
+    it, and so does the prediction.
 
     markers : ModelMarkers
     b : int - body with two or three markers that are used
@@ -107,14 +108,15 @@ def leave_out_unforeseen(markers, b, measured, dt, options, health, segments):
 
 @njit
 def has_leapt(m, options, health):
-    """Return whether the residual of marker m has changed by more than those of clean markers do."""
+    """Return whether the residual of marker m has changed by more than the residuals of faultless markers
+    do."""
     moved = distance_between(health.residual[m], health.good[m])
     return math.isfinite(moved) and is_recent(m, health) and moved > leap_allowed(m, options, health)
 
 
 @njit
 def is_where_predicted(m, options, health):
-    """Return whether the innovation of marker m is within the allowed change of its residual.
+    """Return whether the innovation of marker m is no larger than its residual may change.
 
     Where its residual leaps all the same, the pose has leapt, as from one configuration of a knee to the
     other.

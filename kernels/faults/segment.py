@@ -1,9 +1,9 @@
-"""The markers of a segment against each other: which of them disagrees with the others.
+"""Comparison of the markers of a segment with each other: which of them disagrees with the others.
 
-Where one disagrees, each is left out in turn, and the one without which the others agree is at fault. Where
-no choice makes them agree the whole segment is suspect, and its markers keep their weight. Four markers or
-more that agree as they were calibrated are right, whatever they did before; those that agree within half of
-what ends a doubt need no waiting time (kernels/faults/solved).
+If they disagree, each marker is left out in turn; the marker without which the others agree is at fault. If
+no choice makes them agree, the whole segment is suspect, and its markers keep their weight. Four or more
+markers that agree with their calibration are right, whatever happened before; if they agree within half of
+the limit that ends a doubt, no waiting time is needed (kernels/faults/solved).
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ calibrated one is right."""
 
 @njit
 def judge_segment(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the markers of body b that disagree with the others;
-    where no choice makes them agree all are at fault.
+    """Leave out the markers of body b that disagree with the others; if no choice makes the rest agree, mark
+    all as at fault.
 
     markers : ModelMarkers
     b : int - body
@@ -95,10 +95,9 @@ def judge_segment(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def began_wrong(markers, b, found, measured, dt, options, health, segments, fit):
-    """Return whether marker `found`, left out as it moved relative to the others of body b,
-    moved to its right place.
+    """Return whether marker `found`, left out because it moved, has in fact moved to its right position.
 
-    The place of a marker that was off in the first frames is learnt wrong, and the right one is then
+    The position of a marker that was off in the first frames is learnt wrong, and the right one is then
     unexpected. The static trial decides: where the learnt place differs from that of the trial, and all
     markers now have the shape of the calibration, far better than the learnt one, what was learnt is
     forgotten, with the places that it predicted.
@@ -138,8 +137,8 @@ def began_wrong(markers, b, found, measured, dt, options, health, segments, fit)
 
 @njit
 def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
-    """Return whether the markers of body b have the shape of their calibration instead
-    of the one that was learnt.
+    """Return whether the markers of body b have the calibrated shape of the segment instead of the one learnt
+    since.
 
     What was learnt was then wrong, as by labels exchanged from the first frame on, and is forgotten.
 
@@ -163,7 +162,7 @@ def is_as_calibrated(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def forget_learnt(markers, b, health):
-    """Reset what was learnt of the markers of body b to their calibration."""
+    """Reset the learnt positions of body b's markers to their calibration."""
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b:
             copy(health.origin[m], health.mean[m])
@@ -212,8 +211,8 @@ def leave_out_one(markers, b, measured, dt, options, health, segments, fit):
 
 @njit
 def leave_out_two(markers, b, measured, dt, options, health, segments, fit):
-    """Leave out the two markers of body b without which the others agree best;
-    return False if there are none.
+    """Leave out the two markers of body b without which the others agree best; return False if there are no
+    such two.
 
     markers : ModelMarkers
     b : int - body

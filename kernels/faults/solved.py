@@ -1,5 +1,5 @@
-"""Faults that are seen at the solution:
-residuals that are unusual or leap, segments that are off as a whole.
+"""Faults found at a frame's solution: residuals that are unusual or leap, and segments that are off as a
+whole.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def judge_solved(markers, dt, options, health, segments):
 
 @njit
 def is_calm(b, dt, options, segments):
-    """Return whether body b, without a marker at fault in this frame, is no longer in doubt, if it was.
+    """Return whether body b, which has no marker at fault in this frame, is not or no longer in doubt.
 
     One frame proves nothing about a marker that was left out: three agree wherever one of them moves across
     their plane, noise is small now and then, and a pose that it spoils is not compared with the one before.
@@ -141,7 +141,7 @@ def find_leaps(markers, b, dt, comparable, options, health, segments):
 
 @njit
 def is_unsettled(m, options, health):
-    """Return whether the residual of marker m, of a segment in doubt, is not yet usual.
+    """Return whether the residual of marker m, on a segment in doubt, has not yet returned to its usual size.
 
     A residual that was often farther from its slow mean than half of its bound is not required to be nearer.
     A marker that is not known yet is compared with the frames before the doubt.
@@ -161,7 +161,8 @@ def is_unsettled(m, options, health):
 
 @njit
 def is_bumped(markers, b, options, health):
-    """Return whether the mean residual of the markers of body b is off.
+    """Return whether the mean residual of the markers of body b is too large, as after a bump that displaced
+    its cluster.
 
     markers : ModelMarkers
     b : int - body

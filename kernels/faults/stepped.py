@@ -1,10 +1,10 @@
-"""Segments that step: all markers of one are displaced as one body, within one frame, from their course.
+"""Segments that step: within one frame all markers of a segment are displaced as one body from their path.
 
-Nothing that is fixed to a bone does so, and joints may follow it without a residual: a cluster that is hit or
-turned, or the segment of another system that lags behind. Such a segment is off until it steps back, or is
-invisible for so long that it cannot be predicted, or until the model fits better at once: then the step was
-the way back, and the segment had been off before. Where no residual confirms it, it is off until a segment
-that stays elsewhere is learnt anew.
+Markers that are fixed to a bone never do this, but joints may follow the displacement without a residual.
+Causes are a cluster that was hit or rotated, or data of another system that lag behind. Such a segment counts
+as off until it steps back, or is invisible for so long that it cannot be predicted, or until the model fits
+better at once: then the step was the return, and the segment had been off before. If no residual confirms the
+step, the segment is off until its new position is learnt.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def find_steps(markers, parent, rotation, dt, options, health, steps):
 
 @njit
 def follow_step(b, parent, dt, steps):
-    """Update the state of body b, which is judged in the current frame.
+    """Update the step state of body b, which can be judged in the current frame.
 
     parent : (n_body,) int64
     dt : float - time since the last frame [s]
@@ -145,8 +145,10 @@ def follow_step(b, parent, dt, steps):
 
 @njit
 def bear_out(b, dt, steps):
-    """Update the state of body b shortly after a step: it is off for certain once the frames after the step
-    were quiet, and not off where noise or violent motion moves it by as much again.
+    """Confirm or dismiss a recent step of body b, from the frames after it.
+
+    The body is off for certain once these frames were quiet, and not off where noise or violent motion moves
+    it by as much again.
 
     dt : float - time since the last frame [s]
     steps : Steps - quiet, state written
@@ -161,7 +163,7 @@ def bear_out(b, dt, steps):
 
 @njit
 def is_back(b, first, steps):
-    """Return whether the distance by which body b is off is allowed, or a small part of its last step.
+    """Return whether the distance by which body b is off is allowed, or only a small part of its last step.
 
     first : int - 0 = in ground, 2 = in its own frame
     """
@@ -175,8 +177,11 @@ def is_back(b, first, steps):
 
 @njit
 def count_departures(body, options, health, steps):
-    """Write the sums of squared departures of known markers from their mean residuals into steps.departing,
-    and the numbers of visible markers into steps.seen, by body.
+    """Write, for each body, the sum of the squared differences of its markers' residuals from their mean
+    residuals.
+
+    Only markers with a known mean count. The sums go into steps.departing, the numbers of visible markers
+    into steps.seen.
 
     body : (n_marker,) int64 - body of each marker
     options : HealthOptions
@@ -197,7 +202,8 @@ def count_departures(body, options, health, steps):
 
 @njit
 def about(b, parent, departures):
-    """Return the mean square of departures of body b, its parent and its children [m^2]; 0 without markers.
+    """Return the mean square departure of the residuals of body b, its parent and its children [m^2]; 0
+    without markers.
 
     b : int - body
     parent : (n_body,) int64 - -1 = none
@@ -213,8 +219,8 @@ def about(b, parent, departures):
 
 @njit
 def fits_better(b, parent, steps):
-    """Return whether body b, or it and its neighbours,
-    is far nearer to its usual places than in the last frame.
+    """Return whether body b, alone or with its neighbours, is far nearer to its usual positions than in the
+    last frame.
 
     parent : (n_body,) int64
     """
@@ -227,7 +233,7 @@ def fits_better(b, parent, steps):
 
 @njit
 def outlive(b, parent, dt, options, steps):
-    """End the state of body b after the time `relearn` without a residual that confirms that it is off.
+    """End the state "off" of body b after the time `relearn` in which no residual has confirmed it.
 
     b : int - body
     parent : (n_body,) int64

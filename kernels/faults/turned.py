@@ -1,16 +1,17 @@
-"""Thighs and shanks whose markers are turned about the bone: what a wand on the skin hides from a rigid fit.
+"""Thighs and shanks whose markers are rotated about the bone: displaced wands, which a rigid fit cannot show.
 
-A thigh is placed by its own markers, or by the hip's centre that the pelvis carries, the marker at the knee
-and one wand; a shank by its own, or by that marker at the knee, which no wand of the thigh moves, the marker
-at the ankle and one wand. What the wand alone measures, the turn about the long axis, has two witnesses.
+The pose of a thigh comes from its own markers, or from the hip centre that the pelvis carries, the knee
+marker and one wand; that of a shank from its own markers, or from the knee marker, which does not depend on
+the thigh's wand, the ankle marker and one wand. The rotation about the long axis, which only the wand
+measures, can be checked in two ways.
 
 In standing: while the knee is nearly straight, thigh and shank are turned against each other as they were in
-the static trial, within what a knee allows. Where they are not, a wand has been moved since: that of the
-thigh turns the hip, too, by as much the other way.
+the static trial, within what a knee allows. Otherwise a wand has been moved since then; a moved wand of the
+thigh rotates the hip as well, by the same angle in the opposite direction.
 
-In bending: the shank swings in a plane. Seen from the thigh along its long axis that plane is a line, square
-to the axis about which the knee bends; where the calibration has this axis elsewhere, the wand was beside it
-in the static trial, too (cross-talk; Baker et al. 1999, Hum Mov Sci 18, 655-667).
+In bending: the shank swings in a plane. Seen along the long axis of the thigh this plane is a line, at right
+angles to the flexion axis of the knee. If the calibrated axis differs from that, the wand was misplaced
+already in the static trial (cross-talk; Baker et al. 1999, Hum Mov Sci 18, 655-667).
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ HALF, WHOLE = math.pi, 2.0 * math.pi
 
 
 class LegTurns(NamedTuple):
-    """Legs, and means over the frames of the turns of their markers about the bones."""
+    """The legs of a person, and means over frames of the rotations of their markers about the bones."""
 
     body: np.ndarray  # (n, 3) int64 - pelvis, thigh and shank; -1 = no pelvis
     marker: np.ndarray  # (n, 5) int64 - AT_KNEE, ON_THIGH ...; -1 = none
@@ -83,7 +84,8 @@ def new_turns(body, marker, centre, axis, standing, limit):
 
 @njit
 def find_turned(markers, health, shape, dt, legs):
-    """Take in a frame; return in how many legs markers are turned about the bone.
+    """Add a frame to the means of all legs; return the number of legs whose markers are rotated about the
+    bone.
 
     markers : ModelMarkers; health : Health - labelled, weight
     shape : CalibratedShape - of the same frame: carries, turned, middle
@@ -156,13 +158,14 @@ def place_shank(k, markers, health, shape, legs):
 
 @njit
 def is_used(health, m):
-    """Return whether marker m is seen, and takes part."""
+    """Return whether marker m is visible and used."""
     return health.weight[m] > 0.0 and is_seen(health.labelled, m)
 
 
 @njit
 def three_axes(centre, near, wand):
-    """Return orthonormal axes: along the bone to a joint's centre, towards a wand, and square to both."""
+    """Return orthonormal axes of a bone: along it to a joint centre, towards a wand, and at right angles to
+    both."""
     along = centre[0] - near[0], centre[1] - near[1], centre[2] - near[2]
     towards = wand[0] - near[0], wand[1] - near[1], wand[2] - near[2]
     return framed(along, towards)
@@ -170,7 +173,8 @@ def three_axes(centre, near, wand):
 
 @njit
 def align(own, seen, R_out):
-    """Write the rotation that brings the axes `own` of a body to where they are seen into R_out : (3, 3)."""
+    """Write the rotation from the axes `own` in a body to the same axes as seen in ground into R_out : (3,
+    3)."""
     for i in range(3):
         for j in range(3):
             R_out[i, j] = seen[0][i] * own[0][j] + seen[1][i] * own[1][j] + seen[2][i] * own[2][j]
@@ -188,7 +192,7 @@ def carry_point(shape, b, place, x_out):
 
 @njit
 def place_from(markers, health, m, place, R, x_out):
-    """Write a point of a body into x_out, from a marker of it.
+    """Write the position in ground of a point of a body, as seen from one of its markers, into x_out.
 
     markers : ModelMarkers
     health : Health - labelled
@@ -205,7 +209,7 @@ def place_from(markers, health, m, place, R, x_out):
 
 @njit
 def about_y(P, D):
-    """Return the turn of the axes D in P, both (3, 3), about the y axis of a sequence z, x, y [rad]."""
+    """Return the rotation of the axes D in the axes P, both (3, 3), about y in the sequence z, x, y [rad]."""
     side = P[0, 2] * D[0, 0] + P[1, 2] * D[1, 0] + P[2, 2] * D[2, 0]
     front = P[0, 2] * D[0, 2] + P[1, 2] * D[1, 2] + P[2, 2] * D[2, 2]
     return math.atan2(-side, front)
@@ -213,7 +217,7 @@ def about_y(P, D):
 
 @njit
 def wrapped(angle):
-    """Return an angle between two others within half a turn [rad]."""
+    """Return an angle [rad] moved by whole turns into the range of half a turn to either side of zero."""
     return (angle + HALF) % WHOLE - HALF
 
 
@@ -229,7 +233,7 @@ def part_along(R, a, D, b):
 
 @njit
 def take_in(k, dt, shape, legs):
-    """Add the placed leg k to the means; dt : float - time that the frame stands for [s]."""
+    """Add the pose of leg k in this frame to the means; dt : float - time that the frame stands for [s]."""
     thigh, shank, turn, swing = legs.R[0], legs.R[1], legs.turn[k], legs.swing[k]
     up, front, side, down = legs.axis[k, 0], legs.axis[k, 1], legs.axis[k, 2], legs.axis[k, 3]
     if part_along(thigh, up, shank, down) > STRAIGHT:
@@ -254,7 +258,7 @@ def take_in(k, dt, shape, legs):
 
 @njit
 def judge(k, legs):
-    """Write the faults of leg k by the means; where these tell nothing, the last ones stay."""
+    """Write the faults of leg k from the means; where the means tell nothing, the last faults stay."""
     turn, swing, found, off = legs.turn[k], legs.swing[k], legs.found[k], legs.off[k]
     if turn[0] >= KNOWN:
         found[0] = since_standing(turn[1], turn[2])
@@ -269,7 +273,8 @@ def judge(k, legs):
 
 @njit
 def since_standing(hip, knee):
-    """Return the turn [rad] of the markers of thigh or shank, by turns of hip and knee since standing.
+    """Return the rotation [rad] of the markers about a thigh or shank, from the rotations of hip and knee
+    since standing.
 
     A wand of the thigh turns both against each other. Where the shank is placed by the thigh it goes along,
     and the knee shows about half: so the hip's turn counts, too, up to twice the knee's.
@@ -280,6 +285,6 @@ def since_standing(hip, knee):
 
 @njit
 def marked(off, bit, size, limit):
-    """Return the bits `off` with one of them set where a size is above its limit, and cleared elsewhere."""
+    """Return the bits `off` with one bit set if a size is above its limit, and cleared otherwise."""
     above = size > (KEPT * limit if off & bit else limit)
     return off | bit if above else off & ~bit

@@ -11,8 +11,8 @@ from kernels.markers.marker_health import SEGMENT, is_blamed, is_seen
 
 @njit
 def in_doubt(b, options, segments):
-    """Return whether markers of body b were at fault in the last frame,
-    but not for so long that they are learnt anew.
+    """Return whether body b is in doubt: its markers were at fault in the last frame, but not long enough to
+    be learnt anew.
     """
     return 0.0 < segments.doubted[b] <= options.relearn
 
@@ -26,9 +26,7 @@ def leave_out(m, fault, health):
 
 @njit
 def suspect(markers, b, health):
-    """Mark the used markers of body b that have no fault as suspect with their segment;
-    they keep their weight.
-    """
+    """Mark the used, faultless markers of body b as suspect with their segment; they keep their weight."""
     for m in range(markers.body.shape[0]):
         if markers.body[m] == b and health.weight[m] > 0.0 and not is_blamed(m, health):
             health.fault[m] = SEGMENT
@@ -36,7 +34,7 @@ def suspect(markers, b, health):
 
 @njit
 def keep_in(measured, health):
-    """Restore the weights and received labels of markers at fault, where faults are only reported."""
+    """Restore the weights and received labels of markers at fault, for a run that only reports faults."""
     copy_matrix(measured, health.labelled)
     for m in range(measured.shape[0]):
         health.certain[m] = 0

@@ -1,4 +1,5 @@
-"""Muscles and reactions that bear a load, to rounding, and the remaining load along the rows of constraints.
+"""Activations and reactions that bear a load to rounding error, and the load that remains along the
+constraint rows.
 
     min sum w x^p   subject to   C' x + A' phi = d,   0 <= x <= 1          (Andersen et al. 2017, eqs 11, 14)
 
@@ -34,8 +35,8 @@ GONE = 1e-12
 
 @njit
 def bear(sharing, at, balance):
-    """Compute activations, multipliers and reactions for balance.load;
-    return BALANCED, NOT_BORNE or NOT_RECRUITED.
+    """Compute the activations, multipliers and reactions that bear balance.load; return BALANCED, NOT_BORNE
+    or NOT_RECRUITED.
 
     sharing : RowRecruitment - state updated
     at : Smooth
@@ -70,8 +71,10 @@ def bear(sharing, at, balance):
 
 @njit
 def across(row, basis):
-    """Write an orthonormal basis : (n, n): its first rows span those of row : (n_held, n), the others are
-    orthogonal to them. Return False where the rows are linearly dependent. By Gram-Schmidt, applied twice.
+    """Write an orthonormal basis : (n, n) whose first rows span the rows of row : (n_held, n), the others
+    being orthogonal to them.
+
+    Return False where the rows are linearly dependent. By Gram-Schmidt, applied twice.
     """
     n_held, n = row.shape
     done = 0
@@ -124,8 +127,8 @@ def take_over(sharing, n_held, balance):
 
 @njit
 def drive_of(at, i, multiplier):
-    """Return the drive of element i by the multipliers of the load : (n_borne,):
-    its row of C times y; at : Smooth.
+    """Return the drive of element i, its row of C times the multipliers y of the load : (n_borne,); at :
+    Smooth.
     """
     return inner_product(at.action[i], multiplier)
 
@@ -167,8 +170,9 @@ def polish(sharing, at, balance):
 
 @njit
 def settle(sharing, at, balance):
-    """Update which elements are between their bounds: those at rest with a drive begin to act, and those with
-    hardly any activation and no drive are set to rest.
+    """Update the set of elements between their bounds.
+
+    Elements at rest with a drive begin to act; those with hardly any activation and no drive are set to rest.
 
     sharing : RowRecruitment
     at : Smooth
@@ -243,8 +247,8 @@ def residuals(sharing, at, balance):
 
 @njit
 def remainder(at, balance):
-    """Write the remaining load along the rows of constraints into
-    balance.reaction : (n_held,), by least squares.
+    """Write the load that remains along the constraint rows into balance.reaction : (n_held,), by least
+    squares.
 
     at : Smooth
     balance : MuscleBalance - reaction, rhs written
@@ -259,8 +263,8 @@ def remainder(at, balance):
 
 @njit
 def along_rows(at, balance, out):
-    """Write the factors with which the sum of the rows of constraints is nearest to balance.rhs,
-    by least squares.
+    """Write the factors of the constraint rows whose weighted sum is nearest to balance.rhs, by least
+    squares.
 
     at : Smooth
     balance : MuscleBalance

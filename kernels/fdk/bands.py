@@ -1,4 +1,4 @@
-"""Ligaments along paths, through points and over surfaces, in the balance of a joint.
+"""Ligaments along paths, through points and over surfaces, as part of the equilibrium of a joint.
 
 A ligament of the length L, g = dL/dq, has the generalized force -F(L, g . v) g (kernels/forces/ligament). It
 is smooth, as those of muscles are, so that the derivatives of f include it by differences
@@ -26,7 +26,7 @@ from kernels.path.surfaces import Surfaces
 
 
 class Bands(NamedTuple):
-    """Ligaments along paths."""
+    """Ligaments along paths, with their force laws."""
 
     stations: Stations
     surfaces: Surfaces
@@ -34,7 +34,7 @@ class Bands(NamedTuple):
 
 
 def n_band_of(bands: Bands | None) -> int:
-    """Return the number of ligaments along paths; bands None = 0."""
+    """Return the number of ligaments along paths; 0 for bands = None."""
     return 0 if bands is None else len(bands.parameter)
 
 
@@ -47,8 +47,10 @@ def new_band_work(bands: Bands | None, n_v: int) -> PathWork | None:
 
 @njit
 def bands_at(bands, tree, pose, q, borne, work, out):
-    """Compute the tension of all ligaments along paths and subtract it from the demand;
-    return False where a path fails.
+    """Compute the tensions of all ligaments along paths and subtract their generalized forces from the
+    demand.
+
+    Return False where a path fails.
 
     bands : Bands - None: there are none
     tree : Tree

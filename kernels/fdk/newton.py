@@ -31,8 +31,9 @@ N_STIFFER = 16
 
 @entry
 def find_balance(joint, options, sharing, state, work, out):
-    """Find state.alpha : (n_fdk,) with f = 0;
-    return (BALANCED or the reason of failure, number of Newton steps).
+    """Search for the equilibrium: alpha in state.alpha : (n_fdk,) with f = 0.
+
+    Return (BALANCED or the reason of failure, number of Newton steps).
 
     joint : FdkModel - the frame; its targets written
     options : FdkOptions
@@ -70,8 +71,9 @@ def find_balance(joint, options, sharing, state, work, out):
 
 @njit
 def follow_flow(n_done, joint, options, sharing, state, work, out):
-    """Follow the flow alpha' = -f from state.alpha, with its Jacobian in state.J; return (BALANCED or the
-    reason of failure, number of steps).
+    """Follow the flow alpha' = -f from state.alpha to an equilibrium, with its Jacobian in state.J.
+
+    Return (BALANCED or the reason of failure, number of steps).
 
     (J + c) step = -f, with the drag c proportional to |f|, which may increase on the way: the first steps
     follow the flow, the last ones are those of Newton's method. Without rest within the allowed steps, alpha
@@ -115,8 +117,8 @@ def is_known(status):
 
 @njit
 def slopes(joint, options, sharing, status, state, work, out):
-    """Write the Jacobian into state.J, by the method that the options state;
-    return BALANCED or the reason of failure.
+    """Write the Jacobian df/dalpha into state.J by the method that the options state; return BALANCED or the
+    reason of failure.
 
     joint : FdkModel
     options : FdkOptions
@@ -174,8 +176,8 @@ def step(n_part, joint, options, sharing, state, work, out):
 
 @njit
 def against(drag, options, state, work, out):
-    """Compute the `direction` with a drag that is large enough for step . f < 0;
-    return False if there is none.
+    """Compute the step of `direction` with a drag that is large enough for step . f < 0; return False if
+    there is none.
 
     drag : float - its least value [N/m]
     options : FdkOptions
@@ -223,8 +225,8 @@ def direction(drag, options, state, work, out):
 
 @njit
 def look(part, joint, options, sharing, state, work, out):
-    """Evaluate f at a part of the step from work.trial[1];
-    return the status. Where f is not known, |f| is infinite.
+    """Evaluate f at a part of the step from work.trial[1]; return its status. Where f cannot be computed, |f|
+    is set to infinity.
 
     part : float - part of the step [1]
     joint : FdkModel

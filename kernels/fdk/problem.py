@@ -100,7 +100,7 @@ class FdkState(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """Quantities that are smooth functions of the pose: all but contacts, ligaments and recruitment."""
+    """Quantities that are smooth functions of the pose: all except contacts, ligaments and recruitment."""
 
     v: Annotated[np.ndarray, Floats("n_v")]
     v_dot: Annotated[np.ndarray, Floats("n_v")]
@@ -117,7 +117,7 @@ class Smooth(NamedTuple):
 
 
 class MuscleBalance(NamedTuple):
-    """Muscles and reactions that bear the load, and the matrix of their conditions of optimality."""
+    """Activations and reactions that bear the load, and the matrix of their conditions of optimality."""
 
     load: Annotated[np.ndarray, Floats("n_borne")]  # what they bear
     activation: Annotated[np.ndarray, Floats("n_element")]
@@ -180,7 +180,7 @@ class FdkOut(NamedTuple):
 
 
 class RowRecruitment(NamedTuple):
-    """Recruitment for the load orthogonal to the rows of constraints."""
+    """Muscle recruitment for the part of the load that is orthogonal to the constraint rows."""
 
     problem: Recruitment
     options: RecruitmentOptions

@@ -1,4 +1,4 @@
-"""Speeds and accelerations that follow the markers best, or those of drivers.
+"""Speeds and accelerations that follow the rates of the markers, or of driven dofs, best.
 
 With J the derivatives of all markers, w their weights, A the rows of constraints, all at the pose that is
 found,
@@ -47,8 +47,10 @@ def moving_pose(tree, q, v, dynamics):
 
 @njit
 def rates(joint, q, work, out):
-    """Write the speeds and accelerations at a pose with a current dynamics.pose; return False where markers
-    are missing, or where drivers and independent constraints are not as many as dofs.
+    """Write the speeds and accelerations at a pose for which dynamics.pose is current.
+
+    Return False where markers are missing, or where drivers and independent constraints are not as many as
+    dofs.
 
     joint : FdkModel
     q : (n_q,) [rad, m]
@@ -122,8 +124,11 @@ def factor(n, work):
 
 @njit
 def gather(joint, rate, moving, work):
-    """Write J'W (rate - bias) into work.g : (n_v,), with the rates of drivers times their weights added. The
-    bias is the acceleration of each marker at zero v-dot, or 0.
+    """Write the right-hand side J'W (rate - bias) of the least-squares problem for rates into work.g :
+    (n_v,).
+
+    Rates of driven dofs times their weights are added. The bias is the acceleration of each marker at zero
+    v-dot, or 0.
 
     joint : FdkModel
     rate : (n_marker, 3) - of the markers [m/s] or [m/s^2]
@@ -157,7 +162,8 @@ def gather(joint, rate, moving, work):
 
 @njit
 def solve(n, work, x_out):
-    """Write the solution of least squares with A x = -bias, after factor and gather.
+    """Solve for the rates by least squares subject to A x = -bias, after `factor` and `gather`; write them
+    into x_out.
 
     n : int - number of rows
     work : FdkWork - P, Y, S, mu, g; constraint.bias; constraint.multiplier written

@@ -1,4 +1,4 @@
-"""Change of the loads across joints by a change of the bodies' places and of the forces through the joints.
+"""Change of the loads across joints by errors of the bodies' positions and of the forces through the joints.
 
 Squares of the changes by independent errors add up (kernels/uncertainty/kinetic_errors). The centre and the
 axes of a joint move with its bodies: in axes of a body that turns by t, a vector x changes by x' - t x x. For
@@ -83,7 +83,7 @@ def place_frames(cuts, dynamics, kinetics, frames):
 
 @njit
 def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
-    """Add the squares of the changes of all results by one error to out.
+    """Add the squared changes of all joint results by one error to the variances in out.
 
     tree : Tree
     cuts : Cuts
@@ -118,7 +118,7 @@ def read_joints(tree, cuts, rates, dynamics, kinetics, work, out):
 
 @njit
 def about(change, wrench, arm, xi, z, moment_out):
-    """Write the change of the moment about a point that moves with a body.
+    """Write the change of a wrench's moment about a point that moves with a body.
 
     change, wrench : (6,) - change of the wrench, and the wrench, about the reference point
     arm : (3,) - the point relative to the reference point [m]
@@ -170,7 +170,8 @@ def read_wrench(cuts, j, rates, kinetics, work, out):
 
 @njit
 def turn_axes(axis, spread, proximal, distal, z, change_out):
-    """Write the changes of e1, e2, e3 by twists of the two bodies into rows 2, 3 and 4 of change_out.
+    """Write the changes of the joint axes e1, e2, e3 by twists of the two bodies into rows 2, 3 and 4 of
+    change_out.
 
     axis : (3, 3) - e1, e2, e3, one in each row
     spread : float - sine of the angle between e1 and e3
@@ -193,7 +194,7 @@ def turn_axes(axis, spread, proximal, distal, z, change_out):
 
 @njit
 def add_turned(change, x, axes, xi, z, total):
-    """Add the squares of the change of x in the axes of a body that turns to total.
+    """Add the squared change of x, as seen in the axes of a body that turns, to total.
 
     change : (3,) - change of x in ground
     x : (3,) - in ground
@@ -211,7 +212,7 @@ def add_turned(change, x, axes, xi, z, total):
 
 @njit
 def read_motion(cuts, j, rates, kinetics, work, out):
-    """Add the variances of angle rates and power of joint j, after read_wrench.
+    """Add the variances of the angle rates and the power of joint j; called after read_wrench.
 
     cuts : Cuts
     j : int - joint

@@ -15,7 +15,8 @@ from kernels.solver.kkt import CONVERGED, solve
 
 @njit
 def fdk_residual(joint, options, sharing, alpha, state, work, out):
-    """Compute f at alpha; return BALANCED, NOT_BORNE, or the reason why f is not known.
+    """Compute the remaining load f at alpha; return BALANCED, NOT_BORNE, or the reason why f cannot be
+    computed.
 
     joint : FdkModel - its targets written
     options : FdkOptions
@@ -56,8 +57,11 @@ def fdk_residual(joint, options, sharing, alpha, state, work, out):
 
 @njit
 def per_metre(joint, k):
-    """Return dPhi/dalpha of FDK degree of freedom k : int: 1 for a plane, 1 / lever for an angle, and 2 d for
-    a distance, with the current length d [m], as its Phi is the difference of squares.
+    """Return dPhi/dalpha of FDK degree of freedom k : int, the change of its constraint value per metre of
+    alpha.
+
+    It is 1 for a plane, 1 / lever for an angle, and 2 d for a distance with the current length d [m], as Phi
+    of a distance is a difference of squares.
     """
     e = joint.element[k]
     return 2.0 * joint.fit.roles.target[e] if joint.fit.elements.kind[e] == DISTANCE else joint.rate[k]

@@ -1,4 +1,5 @@
-"""Rows of all hard constraints near a pose, to find out whether one depends linearly on the others."""
+"""Values and rows of all hard constraints near a pose, to find out whether a row depends linearly on the
+others."""
 
 from __future__ import annotations
 

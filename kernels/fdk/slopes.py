@@ -87,7 +87,7 @@ def slopes_of_elements(joint, work):
 
 @njit
 def difference(one, other, part):
-    """Replace one by part * (one - other), for all fields that derivatives need.
+    """Replace each field of `one` by part * (one - other), for all fields of which derivatives are needed.
 
     one, other : Smooth
     part : float - factor of the difference: 1 over the step
@@ -104,8 +104,8 @@ def difference(one, other, part):
 
 @njit
 def column(joint, way, status, work):
-    """Write the change of the reactions along a direction, with the changes in work.near,
-    into work.mu : (n_held,).
+    """Write the directional derivative of the reactions along dq into work.mu : (n_held,), from the changes
+    in work.near.
 
     joint : FdkModel
     way : (n_v,) - direction dq
@@ -138,8 +138,9 @@ def column(joint, way, status, work):
 
 @njit
 def fdk_differences(joint, options, sharing, state, work, out):
-    """Write df/dalpha by central differences of f with the step options.difference; return BALANCED or the
-    reason why f is not known. Afterwards the evaluation is that at state.alpha.
+    """Write df/dalpha by central differences of f with the step options.difference.
+
+    Return BALANCED or the reason why f cannot be computed. Afterwards the evaluation is that at state.alpha.
 
     joint : FdkModel - its targets written
     options : FdkOptions

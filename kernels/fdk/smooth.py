@@ -21,7 +21,7 @@ def smooth_parts(joint, q, work, out):
     """Compute the Smooth quantities at the coordinates q; return BALANCED or the reason of failure.
 
     Andersen et al. 2017, eqs 9, 10, 12 and 13, or rates of the optimum. The load is without contacts and
-    straight ligaments; external wrenches, which keep their place in ground, are subtracted.
+    straight ligaments; external wrenches, which keep their position in ground, are subtracted.
 
     joint : FdkModel
     q : (n_q,) [rad, m]
@@ -53,8 +53,8 @@ def smooth_parts(joint, q, work, out):
 
 @njit
 def others_at(joint, row, out):
-    """Write the rows of out.action after those of muscles:
-    reactions that act one way, then reserves in both directions.
+    """Write the rows of out.action that follow those of muscles: one-way reactions, then reserves in both
+    directions.
 
     joint : FdkModel
     row : (n_row, n_v) - of the constraints

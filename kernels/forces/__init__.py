@@ -1,1 +1,2 @@
-"""Force elements between bodies: their wrenches, and how these change with the pose and the velocity."""
+"""Force elements between bodies: their wrenches, and the derivatives of these with respect to pose and
+velocity."""

@@ -79,7 +79,7 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
     """Write the generalized forces of all elements at a pose and its speeds.
 
     forces : ForceElements - the force elements of the model
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : ForceWork - results and working space of all elements, written
@@ -103,19 +103,19 @@ def generalized_forces(forces, pose, q, v, work, tau_out):
 
 @inlined
 def force_derivatives(tree, forces, pose, velocities, rates, v_dot, step, work, tau_q, tau_v):
-    """Add the derivatives of generalized_forces by the tangent of q and by v.
+    """Add the derivatives of generalized_forces with respect to q (tangent steps) and v to tau_q and tau_v.
 
     It is called directly after generalized_forces, and leaves the elements' results in work.
 
     tree : Tree - the joint tree
     forces : ForceElements - the force elements of the model
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     rates : (n_v, 6) - rates of the dofs' twists, of kernels/dynamics/twist_rates
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
     step : float - length of the time step for the secant slope of friction [s], 0 = exact
     work : ForceWork - results and working space of all elements, written
-    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """
     sums = work.pairs
     relative_motion(forces.pairs, pose.twist, v_dot, sums.motion, ONSET)

@@ -39,7 +39,7 @@ class Frictions(NamedTuple):
 
 
 class FrictionWork(NamedTuple):
-    """Results of the sliding points."""
+    """Results of the friction elements, one for each sliding point."""
 
     # (n_friction, N_STATE) - sliding speed [m/s], friction on A along the direction [N]; what the slopes need
     state: Annotated[np.ndarray, Floats("n_friction", N_STATE)]
@@ -58,7 +58,7 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
 
     pairs : Pairs - the two bodies of every pair
     frictions : Frictions - points, directions, laws and loads
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : FrictionWork - results of the sliding points, written
     pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
@@ -76,7 +76,8 @@ def add_frictions(pairs, frictions, pose, work, pair_work):
 
 @inlined
 def along(motion, x, y, z, tx, ty, tz):
-    """Return the velocity of a point along a direction in a motion : (6,), or its acceleration likewise.
+    """Return the component along a direction of a point's velocity, for a body with the given motion : (6,);
+    likewise of its acceleration.
 
     motion : (6,) - velocity or acceleration about the reference point, the angular part first
     x, y, z : float - the point about the reference point [m]

@@ -43,7 +43,7 @@ class DrivenGenerators(NamedTuple):
 
 
 class GeneratorWork(NamedTuple):
-    """Activations of excited generators, results and working space."""
+    """Activations of torque generators with excitations, torques, and working space."""
 
     # activations at the begin and at the end of the step [1]
     step: Annotated[np.ndarray, Floats("n_generator", 2)]
@@ -53,7 +53,7 @@ class GeneratorWork(NamedTuple):
 
 
 def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
-    """Allocate a GeneratorWork; None for a model without generators."""
+    """Allocate a GeneratorWork; None for a model without torque generators."""
     if driven is None:
         return None
     n = len(driven.dof)
@@ -62,7 +62,7 @@ def new_generator_work(driven: DrivenGenerators | None) -> GeneratorWork | None:
 
 @njit
 def set_activations(driven, t, h, work):
-    """Write the activations that hold over a time step.
+    """Write the activations that are constant over a time step.
 
     driven : DrivenGenerators - torque generators; None where there are none
     t, h : float - middle and length of the step [s]; an infinite step ends at the activations that
@@ -81,7 +81,8 @@ def set_activations(driven, t, h, work):
 
 @njit
 def keep_activations(driven, work):
-    """Let the next time step begin with the activations at the end of this one (driven None: none)."""
+    """Set the activations at the start of the next time step to those at the end of this one (driven None: no
+    generators)."""
     if driven is None:
         return
     for g in range(driven.dof.shape[0]):
@@ -115,7 +116,7 @@ def add_generator_slopes(driven, work, tau_q, tau_v):
 
     driven : DrivenGenerators - torque generators; None where there are none
     work : GeneratorWork - activations, torques and their derivatives
-    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """
     if driven is None:
         return

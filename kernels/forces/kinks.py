@@ -1,4 +1,4 @@
-"""Longest time step before sliding reverses: the parts of a split step.
+"""Length of the parts into which a time step is split before friction reverses: as long as accuracy allows.
 
 Within the transition velocity v_t friction changes over its whole range, in a time far shorter than a step. A
 part of a step may change a sliding speed v by D = max(fraction v, floor v_t) only. With the sliding
@@ -44,7 +44,7 @@ def sticks(forces, work):
 
 @inlined
 def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
-    """Return the length of the next part of a time step [s].
+    """Return the length of the next part of a time step, before a sliding speed changes too much [s].
 
     forces : ForceElements - the force elements of the model
     twist : (n_v, 6) - twists of all dofs about the reference point
@@ -90,7 +90,7 @@ def part_length(forces, twist, origin, jerk, fraction, floor, rest, work):
 
 @njit
 def along_rate(jerk, out, origin, kink):
-    """Return the rate of the sliding acceleration of a contact times that acceleration [m^2/s^5].
+    """Return the rate of a contact's sliding acceleration times that acceleration [m^2/s^5].
 
     jerk : (6,) - rate of the acceleration of A relative to B, about the reference point
     out : (N_CONTACT_OUT,) - the contact's row of ContactWork.out
@@ -107,6 +107,7 @@ def along_rate(jerk, out, origin, kink):
 
 @njit
 def allowed(D, a, rise):
-    """Return the time in which a sliding speed changes by D [m/s] at the rate a, which grows by rise [s]."""
+    """Return the time [s] in which a sliding speed changes by D [m/s], with the acceleration a growing at the
+    rate `rise`."""
     total = a + math.sqrt(a * a + 2.0 * ONSET * max(rise, 0.0) * D)
     return 2.0 * D / total if total > 0.0 else math.inf

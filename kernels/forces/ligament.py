@@ -29,7 +29,8 @@ N_LIGAMENT = 6
 
 @njit
 def ligament_force(p, length):
-    """Return the tension of an undamped ligament [N] and its derivative by length [N/m], eq. 3.1.
+    """Return the tension of an undamped ligament [N] and its derivative with respect to length [N/m], eq.
+    3.1.
 
     p : (N_LIGAMENT,) - parameters, by the columns above
     length : float - length of the ligament [m]

@@ -1,4 +1,4 @@
-"""Straight lines of force between two points: ligaments and spring-dampers.
+"""Straight lines of force between points of two bodies: ligaments and spring-dampers.
 
 With g = (a x n, n) for the end a on A, and the direction n from the end b to a, the length changes by g . xi
 under a twist xi, and the wrench on A is -F g. g itself changes by G xi, G = [b~; 1] T [-a~, 1],
@@ -37,7 +37,7 @@ class LineElements(NamedTuple):
 
 
 class LineWork(NamedTuple):
-    """Results of the lines."""
+    """Tensions and their derivatives for all lines of force."""
 
     # length [m], its rate [m/s], tension [N]; what the slopes need
     state: Annotated[np.ndarray, Floats("n_line", N_STATE)]
@@ -56,7 +56,7 @@ def add_lines(pairs, lines, pose, work, pair_work):
 
     pairs : Pairs - the two bodies of every pair
     lines : LineElements - points, laws and parameters of all lines
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : LineWork - results of the lines, written
     pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """
@@ -83,9 +83,9 @@ def add_lines(pairs, lines, pose, work, pair_work):
 def add_line_slopes(lines, work, pair_work):
     """Add the slopes of all lines to those of their pairs, after add_lines.
 
-    Where the end a moves by x, the force -F n, which acts at b as well, changes by -(n m . x + (F/L) x) with
-    m = (F_L - F/L) n + F_rate T (velocity of the line's end on B as if A carried it); by the velocity of a it
-    changes by -F_rate n n . x.
+    Where the end a moves by x, the force -F n, of which the opposite acts at b, changes by -(n m . x + (F/L)
+    x) with m = (F_L - F/L) n + F_rate T (velocity of the line's end on B as if A carried it); by the velocity
+    of a it changes by -F_rate n n . x.
     """
     for e in range(lines.pair.shape[0]):
         row, p = work.state[e], lines.pair[e]

@@ -17,7 +17,7 @@ from kernels.forces.places import add_displaced, add_force, direction, place
 
 
 class PointLoads(NamedTuple):
-    """Forces at points of bodies, and the times in which they act."""
+    """Forces at points of bodies, each with the times between which it acts."""
 
     pair: np.ndarray  # (n_load,) int64 - the body with ground
     point: np.ndarray  # (n_load, 3) - on the body [m]
@@ -53,7 +53,7 @@ def add_loads(pairs, loads, pose, work, pair_work):
 
     pairs : Pairs - the two bodies of every pair
     loads : PointLoads - points and forces of all loads
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : LoadWork - levels, points and forces, written
     pair_work : PairWork - motions, wrenches and slopes of the pairs, written
     """

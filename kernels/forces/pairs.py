@@ -1,4 +1,5 @@
-"""Pairs of bodies between which force elements act: the sums over the elements, and their generalized forces.
+"""Pairs of bodies between which force elements act: sums over the elements of each pair, and their
+generalized forces.
 
 Every element of a pair gives a wrench on body A (on B the opposite acts) that depends on where A lies
 relative to B, and how it moves. Wrenches and twists are about the reference point of
@@ -32,7 +33,7 @@ N_TWIST = 6
 
 
 class Pairs(NamedTuple):
-    """Pairs of bodies, and the dofs that move one of the two but not the other."""
+    """Pairs of bodies, and the dofs that move only one of the two."""
 
     body_a: np.ndarray  # (n_pair,) int64 - -1 = ground
     body_b: np.ndarray  # (n_pair,) int64
@@ -60,7 +61,8 @@ def new_pair_work(n_pair: int, tree: Tree) -> PairWork:
 
 
 def turning_table(tree: Tree) -> np.ndarray:
-    """Return (n_v, n_v) int64: what dof e does to the twist of dof d, where one carries the other."""
+    """Return a table (n_v, n_v) int64 that states how dof e moves the twist of dof d, if one dof carries the
+    other."""
     n_v = len(tree.dof_body)
     table = np.zeros((n_v, n_v), np.int64)
     order = motion_order(tree)
@@ -76,7 +78,8 @@ def turning_table(tree: Tree) -> np.ndarray:
 
 
 def motion_order(tree: Tree) -> np.ndarray:
-    """Return (n_v,), the order in which the dofs of a joint move: by groups, in a chain by motions.
+    """Return the order in which the dofs of a joint move, (n_v,): by groups, in a chain by elementary
+    motions.
 
     A driven dof, which may drive several motions, has none.
     """
@@ -100,7 +103,8 @@ def clear_slopes(work):
 
 @inlined
 def relative_motion(pairs, twist, rate, motion, row):
-    """Write motion[:, row] = sum side twist rate over the path of each pair.
+    """Write motion[:, row], the relative motion of each pair: the sum of side twist rate over the dofs of its
+    path.
 
     pairs : Pairs - the two bodies of every pair
     twist : (n_v, 6) - twists of all dofs about the reference point
@@ -125,7 +129,8 @@ def relative_motion(pairs, twist, rate, motion, row):
 
 @inlined
 def add_pair_forces(pairs, twist, wrench, tau):
-    """Add side twist . wrench over the path of each pair to the generalized forces tau : (n_v,)."""
+    """Project the wrench of each pair onto the dofs of its path; add the result to the generalized forces tau
+    : (n_v,)."""
     for p in range(pairs.body_a.shape[0]):
         for k in range(pairs.n_path[p]):
             d = pairs.path[p, k]
@@ -134,17 +139,17 @@ def add_pair_forces(pairs, twist, wrench, tau):
 
 @inlined
 def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_v):
-    """Add the derivatives of add_pair_forces by the tangent of q and by v.
+    """Add the derivatives of add_pair_forces with respect to q (tangent steps) and v to tau_q and tau_v.
 
     A dof of A carries the later twists of A along; a dof of B carries the wrench and the later twists of B.
 
     tree : Tree - the joint tree
     pairs : Pairs - the two bodies of every pair
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     velocities : (n_body, 6) - spatial velocities of all bodies [rad/s, m/s]
     rates : (n_v, 6) - of kernels/dynamics/twist_rates, with dV/dq_e = rates[e] + twist[e] x V
     work : PairWork - motions, wrenches and slopes of the pairs, written
-    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """
     twist, by_q, by_v, turned = pose.twist, work.change[0], work.change[1], work.change[2]
     for p in range(pairs.body_a.shape[0]):
@@ -171,12 +176,13 @@ def add_pair_derivatives(tree, pairs, pose, velocities, rates, work, tau_q, tau_
 
 @inlined
 def passing_speed(s, rate, velocities, body, out):
-    """Write the derivative of the velocity of a body by a dof, rate + s x velocity, into out.
+    """Write the derivative of a body's velocity with respect to the coordinate of a dof, rate + s x velocity,
+    into out.
 
     s : (6,) - twist of the dof
     rate : (6,) - row of the dof in twist_rates
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
-    body : int - number of the body, -1 = ground
+    body : int - index of the body, -1 = ground
     out : (6,) - derivative of the velocity, written
     """
     for i in range(6):
@@ -193,7 +199,8 @@ def passing_speed(s, rate, velocities, body, out):
 
 @inlined
 def wrench_changes(s, side, w, slopes, change):
-    """Write the changes of a pair's wrench by a dof, as seen from B: row 0 by q, row 1 by v, row 2 s x* w.
+    """Write the changes of a pair's wrench by one dof, as seen from B: row 0 for q, row 1 for v, row 2 the
+    term s x* w.
 
     s : (6,) - twist of the dof; change[3] : what passing_speed left
     side : float - +1 = the dof moves A, -1 = B

@@ -111,13 +111,14 @@ def set_excitations(pulls, t, work):
 
 @entry
 def settle(pulls, tree, at, q, work, inner_out):
-    """Write the inner states in equilibrium at q: activations of the excitations, and fibres at rest.
+    """Write the inner states of muscles in equilibrium at q: activations that the excitations lead to, and
+    fibres at rest.
 
     They are NaN where a path or an equilibrium is not found.
 
     pulls : PathForces - muscles and ligaments
     tree : Tree - the joint tree
-    at : Pose - places and rotations of the bodies, written
+    at : Pose - positions and orientations of the bodies, written
     q : (n_q,) - generalized coordinates [rad, m]
     work : PathForceWork - results and working space, written
     inner_out : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m], written
@@ -141,7 +142,7 @@ def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
 
     pulls : PathForces - muscles and ligaments; None where there are none
     tree : Tree - the joint tree
-    at : Pose - places and rotations of the bodies at q
+    at : Pose - positions and orientations of the bodies at q
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
@@ -177,10 +178,10 @@ def add_path_forces(pulls, tree, at, q, v, inner, work, rate_out, tau):
 
 @njit
 def pull(muscles, m, length, speed, inner, rate_out, work):
-    """Return the force of muscle m [N]; write the rates of its inner states, and work.newest.
+    """Return the force of muscle m along its path [N]; write the rates of its inner states, and work.newest.
 
     muscles : Muscles - parameters of the muscles
-    m : int - number of the muscle
+    m : int - index of the muscle
     length, speed : float - length [m] and lengthening speed [m/s] of its path
     inner : (2 n_pull,) - activations [1], then fibre lengths along the tendon [m]
     rate_out : (2 n_pull,) - rates of the inner states [1/s, m/s], written
@@ -214,7 +215,7 @@ def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : PathForceWork - results and working space; slope and gradient are written
-    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces by the tangent of q, and by v
+    tau_q, tau_v : (n_v, n_v) - derivatives of the generalized forces with respect to q (tangent steps) and v
     """
     if pulls is None:
         return
@@ -238,15 +239,16 @@ def add_path_force_slopes(pulls, tree, q, v, work, tau_q, tau_v):
 
 @njit
 def add_curvature(pulls, tree, q, v, d, work, tau_q):
-    """Add to column d of tau_q what the change of g along dof d contributes, of all paths that it moves.
+    """Add the curvature of all paths that dof d moves, the change of their gradients g along it, to column d
+    of tau_q.
 
     pulls : PathForces - muscles and ligaments
     tree : Tree - the joint tree
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    d : int - number of the dof
+    d : int - index of the dof
     work : PathForceWork - results and working space, written
-    tau_q : (n_v, n_v) - derivative of the generalized forces by the tangent of q
+    tau_q : (n_v, n_v) - derivative of the generalized forces with respect to the tangent of q
     """
     n_v, beside, near = v.shape[0], work.beside, work.near
     for k in range(n_v):

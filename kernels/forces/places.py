@@ -7,7 +7,8 @@ from kernels.compiler.jit import inlined, njit
 
 @inlined
 def place(pose, body, point):
-    """Return the place (x, y, z) of a body's point, about the reference point of kernels/joints/tree [m].
+    """Return the position (x, y, z) of a body's point relative to the reference point of kernels/joints/tree
+    [m].
 
     It is in ground axes.
     """
@@ -54,11 +55,12 @@ def add_force(x, y, z, fx, fy, fz, wrench):
 
 @njit
 def add_stiffness(D, a, b, slopes):
-    """Add to slopes the wrench of a force D x at the point b, where the point a moves by x.
+    """Add the wrench of a force D x at the point b, where the point a moves by x, to slopes, one unit twist
+    after the other.
 
     D : (9,) - stiffness or damping of the force, row by row, a tuple
     a, b : (3,) - points about the reference point [m], tuples
-    slopes : (6, 6) - derivative of the wrench by unit twists, transposed
+    slopes : (6, 6) - derivative of the wrench with respect to unit twists, transposed
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D
     ax, ay, az = a
@@ -74,11 +76,11 @@ def add_stiffness(D, a, b, slopes):
 
 @njit
 def add_displaced(a, fx, fy, fz, slopes):
-    """Add to slopes the moment of a constant force whose point a moves with the body.
+    """Add the change of the moment of a constant force, whose point a moves with the body, to slopes.
 
     a : (3,) - point about the reference point [m]
     fx, fy, fz : float - the force [N]
-    slopes : (6, 6) - derivative of the wrench by unit twists, transposed
+    slopes : (6, 6) - derivative of the wrench with respect to unit twists, transposed
     """
     ax, ay, az = a
     # (axis x a) x f = a (axis . f) - axis (a . f), direction x f

@@ -31,7 +31,7 @@ def add_springs(springs, q, v, tau):
 
 @njit
 def add_spring_slopes(springs, tau_q, tau_v):
-    """Add the derivatives of the springs' forces by q to tau_q, and by v to tau_v : (n_v, n_v)."""
+    """Add the derivatives of the springs' forces with respect to q to tau_q, and v to tau_v : (n_v, n_v)."""
     for e in range(springs.dof.shape[0]):
         d = springs.dof[e]
         tau_q[d, d] -= springs.stiffness[e]

@@ -23,7 +23,7 @@ def ball_step(tree, b, q, delta, scale, q_out):
     """Write the coordinates of ball joint b after a step, R exp(scale * delta), into q_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates
     delta : (n_v,) - step along the tangent of q [rad]
     scale : float - factor of the step [1]
@@ -37,7 +37,7 @@ def ball_difference(tree, b, q_from, q_to, delta_out):
     """Write the step of ball joint b from q_from to q_to, the shorter way round, into delta_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q_from, q_to : (n_q,) - generalized coordinates at start and end
     delta_out : (n_v,) - step along the tangent of q [rad], written
     """
@@ -54,10 +54,10 @@ def ball_coordinates(tree, b, R_joint, q_out):
 
 @inlined
 def ball_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Carry velocity and bias from the parent through ball joint b.
+    """Add the motion of ball joint b to the parent's velocity and bias.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s]
     carrier : (6,) - working space
     velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]

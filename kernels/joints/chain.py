@@ -1,4 +1,5 @@
-"""A chain: a row of elementary motions, each a rotation or a translation along an axis of the frame so far.
+"""A chain joint: a row of elementary motions, each a rotation or a translation along an axis of the frame so
+far.
 
 Each motion is driven by a coordinate, or by a function of one (universal, planar and custom joints; Seth et
 al. 2010, Nonlinear Dynamics 62, 291-303). A chain has as many coordinates as drive it, and they are their own
@@ -18,15 +19,16 @@ from kernels.joints.motions import DRIVEN, add_motion, pass_motion
 
 @inlined
 def chain_motion(chains, functions, tree, b, q, frame, pose_out):
-    """Carry frame and pose_out.position[b] through a chain joint; write its axes, points and rates.
+    """Move frame and pose_out.position[b] through all motions of a chain joint; write its axes, points and
+    rates.
 
     chains, functions : Chains, Functions - those of the tree, apart so that None lets the compiler drop the
       rest
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
     frame : (3, 3) - axes of the joint's frame on the parent, changed to those on the child
-    pose_out : Pose - places, axes and twists at the coordinates, written
+    pose_out : Pose - positions, axes and twists at the coordinates, written
     """
     if chains is None:
         return
@@ -52,7 +54,8 @@ def chain_motion(chains, functions, tree, b, q, frame, pose_out):
 
 @inlined
 def chain_twists(chains, tree, b, pose_out):
-    """Write the motions of chain joint b as twists to pose_out.screw, and those of its dofs, sum f' screw."""
+    """Write the twists of all motions of chain joint b into pose_out.screw, and those of its dofs (sum f'
+    screw) into pose_out.twist."""
     if chains is None:
         return
     screw, rate, twist, origin = pose_out.screw, pose_out.rate, pose_out.twist, pose_out.position[0]
@@ -74,11 +77,12 @@ def chain_twists(chains, tree, b, pose_out):
 
 @inlined
 def chain_velocity(tree, pose, b, v, velocity, bias):
-    """Carry velocity and bias through the motions of a chain joint, with f'' v^2 of driven ones.
+    """Add the motions of a chain joint to the parent's velocity and bias, with f'' v^2 of motions that
+    functions drive.
 
     tree : Tree - the joint tree
-    pose : Pose - places and rotations of all bodies in ground
-    b : int - number of the body that the joint carries
+    pose : Pose - positions and orientations of all bodies in ground
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s, m/s]
     velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
     bias : (6,) - spatial acceleration at zero v_dot, likewise changed [rad/s^2, m/s^2]
@@ -96,8 +100,8 @@ def chain_twist_rates(tree, pose, b, v, before, psi_dot_out):
     """Write psi_dot of the dofs of chain joint b.
 
     tree : Tree - the joint tree
-    pose : Pose - places and rotations of all bodies in ground
-    b : int - number of the body that the joint carries
+    pose : Pose - positions and orientations of all bodies in ground
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s, m/s]
     before : (6,) - spatial velocity of the parent, overwritten [rad/s, m/s]
     psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
@@ -123,9 +127,9 @@ def chain_twist_shift(tree, pose, b, d, e, w):
     its own twist, by the curvatures of its functions, sum of f_n'' s_n.
 
     tree : Tree - the joint tree
-    pose : Pose - places and rotations of all bodies in ground
-    b : int - number of the body that the joint carries
-    d, e : int - numbers of the two dofs
+    pose : Pose - positions and orientations of all bodies in ground
+    b : int - index of the body that the joint carries
+    d, e : int - indices of the two dofs
     w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
     """
     chains, first, shift = tree.chains, tree.v_start[b], 0.0
@@ -149,8 +153,8 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
     f' (A x s + V x (V x s)) + 2 f'' v V x s + (f'' v_dot + f''' v^2) s, with V and A before the motion.
 
     tree : Tree - the joint tree
-    pose : Pose - places and rotations of all bodies in ground
-    b : int - number of the body that the joint carries
+    pose : Pose - positions and orientations of all bodies in ground
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -179,14 +183,14 @@ def chain_jerks(tree, pose, b, q, v, v_dot, own):
 
 @njit
 def chain_order(chains, tree, pose, b, factor, wrench, H):
-    """Change H of the dofs of a chain joint, as kinds.order_joint does.
+    """Change H for the order in which the dofs of a chain joint move, as kinds.order_joint does.
 
     Added are - f_n' f_m' (s_n x s_m) . w of every pair in which the motion n of i comes after the motion m of
     j, and on the diagonal the functions' curvatures f_n'' s_n . w.
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]
     wrench : (6,) - moment about the reference point [N m] and force [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
@@ -207,15 +211,15 @@ def chain_order(chains, tree, pose, b, factor, wrench, H):
 
 @inlined
 def chain_within(tree, pose, b, force, tau_q_out):
-    """Add the terms within chain joint b to tau_q_out.
+    """Add to tau_q_out the derivatives that come from dofs of chain joint b moving each other.
 
     They are - f_m' f_n' (s_n x s_m) . force of every motion m of d before n of e, and on the diagonal f'' s .
     force of the curvatures of a coordinate's own motions.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
-    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     chains, start = tree.chains, tree.v_start[b]
     for n in range(chains.start[b], chains.start[b + 1]):

@@ -1,4 +1,4 @@
-"""The coordinates of a chain joint that bring its body to a wanted pose, by least squares on four points.
+"""Fit of a chain joint's coordinates to a wanted pose of its body, by least squares on four points.
 
 The points are the body's origin and one on each of its axes, LEVER away from it, so that angles and lengths
 have about the same weight. The steps are damped Gauss-Newton steps (Levenberg 1944, Marquardt 1963). For each
@@ -30,8 +30,8 @@ def fit_chain(tree, b, R, x, pose_work, fit, q):
     Motion that the joint does not allow is left out. The bodies before b remain where q has them.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
-    R : (3, 3), x : (3,) - wanted axes, as columns, and place of the body, in ground [m]
+    b : int - index of the body that the joint carries
+    R : (3, 3), x : (3,) - wanted axes, as columns, and position of the body, in ground [m]
     pose_work : Pose, fit : FitWork - working space
     q : (n_q,) - generalized coordinates, of which those of the joint are changed [rad, m]
     """
@@ -63,17 +63,19 @@ def fit_chain(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def turns(tree, b, k):
-    """Return what coordinate k of joint b does: TRANSLATES, ROTATES or DRIVEN."""
+    """Return whether coordinate k of joint b translates, rotates or drives motions: TRANSLATES, ROTATES or
+    DRIVEN."""
     return tree.dof_rotates[tree.v_start[b] + k]
 
 
 @njit
 def descend(tree, b, R, x, pose_work, fit, q):
-    """Make damped Gauss-Newton steps from q; return the cost at their end [m^2].
+    """Fit the coordinates of a chain joint by damped Gauss-Newton steps from q; return the cost at their end
+    [m^2].
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
-    R : (3, 3), x : (3,) - wanted axes, as columns, and place of the body, in ground [m]
+    b : int - index of the body that the joint carries
+    R : (3, 3), x : (3,) - wanted axes, as columns, and position of the body, in ground [m]
     pose_work : Pose, fit : FitWork - working space
     q : (n_q,) - generalized coordinates, of which those of the joint are changed [rad, m]
     """
@@ -113,12 +115,12 @@ def descend(tree, b, R, x, pose_work, fit, q):
 
 @njit
 def normal_equations(tree, b, R, x, pose_work, fit):
-    """Write J'J (lower triangle) and J'r of the four points; return r'r / 2 [m^2].
+    """Write J'J (lower triangle) and J'r of the least-squares fit to four points; return r'r / 2 [m^2].
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
-    R : (3, 3), x : (3,) - wanted axes, as columns, and place of the body, in ground [m]
-    pose_work : Pose - places and twists at the coordinates
+    b : int - index of the body that the joint carries
+    R : (3, 3), x : (3,) - wanted axes, as columns, and position of the body, in ground [m]
+    pose_work : Pose - positions and twists at the coordinates
     fit : FitWork - chain_matrix : (n, n) and chain_step : (n,) are written
     """
     start, n = tree.v_start[b], tree.v_start[b + 1] - tree.v_start[b]

@@ -1,10 +1,10 @@
-"""Coordinates that others give, q_f = f(q_d): followers are not unknowns, they are eliminated.
+"""Coordinates given by others, q_f = f(q_d): these followers are not unknowns, they are eliminated.
 
 With E = dq/dq_d (ones, and the slope f' in the row of a follower) a gradient or a row g becomes E'g. The
 Hessian of a Lagrangian becomes E'HE, and f'' l_f is added on the driver's diagonal, where l_f is the
 derivative of the Lagrangian along the follower. A coupler comes after the one that gives its driver; as
-couplers are eliminated from the last to the first, a follower may drive another one. In place of a follower
-there remains an unknown with unit curvature and zero slope, so that its step is zero.
+couplers are eliminated from the last to the first, a follower may drive another one. In place of a
+follower there remains an unknown with unit curvature and zero slope, so that its step is zero.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kernels.compiler.jit import njit
 
 
 class Couplers(NamedTuple):
-    """Coordinates given by others: Phi = q[coordinate] - f(q[driver]).
+    """Coordinates that others give: each coupler states q[coordinate] = f(q[driver]).
 
     A prescribed coordinate is its own driver: f is CONSTANT, or a function of time for kernels that have a
     time (kernels/dynamics/reduction).
@@ -91,7 +91,8 @@ def fold_columns(couplers, work, X):
 
 @njit
 def unfold_columns(couplers, work, X):
-    """Replace rates X : (n_v, K) by E X, each follower's from those of its driver, after coupler_slopes."""
+    """Replace rates X : (n_v, K) by E X, which gives each follower its rates from its driver; after
+    coupler_slopes."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0]):
@@ -102,7 +103,7 @@ def unfold_columns(couplers, work, X):
 
 @njit
 def fold_lagrangian(couplers, work, x):
-    """Replace the Lagrangian's gradient x : (n_v,) by E'x; leave in work.pull what fold_matrix needs."""
+    """Replace the gradient of the Lagrangian x : (n_v,) by E'x; leave in work.pull what fold_matrix needs."""
     if couplers is None:
         return
     for k in range(couplers.dof.shape[0] - 1, -1, -1):
@@ -132,7 +133,7 @@ def fold_matrix(couplers, work, second_order, H):
 
 @njit
 def isolate(d, H):
-    """Make row and column d of H : (n_v, n_v), lower triangle, those of the unit matrix."""
+    """Replace row and column d of H : (n_v, n_v), lower triangle, by those of the unit matrix."""
     for i in range(d):
         H[d, i] = 0.0
     for i in range(d + 1, H.shape[0]):

@@ -28,9 +28,9 @@ def ellipsoidal_motion(chains, tree, b, q, pose_out):
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates
-    pose_out : Pose - places, axes and twists at the coordinates, written
+    pose_out : Pose - positions, axes and twists at the coordinates, written
     """
     if chains is None:
         return
@@ -82,7 +82,7 @@ def find_tensor(tree, b, pose):
 
 @njit
 def product(M, a):
-    """Return M a of a matrix : (3, 3) and three numbers."""
+    """Return the product M a of a matrix : (3, 3) and a vector of three numbers."""
     return (
         M[0, 0] * a[0] + M[0, 1] * a[1] + M[0, 2] * a[2],
         M[1, 0] * a[0] + M[1, 1] * a[1] + M[1, 2] * a[2],
@@ -98,7 +98,7 @@ def first_three(a):
 
 @njit
 def bend(M, n, a, c):
-    """Return K(a, c) = M (c x (a x n)) - c x M (a x n), of three numbers each."""
+    """Return K(a, c) = M (c x (a x n)) - c x M (a x n), where a, c and n are vectors of three numbers."""
     moved = vector_product(a, n)
     turned, carried = product(M, vector_product(c, moved)), vector_product(c, product(M, moved))
     return turned[0] - carried[0], turned[1] - carried[1], turned[2] - carried[2]
@@ -116,10 +116,11 @@ def angular(twist, start, v):
 
 @njit
 def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Carry velocity and bias through ellipsoidal joint b: as a ball joint does, and bias += (0, K(w, w)).
+    """Add the motion of ellipsoidal joint b to the parent's velocity and bias: as a ball joint does, and bias
+    += (0, K(w, w)).
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s]
     carrier : (6,) - working space
     velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
@@ -138,8 +139,8 @@ def ellipsoidal_velocity(tree, pose, b, v, carrier, velocity, bias):
 def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
     """Write psi_dot of ellipsoidal joint b: V x S_e + (0, K(w, c_e)).
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s]
     before : (6,) - spatial velocity of the parent [rad/s, m/s]
     psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
@@ -158,9 +159,9 @@ def ellipsoidal_twist_rates(tree, pose, b, v, before, psi_dot_out):
 def ellipsoidal_shift(tree, pose, b, d, e, w):
     """Return (dS_d/dq_e) . w of two dofs of ellipsoidal joint b.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
-    d, e : int - numbers of the two dofs
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
+    d, e : int - indices of the two dofs
     w : (6,) - moment about the reference point and force [N m, N]
     """
     twist = pose.twist
@@ -180,8 +181,8 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
                       + M (c_e x (w x m)) - (c_e x w) x M m - w x M (c_e x m) - c_e x K(w, w))
     where w is the angular velocity of the joint and W that of the body.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2]
     velocity : (6,) - spatial velocity of that body [rad/s, m/s]
@@ -209,10 +210,10 @@ def ellipsoidal_jerks(tree, pose, b, v, v_dot, velocity, own):
 def ellipsoidal_within(tree, pose, b, force, tau_q_out):
     """Add K(c_d, c_e) . force of the dofs of ellipsoidal joint b to tau_q_out.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
-    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     find_tensor(tree, b, pose)
     start, twist, M = tree.v_start[b], pose.twist, pose.work[1]
@@ -225,11 +226,13 @@ def ellipsoidal_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def ellipsoidal_order(chains, tree, pose, b, factor, wrench, H):
-    """Change H of ellipsoidal joint b: as for a ball joint, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added.
+    """Change H for the order of the dofs of ellipsoidal joint b.
+
+    This is done as for a ball joint, and (K(c_i, c_j) + K(c_j, c_i)) . f / 2 is added.
 
     chains : Chains - chains of the tree; an argument of its own, so that None lets the compiler drop the rest
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]
     wrench : (6,) - moment about the reference point [N m] and force f [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed

@@ -40,7 +40,7 @@ def free_step(tree, b, q, delta, scale, q_out):
     """Write the coordinates of free joint b after a step into q_out: x + scale * delta, R exp(scale * delta).
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [m]
     delta : (n_v,) - step along the tangent of q [m, rad]
     scale : float - factor of the step [1]
@@ -57,7 +57,7 @@ def free_difference(tree, b, q_from, q_to, delta_out):
     """Write the step of free joint b from q_from to q_to into delta_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q_from, q_to : (n_q,) - generalized coordinates at start and end [m]
     delta_out : (n_v,) - step along the tangent of q [m, rad], written
     """
@@ -72,7 +72,7 @@ def free_coordinates(tree, b, R_joint, x_joint, q_out):
     """Write the coordinates of free joint b into q_out: all of the relative pose.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     R_joint : (3, 3) - axes of the joint's frame on the child in that on the parent, as columns
     x_joint : (3,) - its origin there [m]
     q_out : (n_q,) - generalized coordinates, of which those of the joint are written
@@ -84,10 +84,10 @@ def free_coordinates(tree, b, R_joint, x_joint, q_out):
 
 @inlined
 def free_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Carry velocity and bias through free joint b.
+    """Add the motion of free joint b to the parent's velocity and bias.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [m/s, rad/s]
     carrier : (6,) - working space
     velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
@@ -102,8 +102,8 @@ def free_velocity(tree, pose, b, v, carrier, velocity, bias):
 def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
     """Write psi_dot of free joint b, whose rotations come after its translations.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [m/s, rad/s]
     before : (6,) - spatial velocity of the parent, overwritten [rad/s, m/s]
     psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
@@ -123,12 +123,12 @@ def free_twist_rates(tree, pose, b, v, before, psi_dot_out):
 def free_jerks(tree, pose, b, v, v_dot, velocity, own):
     """Write own.psi_ddot and own.sway of the dofs of free joint b.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [m/s, rad/s]
     v_dot : (n_v,) - generalized accelerations [m/s^2, rad/s^2]
     velocity : (6,) - spatial velocity of that body [rad/s, m/s]
-    own : DerivativeWork - results, written; its before contains velocity and acceleration of the parent,
+    own : DerivativeWork - results, written; its `before` contains velocity and acceleration of the parent,
       overwritten
     """
     start = tree.v_start[b]
@@ -140,12 +140,14 @@ def free_jerks(tree, pose, b, v, v_dot, velocity, own):
 
 @inlined
 def free_within(tree, pose, b, force, tau_q_out):
-    """Subtract (S_e x S_d) . force from tau_q_out, as rotations e of free joint b move no translation d.
+    """Subtract (S_e x S_d) . force from tau_q_out for rotations e and translations d of free joint b.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    Unlike in other joints, these rotations move none of its translations.
+
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
-    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     start = tree.v_start[b]
     for d in range(start, start + 3):

@@ -17,10 +17,10 @@ def hinge_motion(tree, b, q, before, pose_out):
     """Write rotation, axis and centre of hinge b into pose_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad]
     before : (3, 3) - axes of the joint's frame on the parent, in ground; may be pose_out.rotation[b]
-    pose_out : Pose - places, axes and twists at the coordinates, written
+    pose_out : Pose - positions, axes and twists at the coordinates, written
     """
     k, v = tree.q_start[b], tree.v_start[b]
     turn_about(before, tree.parameter[b], q[k], pose_out.rotation[b], pose_out.axis[v])

@@ -41,7 +41,7 @@ def joint_angles(joints, pose, work, angles_out, displacements_out):
     takes all of it, and the third is 0.
 
     joints : JointAxes - anatomical axes and reference points
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : (3, 3, 3) - working space
     angles_out : (n_joint, 3) - angles about e1, e2, e3 [rad], written
     displacements_out : (n_joint, 3) - displacements along e1, e2, e3 [m], written
@@ -73,9 +73,10 @@ def joint_angles(joints, pose, work, angles_out, displacements_out):
 
 @njit
 def resolve(P, D, x, c_out):
-    """Write c_out : (3,) with x = c1 e1 + c2 e2 + c3 e3; zeros where e1 and e3 coincide.
+    """Write the components c_out : (3,) of x along the joint axes, x = c1 e1 + c2 e2 + c3 e3; zeros where e1
+    and e3 coincide.
 
-    In these e1 = z of P, e3 = y of D, e2 = e3 x e1, which is made unit.
+    The axes are e1 = z of P, e3 = y of D, and e2, the unit vector along e3 x e1.
     """
     e1x, e1y, e1z = P[0, 2], P[1, 2], P[2, 2]
     e3x, e3y, e3z = D[0, 1], D[1, 1], D[2, 1]

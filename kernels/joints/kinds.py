@@ -1,4 +1,4 @@
-"""Which kind a joint is: the only place where the kernels of kinds are chosen.
+"""The only place where the kernels of a joint are chosen by its kind.
 
 A kind consists of one kernel file (its JointSizes, its motion, and what differs from motions one by one), of
 its branches here, and of its row in rtsim/config/joint_kinds. With the twists S of its dofs and its parent
@@ -45,34 +45,36 @@ LAYOUTS = (
 
 @inlined
 def moves_one_by_one(kind):
-    """Return whether each dof of a kind is one motion along or about an axis, and its coordinate a number."""
+    """Return whether each dof of a kind of joint is one motion along or about an axis, and its coordinate a
+    plain number."""
     return kind == WELD or kind == HINGE or kind == SLIDER
 
 
 @inlined
 def counts_in_numbers(kind):
-    """Return whether steps of a kind's coordinates are added to the coordinates."""
+    """Return whether steps of a kind's coordinates are simply added to the coordinates, as for numbers."""
     return moves_one_by_one(kind) or kind == CHAIN
 
 
 @inlined
 def turns_at_once(kind):
-    """Return whether the last three speeds of a kind are the angular velocity of a unit quaternion."""
+    """Return whether the last three speeds of a kind of joint are the angular velocity of a unit
+    quaternion."""
     return kind == BALL or kind == FREE or kind == ELLIPSOIDAL
 
 
 @inlined
 def joint_motion(tree, b, q, turned, pose_out):
-    """Carry the pose of body b from the joint's frame on the parent to that on the child.
+    """Move the pose of body b from the joint's frame on the parent to that on the child.
 
     These are rotation[b] and position[b] of pose_out. Axes, points and rates of the joint's dofs are written,
     too.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
     turned : bool - whether rotation[b] is the joint's frame already; else that frame is the parent's rotation
-    pose_out : Pose - places, axes and twists at the coordinates, written
+    pose_out : Pose - positions, axes and twists at the coordinates, written
     """
     kind, p, frame = tree.kind[b], tree.parent[b], pose_out.rotation[b]
     if kind == HINGE:  # the most frequent joint saves a copy
@@ -113,7 +115,7 @@ def joint_step(tree, b, q, delta, scale, q_out):
     """Write the coordinates of joint b after the tangent step scale * delta into q_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
     delta : (n_v,) - step along the tangent of q
     scale : float - factor of the step [1]
@@ -135,7 +137,7 @@ def joint_difference(tree, b, q_from, q_to, delta_out):
     """Write the tangent step of joint b from q_from to q_to into delta_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q_from, q_to : (n_q,) - generalized coordinates at start and end [rad, m]
     delta_out : (n_v,) - step along the tangent of q, written
     """
@@ -158,7 +160,7 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
     drops the translation. A chain keeps the coordinates that it has.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     R_joint : (3, 3) - axes of the joint's frame on the child in that on the parent, as columns
     x_joint : (3,) - its origin there [m]
     q_out : (n_q,) - generalized coordinates, of which those of the joint are written
@@ -178,10 +180,11 @@ def joint_coordinates(tree, b, R_joint, x_joint, q_out):
 
 @inlined
 def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
-    """Carry velocity and bias from the parent to the body that joint b carries.
+    """Add the motion of joint b to the parent's velocity and bias, which become those of the body that it
+    carries.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s, m/s]
     carrier : (6,) - working space
     velocity : (6,) - spatial velocity of the parent, changed to that of the body [rad/s, m/s]
@@ -208,8 +211,8 @@ def joint_velocity(tree, pose, b, v, carrier, velocity, bias):
 def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
     """Write psi_dot of the dofs of joint b (kernels/dynamics/twist_rates).
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s, m/s]
     before : (6,) - spatial velocity of the parent, overwritten [rad/s, m/s]
     psi_dot_out : (n_v, 6) - psi_dot of kernels/dynamics/twist_rates, written
@@ -231,9 +234,9 @@ def joint_twist_rates(tree, pose, b, v, before, psi_dot_out):
 def joint_twist_shift(tree, pose, b, d, e, w):
     """Return (dS_d/dq_e) . w of two dofs of joint b, with its parent held fixed.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
-    d, e : int - numbers of the two dofs
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
+    d, e : int - indices of the two dofs
     w : (6,) - moment about the reference point and force, held fixed in ground [N m, N]
     """
     kind = tree.kind[b]
@@ -250,8 +253,8 @@ def joint_twist_shift(tree, pose, b, d, e, w):
 def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
     """Write own.psi_ddot and own.sway of the dofs of joint b (kernels/dynamics/derivatives).
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     v_dot : (n_v,) - generalized accelerations [rad/s^2, m/s^2]
@@ -277,12 +280,13 @@ def joint_jerks(tree, pose, b, q, v, v_dot, velocity, own):
 
 @inlined
 def joint_within(tree, pose, b, force, tau_q_out):
-    """Add (dS_d/dq_e - S_e x S_d) . force of the dofs of joint b to tau_q_out.
+    """Add to tau_q_out the derivatives that come from dofs of joint b moving each other: (dS_d/dq_e - S_e x
+    S_d) . force.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     force : (6,) - wrench that the joint transmits, about the reference point [N m, N]
-    tau_q_out : (n_v, n_v) - derivative of the generalized forces by q, changed
+    tau_q_out : (n_v, n_v) - derivative of the generalized forces with respect to q, changed
     """
     kind = tree.kind[b]
     if kind == FREE:
@@ -298,7 +302,7 @@ def joint_within(tree, pose, b, force, tau_q_out):
 
 @njit
 def order_joint(tree, pose, b, factor, wrench, H):
-    """Change H of the dofs of joint b from the order of dof i before dof j to the order of the joint itself.
+    """Correct H, computed as if dof i moved before dof j, to the order in which the dofs of joint b move.
 
     Of two motions the one nearer to ground turns the other. With twists S and a wrench w, the second
     derivative of the work along w is that of dof i before dof j, and the other order differs by
@@ -308,8 +312,8 @@ def order_joint(tree, pose, b, factor, wrench, H):
       h_ij + (dS_i/dq_j + dS_j/dq_i - S_i x S_j) . w / 2,
     which for simultaneous rotations is the mean of both orders.
 
-    tree : Tree, pose : Pose - the joint tree, and places and twists at its coordinates
-    b : int - number of the body that the joint carries
+    tree : Tree, pose : Pose - the joint tree, and positions and twists at its coordinates
+    b : int - index of the body that the joint carries
     factor : float - factor of the wrench [1]
     wrench : (6,) - moment about the reference point of kernels/joints/tree.Pose.twist [N m] and force [N]
     H : (n_v, n_v) - second derivative along the tangent, of which the lower triangle is changed
@@ -339,5 +343,5 @@ def is_chain(tree, b):
 
 @inlined
 def is_loose(tree, b):
-    """Return whether joint b is a free one inside the tree: elements hold its body, translation is small."""
+    """Return whether joint b is a free joint inside the tree, of which elements restrict the translation."""
     return tree.kind[b] == FREE and tree.parent[b] >= 0

@@ -22,7 +22,8 @@ class JointSizes(NamedTuple):
 
 @inlined
 def axis_twists(tree, b, pose_out):
-    """Write pose_out.twist of the dofs of joint b, each a rotation about or a translation along an axis."""
+    """Write the twists of the dofs of joint b into pose_out.twist, each a rotation about or a translation
+    along an axis."""
     axis, centre, twist, origin = pose_out.axis, pose_out.centre, pose_out.twist, pose_out.position[0]
     for d in range(tree.v_start[b], tree.v_start[b + 1]):
         ax, ay, az = axis[d, 0], axis[d, 1], axis[d, 2]
@@ -37,10 +38,10 @@ def axis_twists(tree, b, pose_out):
 
 @inlined
 def number_step(tree, b, q, delta, scale, q_out):
-    """Write q + scale * delta of joint b, whose coordinates are their own tangent, into q_out.
+    """Write q + scale * delta of joint b, whose coordinates are plain numbers, into q_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q : (n_q,) - generalized coordinates [rad, m]
     delta : (n_v,) - step along the tangent of q
     scale : float - factor of the step [1]
@@ -56,7 +57,7 @@ def number_difference(tree, b, q_from, q_to, delta_out):
     """Write q_to - q_from of joint b into delta_out.
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     q_from, q_to : (n_q,) - generalized coordinates at start and end [rad, m]
     delta_out : (n_v,) - step along the tangent of q, written
     """
@@ -70,7 +71,7 @@ def add_motion(twist, d, rate, velocity, bias):
     """Add a motion to velocity and bias: bias += velocity x (twist rate), velocity += twist rate.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
-    d : int - number of the dof
+    d : int - index of the dof
     rate : float - speed of the dof [rad/s, m/s]
     velocity : (6,) - spatial velocity, changed [rad/s, m/s]
     bias : (6,) - spatial acceleration at zero v_dot, changed [rad/s^2, m/s^2]
@@ -88,7 +89,7 @@ def add_motion(twist, d, rate, velocity, bias):
 
 @inlined
 def add_group(twist, start, stop, v, carrier, velocity, bias):
-    """Add simultaneous motions to velocity and bias, as add_motion does.
+    """Add motions that act at the same time to velocity and bias, as add_motion does for one.
 
     All of them are carried by what came before the group.
 
@@ -144,7 +145,7 @@ def group_jerks(twist, start, stop, own):
 
 @njit
 def pass_motion(slope, twist, speed, acceleration, V, A):
-    """Carry velocity V and acceleration A through a motion, at slope times its coordinate's rates.
+    """Add a motion, driven by a coordinate through a function, to the velocity V and acceleration A.
 
     slope : float - slope of the function that drives the motion
     twist : (6,) - twist of the motion

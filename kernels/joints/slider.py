@@ -12,7 +12,7 @@ SLIDER_LAYOUT = JointSizes(1, (TRANSLATES,), (0,))
 
 @inlined
 def slider_motion(tree, b, q, pose_out):
-    """Write place, axis and centre of slider b into pose_out, at the coordinates q : (n_q,) [m]."""
+    """Write position, axis and centre of slider b into pose_out, at the coordinates q : (n_q,) [m]."""
     v, x = tree.v_start[b], pose_out.position[b]
     rotate(pose_out.rotation[b], tree.parameter[b], pose_out.axis[v])
     for i in range(3):

@@ -11,10 +11,10 @@ from kernels.joints.turning import local_turning, local_turning_solve, turn
 
 @inlined
 def joint_speeds(tree, b, step, v, v_dot):
-    """Turn the rates of a tangent step of joint b into speeds and accelerations at its end, in place.
+    """Convert the rates of a tangent step of joint b into speeds and accelerations at its end, in place.
 
     tree : Manifold - kinds and first speeds of the joints
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     step : (n_v,) - tangent step [rad, m]
     v : (n_v,) - rates of the step on entry, speeds on return [rad/s, m/s]
     v_dot : (n_v,) - second rates of the step on entry, accelerations on return [rad/s^2, m/s^2]
@@ -29,10 +29,10 @@ def joint_speeds(tree, b, step, v, v_dot):
 
 @inlined
 def joint_local_rate(tree, b, theta, v, rate_out):
-    """Turn the speeds of joint b in rate_out into theta-dot at theta (kernels/rosenbrock/local).
+    """Convert the speeds of joint b in rate_out into theta-dot at theta (kernels/rosenbrock/local).
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     theta : (n_v,) - tangent step from the start [rad, m]
     v : (n_v,) - generalized speeds [rad/s, m/s]
     rate_out : (n_v,) - v on entry, theta-dot on return [rad/s, m/s]
@@ -45,10 +45,10 @@ def joint_local_rate(tree, b, theta, v, rate_out):
 
 @inlined
 def joint_local_solve(tree, b, v, shift, sign, x, out):
-    """Turn x / shift of joint b in out into (shift 1 - A)^-1 x (kernels/rosenbrock/local).
+    """Convert x / shift of joint b in out into the solution (shift 1 - A)^-1 x (kernels/rosenbrock/local).
 
     tree : Tree - the joint tree
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     v : (n_v,) - generalized speeds [rad/s, m/s]
     shift : float - shift of the matrix [1/s]
     sign : float - +1, or -1 for the transposed matrix

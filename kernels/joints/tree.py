@@ -27,7 +27,7 @@ N_PARAMETER = 3
 
 
 class Chains(NamedTuple):
-    """Elementary motions of the chain joints, those of the parent first."""
+    """Elementary motions of all chain joints, stored joint by joint."""
 
     start: np.ndarray  # (n_body + 1,) int64 - first motion of each body's joint
     rotates: np.ndarray  # (n_motion,) int64 - 1 = rotation, 0 = translation
@@ -68,7 +68,8 @@ def without_tables(tree: Tree) -> Tree:
 
 
 class Pose(NamedTuple):
-    """Places of the bodies, and motions of all dofs, in ground; `pose` writes them.
+    """Positions and orientations of the bodies and motions of all dofs, in ground; written by the function
+    `pose`.
 
     A twist is the motion of one dof at unit speed: its angular velocity, and the velocity of the point that
     lies at the reference point, the origin of body 0.
@@ -91,7 +92,7 @@ def new_pose(n_body: int, n_v: int, n_motion: int = 0) -> Pose:
 
 @inlined
 def pose(tree, q, pose_out):
-    """Write the places of all bodies and the motions of all dofs at q : (n_q,) into pose_out."""
+    """Write the positions of all bodies and the motions of all dofs at q : (n_q,) into pose_out."""
     rotation = pose_out.rotation
     for b in range(tree.parent.shape[0]):
         p, frame = tree.parent[b], rotation[b]
@@ -111,7 +112,7 @@ def pose(tree, q, pose_out):
 
 @inlined
 def joint_centre(tree, b, pose_out):
-    """Write the origin of joint b on its parent, in ground, into pose_out.position[b]."""
+    """Write the origin of joint b in its parent, as seen in ground, into pose_out.position[b]."""
     p, x, c = tree.parent[b], pose_out.position[b], tree.position_in_parent[b]
     if p < 0:
         copy_vector(c, x)
@@ -124,7 +125,7 @@ def joint_centre(tree, b, pose_out):
 
 @inlined
 def leave_joint(tree, b, pose_out):
-    """Carry the pose of body b in pose_out from the joint's frame on the child to the body's own frame."""
+    """Move the pose of body b in pose_out from the joint's frame on the child to the body's own frame."""
     frame, before, x = pose_out.rotation[b], pose_out.work[0], pose_out.position[b]
     copy_frame(frame, before)
     multiply_transposed(before, tree.rotation_in_child[b], frame)
@@ -135,10 +136,10 @@ def leave_joint(tree, b, pose_out):
 
 @njit
 def along(twist, d, mx, my, mz, fx, fy, fz):
-    """Return the power of a wrench (moment, force about the reference point) on dof d at unit speed.
+    """Return the power of a wrench (moment and force about the reference point) at unit speed of dof d.
 
     twist : (n_v, 6) - twists of all dofs about the reference point
-    d : int - number of the dof
+    d : int - index of the dof
     mx, my, mz : float - components of the moment [N m]
     fx, fy, fz : float - components of the force [N]
     """
@@ -150,7 +151,7 @@ def along(twist, d, mx, my, mz, fx, fy, fz):
 
 @inlined
 def point_in_ground(pose, body, point, x_out):
-    """Write the place in ground of a point fixed in a body into x_out : (3,) [m]; body -1 is ground."""
+    """Write the position in ground of a point fixed in a body into x_out : (3,) [m]; body -1 is ground."""
     if body < 0:
         copy_vector(point, x_out)
     else:
@@ -175,6 +176,7 @@ def integrate(tree, q, delta, scale, q_out):
 
 @njit
 def difference(tree, q_from, q_to, delta_out):
-    """Write the tangent step with integrate(q_from, delta) = q_to into delta_out : (n_v,)."""
+    """Write the tangent step delta_out : (n_v,) from q_from to q_to: the delta with integrate(q_from, delta)
+    = q_to."""
     for b in range(tree.parent.shape[0]):
         joint_difference(tree, b, q_from, q_to, delta_out)

@@ -1,4 +1,4 @@
-"""Rotations by unit quaternions, as joints have them: R <- R exp(theta), speeds w in the child's frame.
+"""Rotations of joints by unit quaternions: R <- R exp(theta), speeds w in the child's frame.
 
 Where theta changes with theta' and theta'', the angular velocity in the child's frame is
   w = J theta',  J = sum over k of (-1)^k theta^k / (k + 1)!  (theta as the matrix of its cross product)
@@ -22,7 +22,8 @@ N_TERM = 14
 
 @njit
 def turn_by(frame, quaternion, work):
-    """Replace frame : (3, 3) by frame R(quaternion); two matrices of work are overwritten."""
+    """Multiply frame : (3, 3) by the rotation of a quaternion, frame R(quaternion), in place; two matrices of
+    work are overwritten."""
     quaternion_to_matrix(quaternion, work[0])
     copy_frame(frame, work[1])
     multiply(work[1], work[0], frame)
@@ -30,7 +31,8 @@ def turn_by(frame, quaternion, work):
 
 @inlined
 def turned_axes(frame, x, v, pose_out):
-    """Write axes and centres of dofs v to v + 2: the columns of frame : (3, 3), through x : (3,)."""
+    """Write the axes and centres of the dofs v to v + 2 of a rotation: the columns of frame : (3, 3), through
+    the point x : (3,)."""
     for d in range(3):
         for i in range(3):
             pose_out.axis[v + d, i] = frame[i, d]
@@ -59,7 +61,7 @@ def turning_jerks(tree, twist, velocity, b, own):
     tree : Tree - the joint tree
     twist : (n_v, 6) - twists of all dofs about the reference point
     velocity : (6,) - spatial velocity of the body that the joint carries [rad/s, m/s]
-    b : int - number of the body that the joint carries
+    b : int - index of the body that the joint carries
     own : DerivativeWork - results, written; its before contains velocity and acceleration before these dofs
     """
     V, A, stop = own.before[0], own.before[1], tree.v_start[b + 1]
@@ -89,9 +91,9 @@ def order_turning(twist, start, factor, wrench, H):
 
 @njit
 def local_turning(k, theta, v, rate_out):
-    """Add to rate_out what theta' of a rotation vector differs by from its angular velocity.
+    """Add the difference theta' - w of a rotation vector's rate from its angular velocity to rate_out.
 
-    It is theta' - w of the dofs k to k + 2; rate_out contains w.
+    This is done for the dofs k to k + 2; rate_out contains w before and theta' afterwards.
 
     k : int - first of the three dofs
     theta : (n_v,) - rotation vector from the start, among other dofs [rad]
@@ -114,7 +116,7 @@ def local_turning(k, theta, v, rate_out):
 
 @njit
 def local_turning_solve(k, v, shift, sign, x, out):
-    """Write (shift 1 - A)^-1 x of dofs k to k + 2 into out.
+    """Solve (shift 1 - A) y = x for the rotation of dofs k to k + 2, and write y into out.
 
     A = d theta'/d theta at theta = 0, which is -w~/2.
 
@@ -139,7 +141,7 @@ def local_turning_solve(k, v, shift, sign, x, out):
 
 @njit
 def turn(theta, w, w_dot):
-    """Turn the rates of a rotation vector into the angular velocity and its rate, in place.
+    """Convert the rates of a rotation vector into the angular velocity and its rate, in place.
 
     With A = sum (-s)^k/(2k+2)!, B = sum (-s)^k/(2k+3)!, s = |theta|^2: J = 1 - A theta + B theta^2.
 

@@ -1,1 +1,1 @@
-"""Measured markers: their cost, their health, and places that are filled in for missing ones."""
+"""Measured markers: their cost, their health, and positions that are filled in for missing markers."""

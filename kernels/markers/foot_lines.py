@@ -22,7 +22,7 @@ LONGEST = 0.5
 
 
 class MarkedFeet(NamedTuple):
-    """The markers of the feet that are known, those of one foot in succession, its heel first."""
+    """Markers of the feet found in a stream, those of one foot in succession, the heel first."""
 
     source: np.ndarray  # (n,) int64 - rows of the stream
     first: np.ndarray  # (n_foot + 1,) int64 - where each foot begins
@@ -35,7 +35,7 @@ class MarkedFeet(NamedTuple):
 
 
 class FootShape(NamedTuple):
-    """Place of the toes relative to markers; all as ratios of lengths."""
+    """Position of the tip of the toes relative to the foot's markers, as ratios of lengths."""
 
     forefoot: float  # least part of the farthest marker's distance
     toes: float  # from the heel to the tip, in lengths to the forefoot's middle
@@ -50,7 +50,7 @@ def new_marked_feet(source, first, line, fifth):
 
 @njit
 def draw_feet(positions, scale, z_up, shape, feet, lines_out):
-    """Write the heel and the tip of the toes of those feet that are known.
+    """Write heel and tip of the toes of both feet, where their markers are found; NaN otherwise.
 
     positions : (n_label, 3) - as received, in a unit of `scale` metres
     scale : float - metres per unit of the stream
@@ -104,7 +104,5 @@ def draw_foot(feet, f, shape, line_out):
 
 @njit
 def mean_reach(feet, k):
-    """Return the mean distance of marker k from the heel along the floor [m];
-    0 as long as it was never visible.
-    """
+    """Return the mean distance of marker k from the heel along the floor [m]; 0 until it was visible."""
     return feet.reach[k] / feet.n_seen[k] if feet.n_seen[k] > 0 else 0.0

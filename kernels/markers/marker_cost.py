@@ -30,7 +30,7 @@ N_MOMENT = 25
 
 
 class ModelMarkers(NamedTuple):
-    """Markers of a model: the body of each and its place in it."""
+    """Markers of a model: the body of each and its position in it."""
 
     body: np.ndarray  # (n_marker,) int64
     position: np.ndarray  # (n_marker, 3) - in the body frame [m]
@@ -153,7 +153,10 @@ def marker_hessian(tree, pose, work, second_order, H_out):
 
 @njit
 def column_vectors(moments, twist, second_order, work):
-    """Write work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
+    """Write the force and the moment that give one column of the Hessian, from the moments of a dof's
+    subtree.
+
+    They are work.push : (3,) = sum w J and work.moment : (3,) = sum w x X J + second_order * sum J X f, where
     J = a X x + v is the motion of a marker by a dof with the twist (a, v).
 
     moments : (N_MOMENT,) - of the dof's subtree

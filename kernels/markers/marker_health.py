@@ -1,9 +1,9 @@
-"""Health of single markers: gaps, usual residuals, where each marker is expected, and which are at fault.
+"""Health of single markers: gaps, usual residuals, expected positions, and which markers are at fault.
 
 Every marker's residual is averaged in its body's frame. Its mean (soft tissue artefact and error of the
-model) is kept near a slow mean, and that near the place of the calibration, so that no fault becomes usual by
-lasting. Markers at fault are not averaged. Faults are found by kernels/faults; on clean data all weights stay
-exactly 1.
+model) is kept near a slow mean, and that near the position of the calibration, so that no fault becomes usual
+by lasting. Markers at fault are not averaged. Faults are found by kernels/faults; on clean data all weights
+stay exactly 1.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ as it belongs to something else [m]."""
 
 
 class Health(NamedTuple):
-    """State of each marker."""
+    """State of each marker that is kept from frame to frame."""
 
     weight: Annotated[np.ndarray, Floats("n_marker", fill=1.0)]  # weight of this frame; 0 = takes no part
     gap_age: Annotated[np.ndarray, Floats("n_marker")]  # time since last seen [s]
@@ -73,7 +73,7 @@ class Health(NamedTuple):
 
 
 class HealthOptions(NamedTuple):
-    """Settings of the marker checks."""
+    """Settings of the checks of single markers."""
 
     downweight: np.ndarray  # (1,) int64 - 1 = leave markers at fault out, 0 = only report; may change
     floor: float  # distance from the usual residual at the solution that is no fault [m]
@@ -116,8 +116,8 @@ def visibility(measured, dt, health):
 
 @njit
 def is_known(m, options, health):
-    """Return whether marker m was visible without a fault in enough frames
-    for its mean residual to be used.
+    """Return whether marker m has been visible without a fault for enough frames that its mean residual can
+    be used.
     """
     return health.n_seen[m] >= options.n_learn
 
@@ -128,7 +128,7 @@ def expect(markers, pose, model, options, health):
     the model marker plus a residual.
 
     It is the last residual where that is recent, else the mean one. The first frames may be wrong: until a
-    marker is known it is expected at the place of the model.
+    marker is known it is expected at the position of the model.
 
     markers : ModelMarkers
     pose : Pose - predicted
@@ -165,7 +165,7 @@ def expect_nothing(health):
 
 @njit
 def forget_unseen(health):
-    """Write NaN into health.expected : (n_marker, 3) for markers that the last frame did not show.
+    """Write NaN into health.expected : (n_marker, 3) for markers that were occluded in the last frame.
 
     Where dofs were held, the pose of what was not visible is not known.
     """
@@ -176,13 +176,13 @@ def forget_unseen(health):
 
 @njit
 def is_foreseen(m, health):
-    """Return whether marker m is used in this frame and has an expected place."""
+    """Return whether marker m is used in this frame and has an expected position."""
     return health.weight[m] > 0.0 and math.isfinite(health.expected[m, 0])
 
 
 @njit
 def innovation_of(m, measured, health):
-    """Return the distance of marker m from where it is expected [m]."""
+    """Return the distance of marker m from its expected position [m]."""
     total = 0.0
     for i in range(3):
         total += (measured[m, i] - health.expected[m, i]) ** 2
@@ -223,10 +223,12 @@ def residuals(markers, pose, model, measured, health):
 
 @njit
 def unusual(m, options, health):
-    """Return the ratio of the distance between the residual of marker m and its mean, or its slow mean where
-    that is nearer, to the allowed distance: above 1 it is a fault. A fault that is noticed late has changed
-    the mean, but hardly the slow one. Until the marker is known it is the distance from the place of the
-    calibration.
+    """Return how unusual the residual of marker m is, as a ratio to the allowed distance: above 1 it is a
+    fault.
+
+    The distance is that between the residual and its mean, or its slow mean where that is nearer. A fault
+    that is noticed late has changed the mean, but hardly the slow mean. Until the marker is known the
+    distance from its calibrated position is taken.
     """
     if is_known(m, options, health):
         r = health.residual[m]
@@ -252,7 +254,7 @@ def keep_near(centre, radius, x):
 
 @njit
 def learn(markers, dt, options, health, silent):
-    """Update mean residuals after a solved frame and `residuals`, by the markers that are not wrong.
+    """Update the mean residuals of the markers that are not at fault, after a solved frame and `residuals`.
 
     markers : ModelMarkers
     dt : float - time since the last frame [s]
@@ -289,22 +291,22 @@ def learn(markers, dt, options, health, silent):
 
 @njit
 def is_wrong(m, options, health):
-    """Return whether marker m is at fault, except for a label that was corrected and is used."""
+    """Return whether marker m is at fault; a corrected label that is used does not count."""
     put_right = health.fault[m] == EXCHANGED and health.weight[m] > 0.0 and options.downweight[0] == 1
     return health.fault[m] != 0 and not put_right
 
 
 @njit
 def is_blamed(m, health):
-    """Return whether marker m is at fault, except for a label that was corrected with certainty."""
+    """Return whether marker m is at fault; a label that was corrected with certainty does not count."""
     certain = health.fault[m] == EXCHANGED and health.certain[m] == 1
     return health.fault[m] != 0 and not certain
 
 
 @njit
 def watch(m, dt, options, health):
-    """Follow marker m, which is at fault, and learn it anew where it stays at another place
-    of its body long enough.
+    """Observe marker m, which is at fault, and learn its position anew if it stays elsewhere on its body long
+    enough.
 
     m : int - marker
     dt : float - time since the last frame [s]

@@ -1,4 +1,4 @@
-"""Limits of what counts as coordinates of a marker, in streams and in files."""
+"""Limits on what counts as coordinates of a marker, in streams and in files."""
 
 FARTHEST = 1e9
 """Largest coordinate that is accepted [m]; squares and sums of smaller ones stay finite."""

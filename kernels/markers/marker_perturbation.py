@@ -1,4 +1,4 @@
-"""The change of the gradient of the cost by a shift of a measured marker."""
+"""Derivatives of the cost's gradient with respect to the position of a measured marker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kernels.joints.couplers import fold_vector
 
 @njit
 def perturbation_gradient(tree, b, w, place, i, solver, along_out):
-    """Write w J'e_i, by which the gradient decreases per unit shift of a marker along axis i of ground.
+    """Write w J'e_i, the decrease of the cost's gradient per unit shift of a marker along axis i of ground.
 
     tree : Tree
     b : int - body of the marker

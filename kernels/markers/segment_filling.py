@@ -3,11 +3,12 @@
 The optimum over the remaining markers moves as soon as one is missing, by tens of degrees where a segment has
 three: every marker is some millimetres off the model for whole phases of a motion, and the fit depends on all
 of them. A marker that is occluded or left out is therefore kept for a while as one that is rigid with the
-others of its segment, with its mean residual. What these leave undetermined, a turn about the line through
-two markers, continues at the last rate and comes to rest. The longer this lasts, the less certain it is, and
-the less weight it has in the solver: the deviation of the place follows from the second moments of the
-visible markers and from how fast the segment has been turning. A segment with fewer than two markers left is
-determined by the joints, and by the weights that hold undetermined dofs (kernels/solver/track).
+others of its segment, with its mean residual. What these markers leave undetermined, the rotation about the
+line through two markers, continues at its last rate and comes to rest. The longer a gap lasts, the less
+certain the filled-in position is, and the less weight it has in the solver: the deviation of the place
+follows from the second moments of the visible markers and from how fast the segment has been turning. A
+segment with fewer than two markers left is determined by the joints, and by the weights that hold
+undetermined dofs (kernels/solver/track).
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ ANY_TURN = 0.6
 
 
 class Segments(NamedTuple):
-    """State of each segment, and the places that the solver has to fit in the current frame."""
+    """State of each segment, and the marker positions that the solver has to fit in the current frame."""
 
     rotation: Annotated[np.ndarray, Floats("n_body", 3, 3)]  # orientation in the last frame
     rate: Annotated[np.ndarray, Floats("n_body", 3)]  # angular velocity in ground, smoothed [rad/s]
@@ -89,7 +90,7 @@ def new_segments(n_body: int, n_marker: int) -> Segments:
 
 @njit
 def fill_in(markers, measured, dt, options, health, segments, fit):
-    """Write the places, weights and deviations of a frame's markers,
+    """Write the positions, weights and deviations of a frame's markers,
     with missing ones filled in, into segments.
 
     markers : ModelMarkers
@@ -118,8 +119,7 @@ def fill_in(markers, measured, dt, options, health, segments, fit):
 
 @njit
 def is_missed(m, dt, options, health, segments):
-    """Return whether marker m is known, is not used in this frame,
-    and was used recently enough to be filled in.
+    """Return whether marker m is unused in this frame, but was used recently enough to be filled in.
 
     m : int - marker
     dt : float - time since the last frame [s]
@@ -133,8 +133,8 @@ def is_missed(m, dt, options, health, segments):
 
 @njit
 def missed_for(markers, b, dt, options, health, segments):
-    """Return the time since all markers of a segment were there,
-    except those missing for too long [s]; 0 = they are.
+    """Return the time since all markers of a segment were last there together, without those long missing
+    [s]; 0 = they are there.
 
     Markers that are missing in turn say little about a segment that is never completely visible.
 
@@ -153,7 +153,8 @@ def missed_for(markers, b, dt, options, health, segments):
 
 @njit
 def usual_place(markers, m, health, y_out):
-    """Write the usual place of marker m in its body's frame, that of the model plus its mean residual, into
+    """Write the usual position of marker m in its body's frame, that of the model plus its mean residual,
+    into
     y_out : (3,).
     """
     for i in range(3):
@@ -162,8 +163,8 @@ def usual_place(markers, m, health, y_out):
 
 @njit
 def turn_segment(markers, b, measured, age, dt, options, health, segments, fit):
-    """Write the orientation of body b by its visible markers and the prediction;
-    return False where they are too few.
+    """Estimate the orientation of body b from its visible markers and the prediction, and write it; return
+    False with too few.
 
     markers : ModelMarkers
     b : int - body
@@ -224,7 +225,7 @@ def predict_turn(b, time, segments, fit):
 
 @njit
 def place_missed(markers, b, age, dt, options, health, segments, fit):
-    """Write the places, weights and deviations of the missing markers of a segment, after turn_segment.
+    """Write the positions, weights and deviations of a segment's missing markers, after turn_segment.
 
     markers : ModelMarkers
     b : int - body
@@ -262,7 +263,7 @@ def place_missed(markers, b, age, dt, options, health, segments, fit):
 
 @njit
 def spread_of_turn(moments, prior, spread_out):
-    """Write the covariance of a segment's turn by its markers and a prediction [rad^2].
+    """Write the covariance of a segment's rotation, as known from its markers and a prediction [rad^2].
 
     It is the inverse of (tr(M) 1 - M) / WITHIN^2 + 1 / prior^2, with M the second moments of the markers.
 
@@ -288,8 +289,8 @@ def spread_of_turn(moments, prior, spread_out):
 
 @njit
 def find_silent(tree, is_open, floating_inner, segments):
-    """Mark the bodies with a pose that is no measurement:
-    markers filled in, or dependent on a dof that was held.
+    """Mark the bodies with a pose that is no measurement: their markers are filled in, or a dof that moves
+    them was held.
 
     tree : Tree
     is_open : (n_v,) int64 - 1 = held, as no marker determines it

@@ -24,9 +24,9 @@ def mesh_contact(meshes, contacts, e, modulus, R, p, work):
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e : int - number of the contact
+    e : int - index of the contact
     modulus : float - pressure per depth [N/m^3]
-    R : (3, 3), p : (3,) - rotation and place of B's surface in the axes of A's [m]
+    R : (3, 3), p : (3,) - rotation and position of B's surface in the axes of A's [m]
     work : MeshWork - written; from what it stores of the pose before, a pose nearby is computed fast
     """
     a, b, passes = contacts.mesh_a[e], contacts.mesh_b[e], contacts.passes[e]
@@ -63,7 +63,7 @@ def mesh_contact(meshes, contacts, e, modulus, R, p, work):
 
 @inlined
 def clear_contact(e, work):
-    """Set the results of contact e to zero."""
+    """Set the results of contact e to zero, as without touch."""
     work.wrench[e, :], work.by_a[e, :], work.patch[e, :] = 0.0, 0.0, 0.0
     work.sums[:] = 0.0
     work.n_touch[e, 0], work.n_touch[e, 1] = 0, 0
@@ -77,9 +77,9 @@ def mesh_stiffness(contacts, e, modulus, R, p, work):
     by -x.
 
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e : int - number of the contact
+    e : int - index of the contact
     modulus : float - pressure per depth [N/m^3]
-    R : (3, 3), p : (3,) - rotation and place of B's surface in the axes of A's [m]
+    R : (3, 3), p : (3,) - rotation and position of B's surface in the axes of A's [m]
     work : MeshWork - results and working space of the mesh contacts, written
     """
     G, J, passes = work.change[0], work.stiffness[e], contacts.passes[e]
@@ -116,7 +116,7 @@ def dot3(x, y):
 
 @inlined
 def turn_back(R, p, R_out, p_out):
-    """Write the inverse of a pose: R_out : (3, 3) = R', p_out : (3,) = -R' p."""
+    """Write the inverse of a pose (R, p): R_out : (3, 3) = R', p_out : (3,) = -R' p."""
     for i in range(3):
         for j in range(3):
             R_out[i, j] = R[j, i]
@@ -125,9 +125,9 @@ def turn_back(R, p, R_out, p_out):
 
 @inlined
 def carry_wrench(R, p, w, out):
-    """Write a wrench about another origin, and in other axes, into out.
+    """Convert a wrench to another origin and other axes; write it into out.
 
-    R : (3, 3), p : (3,) - rotation and place of the wrench's own axes in those of out [m]
+    R : (3, 3), p : (3,) - rotation and position of the wrench's own axes in those of out [m]
     w : (9,) - moment [N m], force [N], and three numbers that are not read
     out : (6,) - moment [N m] and force [N], written
     """
@@ -140,9 +140,10 @@ def carry_wrench(R, p, w, out):
 
 @njit
 def carry_stiffness(R, p, half, G):
-    """Replace G by X G X', where X w is the wrench w carried by `carry_wrench`.
+    """Convert a stiffness G to another origin and other axes, in place: G becomes X G X', where X w is the
+    wrench w converted by `carry_wrench`.
 
-    R : (3, 3), p : (3,) - rotation and place of the axes in which G is given [m]
+    R : (3, 3), p : (3,) - rotation and position of the axes in which G is given [m]
     half : (6, 6) - working space
     G : (6, 6) - matrix that gives a wrench from a twist, changed
     """

@@ -1,4 +1,4 @@
-"""Surfaces of triangles as tables, and the contacts between them with what they store from pose to pose.
+"""Tables of triangle surfaces, and of the contacts between them with data that are stored from pose to pose.
 
 The surfaces of a model are in one group of arrays, one after the other; `table` shows where each begins.
 Vertices and triangles are in the order of two trees over space: node i has the children 2 i + 1 and 2 i + 2,
@@ -70,7 +70,7 @@ class Meshes(NamedTuple):
 
 
 class MeshContacts(NamedTuple):
-    """Pairs of surfaces that press on each other, and where each stores what it needs from pose to pose."""
+    """Pairs of surfaces in contact, and where the data of each pair are stored from pose to pose."""
 
     mesh_a: np.ndarray  # (n_contact,) int64 - of Meshes
     mesh_b: np.ndarray  # (n_contact,) int64

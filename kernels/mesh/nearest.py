@@ -29,7 +29,8 @@ FACE, EDGE, CORNER = 0, 1, 4
 
 @inlined
 def on_triangle(row, x, y, z):
-    """Return (squared distance [m^2], along ab, along ac [1], closest feature) of a triangle and a point.
+    """Find the point of a triangle closest to a point: return (squared distance [m^2], coordinates along ab
+    and ac [1], closest feature).
 
     row : (N_TRIANGLE_ROW,) - the triangle's row of Meshes.triangle
     x, y, z : float - the point [m]
@@ -106,7 +107,7 @@ def box_gap(box, x, y, z):
 
 @inlined
 def in_leaf(triangles, first, end, x, y, z, found):
-    """Return found, or squared distance and number of a closer triangle among some.
+    """Search some triangles for one closer than `found`; return squared distance and number of the closest.
 
     triangles : (n_triangle, N_TRIANGLE_ROW) - Meshes.triangle
     first, end : int - the first of these triangles, and the one after the last
@@ -127,7 +128,8 @@ def in_leaf(triangles, first, end, x, y, z, found):
 
 @njit
 def below(surface, top, x, y, z, found, node, gap):
-    """Return found, or squared distance and number of a closer triangle below a node of the boxes.
+    """Search the boxes below a node for a triangle closer than `found`; return squared distance and number of
+    the closest.
 
     surface : (boxes, triangles, root, depth, first, n) - arrays of Meshes, and numbers of its table
     top : int - the node, of which gap[0] is the squared distance [m^2]
@@ -163,9 +165,9 @@ def search(meshes, m, x, y, z, guess, node, gap):
     From a guess the search climbs to the root, as most of what is beside is too far at the first look.
 
     meshes : Meshes - the surfaces of all meshes
-    m : int - number of the surface
+    m : int - index of the surface
     x, y, z : float - the point, in the axes of the surface [m]
-    guess : int - number of a triangle that may be close, -1 = none
+    guess : int - index of a triangle that may be close, -1 = none
     node : (N_STACK,) int64, gap : (N_STACK,) - working space, nodes and their squared distances
     """
     row = meshes.table[m]
@@ -192,12 +194,13 @@ def search(meshes, m, x, y, z, guess, node, gap):
 
 @njit
 def nearest(meshes, m, x, y, z, guess, node, gap):
-    """Return what is closest to a point: (squared distance [m^2], along ab, along ac [1], triangle, feature).
+    """Find the closest point of a surface: return (squared distance [m^2], along ab, along ac [1], triangle,
+    feature).
 
     meshes : Meshes - the surfaces of all meshes
-    m : int - number of the surface
+    m : int - index of the surface
     x, y, z : float - the point, in the axes of the surface [m]
-    guess : int - number of a triangle that may be close, -1 = none
+    guess : int - index of a triangle that may be close, -1 = none
     node : (N_STACK,) int64, gap : (N_STACK,) - working space, nodes and their squared distances
     """
     _, t = search(meshes, m, x, y, z, guess, node, gap)
@@ -222,10 +225,11 @@ def way_from(row, u, v, x, y, z):
 
 @inlined
 def side_normal(meshes, t, what):
-    """Return the normal (x, y, z) that decides the side at a feature, and whether that is on the boundary.
+    """Return the normal (x, y, z) that decides on which side a point is, and whether the feature is on the
+    surface's boundary.
 
     meshes : Meshes - the surfaces of all meshes
-    t : int - number of the triangle
+    t : int - index of the triangle
     what : int - the feature: FACE, EDGE + k or CORNER + k
     """
     if what == FACE:
@@ -242,14 +246,15 @@ def side_normal(meshes, t, what):
 
 @entry
 def signed_distance(meshes, m, point, guess, work):
-    """Return (distance [m], triangle, feature, 1 = beyond the boundary) of a surface and a point.
+    """Return the signed distance of a point from a surface: (distance [m], triangle, feature, 1 = beyond the
+    boundary).
 
     The distance is negative inside; triangle and feature are the closest ones.
 
     meshes : Meshes - the surfaces of all meshes
-    m : int - number of the surface
+    m : int - index of the surface
     point : (3,) - the point in the axes of the surface [m]
-    guess : int - number of a triangle that may be close, -1 = none
+    guess : int - index of a triangle that may be close, -1 = none
     work : MeshWork - results and working space; node and gap are written
     """
     x, y, z = point[0], point[1], point[2]

@@ -13,11 +13,11 @@ from kernels.mesh.meshes import LARGEST_DEPTH, PRESSED_AT
 def relative_pose(pose, a, b, Q, R, p):
     """Write the rotation of body a in ground, and the pose of body b in the axes of a.
 
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     a, b : int - numbers of the bodies, -1 = ground
     Q : (3, 3) - rotation of body a, written
     R : (3, 3) - rotation of body b in the axes of a, written
-    p : (3,) - place of body b in the axes of a [m], written
+    p : (3,) - position of body b in the axes of a [m], written
     """
     for i in range(3):
         for j in range(3):
@@ -37,7 +37,8 @@ def relative_pose(pose, a, b, Q, R, p):
 
 @njit
 def write_patch(w, patch, Q, row):
-    """Write depth, volume, normal and point of a wrench of two meshes into row.
+    """Convert a wrench between two meshes into depth, volume, normal and point of a patch; write them into
+    row.
 
     w : (6,) - wrench on A for unit modulus, about its origin and in its axes [m^4, m^3]
     patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
@@ -65,7 +66,8 @@ def write_patch(w, patch, Q, row):
 
 @njit
 def write_moved(w, patch, J, share, Q, moved):
-    """Write how the patch changes where A turns about its origin, and where that moves, about ground's axes.
+    """Write how the patch changes where A rotates about its origin and where that origin moves, along
+    ground's axes.
 
     w : (6,), J : (6, 6) - wrench for unit modulus, and its change where B is displaced, in A's axes
     patch : (N_MESH_PATCH,) - the contact's row of MeshWork.patch
@@ -105,9 +107,9 @@ def write_moved(w, patch, J, share, Q, moved):
 
 @inlined
 def changed(x, F, J, row, column, axis, turn, shift):
-    """Return the change of a vector x of A's wrench where A turns about an axis or shifts along it.
+    """Return the change of force or moment x of A's wrench where A rotates about an axis or shifts along it.
 
-    B is held fixed.
+    Body B is held fixed.
 
     x, F : (3,) - the vector, and the force
     J : (6, 6) - change of the wrench where B is displaced

@@ -30,7 +30,8 @@ from kernels.mesh.meshes import (
 
 @njit
 def add_pressed(touch, first, n, modulus, weight, patch, sums):
-    """Add what these vertices contribute to the patch, except for its centre of pressure, and to the sums.
+    """Add the contributions of some vertices to the patch, except for its centre of pressure, and to the
+    sums.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
@@ -74,7 +75,7 @@ def add_stiffness_of(direction, touch, first, n, modulus, G):
 
 @njit
 def add_slope_of_pressure(touch, first, n, modulus, G):
-    """Add the change of forces against the vertices' own normals, which turn along, to G.
+    """Add the change of forces along the vertices' own normals, which rotate with the surface, to G.
 
     touch : (n_kept, N_TOUCH) - MeshWork.touch, the vertices in contact
     first, n : int - first row of touch, and number of rows
@@ -123,7 +124,7 @@ def add_slope_of_potential(touch, first, n, modulus, G):
 
 @inlined
 def add_square(weight, y, nx, ny, nz, G):
-    """Add weight w w', with w = (y x n, n), to G.
+    """Add weight w w' to G, with the wrench w = (y x n, n) of a unit force n at y.
 
     weight : float - factor of the square
     y : (3,) - place [m]
@@ -139,7 +140,7 @@ def add_square(weight, y, nx, ny, nz, G):
 
 @inlined
 def about_origin(y, nx, ny, nz):
-    """Return y x n and n, six numbers, of a place y : (3,) [m] and a direction n."""
+    """Return the wrench (y x n, n), six numbers, of a unit force along n at the point y : (3,) [m]."""
     return (y[1] * nz - y[2] * ny, y[2] * nx - y[0] * nz, y[0] * ny - y[1] * nx, nx, ny, nz)
 
 
@@ -167,7 +168,8 @@ def add_arm(y, fx, fy, fz, G):
 
 @inlined
 def add_turned(w, J):
-    """Add the change of the wrench w, six numbers, where it is displaced by a twist, to J : (6, 6)."""
+    """Add the change of the wrench w, six numbers, where it is displaced by a twist as a whole, to J : (6,
+    6)."""
     for k in range(2):
         x, y, z = w[3 * k], w[3 * k + 1], w[3 * k + 2]
         J[3 * k, 1] += z

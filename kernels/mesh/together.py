@@ -1,8 +1,8 @@
-"""The closest triangles of vertices that lie near each other, found together.
+"""Search for the closest triangles of several nearby vertices at once.
 
-Each vertex has a triangle that was closest before, so that none farther away than the farthest of these can
-be closest now. The leaves of boxes within that distance of all these vertices are gathered once. Then, for
-each vertex, a disc around every triangle in the leaves shows which few have to be looked at.
+Each vertex has the triangle that was closest before; no triangle farther away than the farthest of these can
+be closest now. The leaves of boxes within that distance of all these vertices are collected once. Then, for
+each vertex, discs around the triangles in the leaves show the few triangles that must be examined.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from kernels.mesh.nearest import gap_to
 
 @inlined
 def room_gap(box, room):
-    """Return the squared distance of two boxes : (6,) [m^2]."""
+    """Return the squared distance [m^2] between two axis-parallel boxes, each (6,): lowest and highest x, y,
+    z."""
     dx = max(box[0] - room[3], room[0] - box[3], 0.0)
     dy = max(box[1] - room[4], room[1] - box[4], 0.0)
     dz = max(box[2] - room[5], room[2] - box[5], 0.0)
@@ -25,7 +26,7 @@ def room_gap(box, room):
 
 @inlined
 def add_to_room(x, y, z, first, room):
-    """Extend a box to contain a point, or make it that point alone where it is the first one.
+    """Extend a box to contain a point, or start the box at that point if it is the first one.
 
     x, y, z : float - the point [m]
     first : bool - whether it is the first point
@@ -39,7 +40,7 @@ def add_to_room(x, y, z, first, room):
 
 @inlined
 def gather(meshes, row, reach, work):
-    """Gather the leaves of boxes within reach of work.room; return their number, -1 where they are too many.
+    """Collect the leaves of boxes within reach of work.room; return their number, -1 if they are too many.
 
     meshes : Meshes - the surfaces of all meshes
     row : (N_TABLE,) int64 - the surface's row of Meshes.table
@@ -53,7 +54,7 @@ def gather(meshes, row, reach, work):
 
 @njit
 def leaves_within(boxes, depth, reach, room, node, near):
-    """Write the leaves within reach of a box; return their number, -1 where they are too many to be gathered.
+    """Write the leaves within reach of a box; return their number, -1 if they are too many to be collected.
 
     boxes : (n_box, 6) - Meshes.box, from the root of a surface on
     depth : int - depth of the tree of boxes
@@ -86,7 +87,7 @@ def leaves_within(boxes, depth, reach, room, node, near):
 
 @njit
 def lay_out(disc, near, n, near_disc):
-    """Write the discs of n leaves, one leaf after the other.
+    """Copy the discs around the triangles of n leaves, one leaf after the other, into near_disc.
 
     disc : (n_leaf, N_DISC, TRIANGLES_IN_LEAF) - Meshes.disc, from the first leaf of a surface on
     near : (N_NEAR,) int64 - numbers of the leaves
@@ -102,7 +103,7 @@ def lay_out(disc, near, n, near_disc):
 
 @njit
 def screen(disc, n, x, y, z, gap):
-    """Write the squared distances of a point and each disc of n leaves.
+    """Write the squared distances between a point and each disc around the triangles of n leaves.
 
     disc : (N_DISC, N_NEAR_TRIANGLE) - MeshWork.near_disc
     n : int - number of leaves
@@ -119,7 +120,7 @@ def screen(disc, n, x, y, z, gap):
 
 @njit
 def closest_of(triangles, leaves, gaps, x, y, z, found):
-    """Return the number of the triangle that is closest to a point: the one found, or one of those gathered.
+    """Return the number of the triangle closest to a point: the one found before, or one of those collected.
 
     triangles : (n_triangle, N_TRIANGLE_ROW) - Meshes.triangle
     leaves : (near, n, first, number, depth) - leaves and how many; first triangle, number of triangles, depth

@@ -1,11 +1,11 @@
 """Which vertices of one surface are inside another, how deep, and in which direction.
 
-A vertex at the distance s from a surface cannot reach it before it has moved by s. So every vertex stores
-where it was when it was last looked at, and how far that was from touching; and every ball around vertices
-near each other stores the motion up to which none of them touches. By this exact rule few vertices are looked
-at where little moves. A ball is looked at as a whole until something in it may touch; from then on its
-vertices are. Where the box around the other surface, or a triangle nearby, decides, no search is needed. The
-triangle that was closest bounds the next search.
+A vertex at the distance s from a surface cannot reach it before it has moved by s. So every vertex stores its
+position at its last examination, and its distance from touching there; and every ball around neighbouring
+vertices stores the motion up to which none of them touches. By this exact rule few vertices are examined
+where little moves. A ball is examined as a whole until a vertex in it may touch; then its vertices are
+examined one by one. If the box around the other surface, or a nearby triangle, decides, no search is needed.
+The last closest triangle bounds the next search.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def moved_by(last, R, p, ball):
     It is |dR c + dp| + |dR| r, with the norm of a difference of rotations, its Frobenius norm over sqrt(2).
 
     last : (4, 3) - rotation, then place, of the pose before [m]
-    R : (3, 3), p : (3,) - rotation and place of the pose now [m]
+    R : (3, 3), p : (3,) - rotation and position of the pose now [m]
     ball : (4,) - centre c and radius r of the ball [m]
     """
     way, turn = 0.0, 0.0
@@ -77,7 +77,7 @@ def moved_by(last, R, p, ball):
 
 @inlined
 def remember(R, p, last):
-    """Store the pose R : (3, 3), p : (3,) in last : (4, 3)."""
+    """Store the pose R : (3, 3), p : (3,) in last : (4, 3), for the comparison with the next pose."""
     for i in range(3):
         for j in range(3):
             last[i, j] = R[i, j]
@@ -86,7 +86,7 @@ def remember(R, p, last):
 
 @inlined
 def seen(R, p, x):
-    """Return R x + p as three numbers."""
+    """Return the point R x + p, as seen in the other surface's axes, as three numbers."""
     return (
         R[0, 0] * x[0] + R[0, 1] * x[1] + R[0, 2] * x[2] + p[0],
         R[1, 0] * x[0] + R[1, 1] * x[1] + R[1, 2] * x[2] + p[1],
@@ -96,13 +96,14 @@ def seen(R, p, x):
 
 @njit
 def find_touching(meshes, contacts, e, k, source, target, R, p, work):
-    """Write touch, touching and n_touch of work for pass k of contact e: vertices of source in target.
+    """Find the vertices of source that touch target, in pass k of contact e; write touch, touching and
+    n_touch of work.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - numbers of the contact and of the pass, 0 = vertices of A, 1 = of B
+    e, k : int - indices of the contact and of the pass, 0 = vertices of A, 1 = of B
     source, target : int - numbers of the surfaces
-    R : (3, 3), p : (3,) - rotation and place of source in the axes of target [m]
+    R : (3, 3), p : (3,) - rotation and position of source in the axes of target [m]
     work : MeshWork - results and working space of the mesh contacts, written
     """
     kept, balls, last = contacts.vertex[e, k], contacts.ball[e, k], work.pose[e, k]
@@ -142,10 +143,11 @@ def find_touching(meshes, contacts, e, k, source, target, R, p, work):
 
 @inlined
 def after(i, balls, wake):
-    """Return the node after node i and all below it, children after their parents; -1 after the last one.
+    """Return the next node after node i and all below it, in the order of parents before children; -1 after
+    the last one.
 
-    i : int - number of the node
-    balls : int - place of the root in wake
+    i : int - index of the node
+    balls : int - position of the root in wake
     wake : (n_kept_ball,) - MeshWork.ball_wake; nodes that are left get the value of their first child to wake
     """
     while i > 0 and i % 2 == 0:
@@ -156,7 +158,7 @@ def after(i, balls, wake):
 
 @inlined
 def forget(contacts, e, k, work):
-    """Clear what is stored for pass k of contact e."""
+    """Clear what is stored for pass k of contact e from earlier poses."""
     for j in range(contacts.vertex[e, k], contacts.vertex[e, k + 1]):
         work.clear[j], work.guess[j] = 0.0, -1
     for j in range(contacts.ball[e, k], contacts.ball[e, k + 1]):
@@ -165,13 +167,14 @@ def forget(contacts, e, k, work):
 
 @inlined
 def clearance(meshes, target, x, y, z, reach, guess, work):
-    """Return (how far a point is from touching [m], closest triangle); negative where the point is deep.
+    """Return (distance a point may move before it touches [m], closest triangle); negative where it is deep
+    inside.
 
     meshes : Meshes - the surfaces of all meshes
-    target : int - number of the surface that is pressed
+    target : int - index of the surface that is pressed
     x, y, z : float - the point, in the axes of target [m]
     reach : (float, float) - distances at which it may touch, above the surface and beyond the boundary [m]
-    guess : int - number of a triangle that may be close, -1 = none
+    guess : int - index of a triangle that may be close, -1 = none
     work : MeshWork - results and working space; node and gap are written
     """
     square, u, v, t, what = nearest(meshes, target, x, y, z, guess, work.node, work.gap)
@@ -185,15 +188,15 @@ def clearance(meshes, target, x, y, z, reach, guess, work):
 
 @inlined
 def surroundings(meshes, contacts, e, target):
-    """Return the box : (6,) of a surface [m], and how far outside it a vertex may touch [m].
+    """Return the box : (6,) around a surface [m], and how far outside it a vertex may still touch [m].
 
     That is infinite where a vertex may touch anywhere. Behind an open surface, a vertex outside the box is
     deep, too.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e : int - number of the contact
-    target : int - number of the surface that is pressed
+    e : int - index of the contact
+    target : int - index of the surface that is pressed
     """
     row = meshes.table[target]
     return meshes.box[row[BOX]], contacts.offset[e] if row[CLOSED] == 1 else rim_reach(contacts, e)
@@ -201,7 +204,8 @@ def surroundings(meshes, contacts, e, target):
 
 @inlined
 def aside(around, x, y, z):
-    """Return a lower bound of a point's distance from touching [m], by the box; not above 0 inside.
+    """Return a lower bound of a point's distance from touching [m], from the box around the surface; 0 or
+    less inside.
 
     around : (box, reach) - box of the surface, and how far outside a vertex may touch [m] (`surroundings`)
     x, y, z : float - the point, in the axes of the surface [m]
@@ -211,23 +215,23 @@ def aside(around, x, y, z):
 
 @inlined
 def rim_reach(contacts, e):
-    """Return the distance to the boundary from which a sideways step leads into contact [m]."""
+    """Return the distance to the boundary within which a sideways motion leads into contact [m]."""
     return max(contacts.offset[e], contacts.depth_max[e] - contacts.offset[e])
 
 
 @inlined
 def ask(meshes, R, p, leaf, around, guess, work):
-    """Find which vertices of a leaf have to be looked at; return (n, kept, clear, reach, guess).
+    """Find which vertices of a leaf must be examined; return (n, kept, clear, reach, guess).
 
     n is their number, kept is where vertex 0 is stored, clear a lower bound of the other vertices' distances
     from touching [m], reach the squared distance of the farthest triangle that they begin with [m^2], and
     guess the given one.
 
     meshes : Meshes - the surfaces of all meshes
-    R : (3, 3), p : (3,) - rotation and place of source in the axes of target [m]
+    R : (3, 3), p : (3,) - rotation and position of source in the axes of target [m]
     leaf : (first, end, kept) - its first vertex, the one after its last, and where vertex 0 is stored
     around : (box, reach) - of the surface that is pressed, as `surroundings` returns it
-    guess : int - number of a triangle that was closest to something nearby, for vertices that have none of
+    guess : int - index of a triangle that was closest to something nearby, for vertices that have none of
       their own
     work : MeshWork - asked, bound, at, guess and room are written
     """
@@ -257,14 +261,15 @@ def ask(meshes, R, p, leaf, around, guess, work):
 
 @inlined
 def touch_asked(meshes, contacts, e, k, target, asked, work):
-    """Look at vertices of a leaf; return (least distance from touching [m], last closest triangle).
+    """Examine the selected vertices of a leaf; return (least distance from touching [m], last closest
+    triangle).
 
     The distance is a lower bound for all vertices of the leaf.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - numbers of the contact and of the pass, 0 = vertices of A, 1 = of B
-    target : int - number of the surface that is pressed
+    e, k : int - indices of the contact and of the pass, 0 = vertices of A, 1 = of B
+    target : int - index of the surface that is pressed
     asked : (int, int, float, float, int) - the vertices, as `ask` returns them
     work : MeshWork - results and working space of the mesh contacts, written
     """
@@ -289,16 +294,17 @@ def touch_asked(meshes, contacts, e, k, target, asked, work):
 
 @inlined
 def touch_vertex(meshes, contacts, e, k, i, at, t, work):
-    """Return how far vertex i is from touching [m]; where it touches, write a row of work.touch, return 0.
+    """Examine vertex i: return how far it is from touching [m]; if it touches, write a row of work.touch and
+    return 0.
 
     It is 0, too, where the next motion may bring it into contact beside the boundary.
 
     meshes : Meshes - the surfaces of all meshes
     contacts : MeshContacts - pairs of surfaces, and how they press on each other
-    e, k : int - numbers of the contact and of the pass, 0 = vertices of A, 1 = of B
-    i : int - number of the vertex in the source
-    at : (x, y, z) - its place in the axes of target [m]
-    t : int - number of the closest triangle
+    e, k : int - indices of the contact and of the pass, 0 = vertices of A, 1 = of B
+    i : int - index of the vertex in the source
+    at : (x, y, z) - its position in the axes of target [m]
+    t : int - index of the closest triangle
     work : MeshWork - results and working space of the mesh contacts, written
     """
     x, y, z = at
@@ -340,7 +346,7 @@ def touch_vertex(meshes, contacts, e, k, i, at, t, work):
 
 @inlined
 def against(pose, normal):
-    """Return the opposite (x, y, z) of a normal of the source, in the axes of the target.
+    """Return the opposite (x, y, z) of a vertex normal of the source, in the axes of the target.
 
     pose : (4, 3) - pose of the source there, rotation and then place [m]
     normal : (3,) - unit normal in the axes of the source
@@ -355,7 +361,8 @@ def against(pose, normal):
 
 @inlined
 def write_edge(row, what, touch):
-    """Write the direction of a triangle's closest edge into touch[ALONG:], zeros if what is no edge."""
+    """Write the direction of a triangle's closest edge into touch[ALONG:]; zeros if the closest feature is no
+    edge."""
     x, y, z = 0.0, 0.0, 0.0
     if EDGE <= what < CORNER:
         b, c = (1.0, 0.0) if what == EDGE else ((-1.0, 1.0) if what == EDGE + 1 else (0.0, 1.0))

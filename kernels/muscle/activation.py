@@ -19,7 +19,8 @@ SWITCH = 10.0
 
 @njit
 def asked_activation(muscles, m, excitation):
-    """Return the activation to which a constant excitation leads: min_activation for 0, to 1 for 1."""
+    """Return the activation that a constant excitation leads to: min_activation for excitation 0, up to 1 for
+    1."""
     least = muscles.min_activation[m]
     return least + (1.0 - least) * held(excitation)[0]
 
@@ -50,7 +51,7 @@ def activations_of_step(muscles, m, excitation, activation, h):
 
 @njit
 def activation_rate(muscles, m, excitation, activation):
-    """Return da/dt of muscle m [1/s] and its derivatives by activation and by excitation [1/s].
+    """Return da/dt of muscle m [1/s] and its derivatives with respect to activation and excitation [1/s].
 
     Excitations of 0 to 1 lead to activations of min_activation to 1, which are the bounds of the activation
     for any course of the excitation.

@@ -47,7 +47,7 @@ RANGE = 1000.0
 
 @njit
 def limited(x):
-    """Return (x limited to +-RANGE, its slope: 1 inside, 0 outside); NaN stays NaN."""
+    """Return (x limited to -RANGE..RANGE, its slope: 1 inside, 0 outside); NaN stays NaN."""
     if x > RANGE:
         return RANGE, 0.0
     if x < -RANGE:
@@ -57,7 +57,7 @@ def limited(x):
 
 @njit
 def held(x):
-    """Return (x limited to 0 to 1, its slope: 1 inside, 0 outside), for activations; NaN stays NaN."""
+    """Return (an activation x limited to 0 to 1, its slope: 1 inside, 0 outside); NaN stays NaN."""
     if x > 1.0:
         return 1.0, 0.0
     if x < 0.0:
@@ -85,9 +85,9 @@ def positive_part(x, width):
 
 @njit
 def growth(x):
-    """Return exp(x) and its slope, replaced above LARGEST_EXPONENT by its second-order expansion.
+    """Return exp(x) and its slope, continued above LARGEST_EXPONENT by a parabola, which cannot overflow.
 
-    The expansion cannot overflow.
+    The parabola is the second-order expansion there.
     """
     if x > LARGEST_EXPONENT:
         t = x - LARGEST_EXPONENT
@@ -98,7 +98,8 @@ def growth(x):
 
 @njit
 def bell(x, b1, b2, b3, b4):
-    """Return one term of f_L and its slope; where its denominator is 0, it vanishes with all its derivatives.
+    """Return one bell-shaped term of f_L and its slope; where its denominator is 0, term and derivatives are
+    0.
 
     x : float - fibre length relative to the optimal one [1]
     b1, b2, b3, b4 : float - parameters of the term [1]

@@ -80,8 +80,8 @@ def elastic_tendon(muscles, m, length, activation, fibre_along):
     Returns
     force [N], never negative;
     dx/dt [m/s];
-    derivative of the force by length [N/m] (by x it is the negative of this, by activation 0);
-    derivatives of dx/dt by length and by x [1/s], and by activation [m/s];
+    derivative of the force with respect to length [N/m] (by x it is the negative of this, by activation 0);
+    derivatives of dx/dt with respect to length and x [1/s], and to activation [m/s];
     status : OK, or NOT_CONVERGED (only where an input is not a number, or fibre_damping is not positive).
 
     muscles : Muscles

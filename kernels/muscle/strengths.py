@@ -1,4 +1,5 @@
-"""Forces that all muscles of a model can exert now, for recruitment: activation strength + passive."""
+"""Forces that all muscles of a model can exert at present, for recruitment: activation times strength, plus
+passive force."""
 
 from __future__ import annotations
 
@@ -12,10 +13,10 @@ from kernels.muscle.hill import PASSIVE_CORNER, fibre, rigid_tendon
 
 @njit
 def resting_force(muscles, m, length, activation):
-    """Return the static force of muscle m on an elastic tendon in parts of its maximum isometric force, the
-    length of its fibre along the tendon [m], and a status.
+    """Compute the static force of muscle m on an elastic tendon; return (force, fibre length along the tendon
+    [m], status).
 
-    The force is a ratio [1].
+    The force is relative to the muscle's maximum isometric force [1].
     """
     x, status = fibre_equilibrium(muscles, m, length, activation)
     slack = muscles.tendon_slack_length[m]
@@ -26,7 +27,8 @@ def resting_force(muscles, m, length, activation):
 
 @njit
 def elastic_strength(muscles, m, length, speed):
-    """Return strength and passive force [N] of muscle m on an elastic tendon, and a status.
+    """Compute strength and passive force of muscle m on an elastic tendon; return (strength [N], passive
+    force [N], status).
 
     No state of the fibre is needed.
 
@@ -48,7 +50,8 @@ def elastic_strength(muscles, m, length, speed):
 
 @njit
 def all_strengths(muscles, length, speed, strength_out, passive_out):
-    """Compute strength and passive force of all muscles at their paths' state; return the worst status.
+    """Compute strength and passive force of all muscles for given path lengths and speeds; return the worst
+    status.
 
     It is OK, or NOT_CONVERGED where the equilibrium of an elastic muscle was not found (an input is not a
     number).

@@ -1,4 +1,4 @@
-"""Angular quantities theta(q), and the motion of the whole system that goes with one of them.
+"""Angles theta(q), and the motion of the whole system when one of them changes.
 
 The coupling vector C of an angle contains the speeds of all dofs at which the angle changes at unit rate and
 the velocity constraints hold: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). What no constraint couples
@@ -63,7 +63,7 @@ def angle_value(tree, angles, a, q, gradient_out):
 
     tree : Tree - the joint tree
     angles : Angles - terms of all angles
-    a : int - number of the angle
+    a : int - index of the angle
     q : (n_q,) - generalized coordinates [rad, m]
     gradient_out : (n_v,) - derivative of theta along each dof, written
     """
@@ -79,7 +79,8 @@ def angle_value(tree, angles, a, q, gradient_out):
 
 @njit
 def place_angles(tree, angles, q, work):
-    """Write work.value, gradient and alone of all angles; alone is the least motion at unit rate."""
+    """Write value, gradient and work.alone of all angles; alone is the smallest motion that changes the angle
+    at unit rate."""
     for a in range(angles.start.shape[0] - 1):
         g = work.gradient[a]
         work.value[a] = angle_value(tree, angles, a, q, g)
@@ -131,7 +132,7 @@ def coupling(n, row, factor, g, alone, work, C_out):
 
 @njit
 def combine(a, x, b, y):
-    """Replace y : (n_v,) by a x + b y."""
+    """Replace the vector y : (n_v,) by a x + b y."""
     for d in range(y.shape[0]):
         y[d] = a * x[d] + b * y[d]
 

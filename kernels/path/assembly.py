@@ -1,4 +1,5 @@
-"""Coordinates that satisfy the hard constraints and, where asked for, give an angle a value."""
+"""Assembly: search for coordinates that satisfy the hard constraints and, if requested, give an angle a
+value."""
 
 from __future__ import annotations
 
@@ -23,11 +24,11 @@ def assemble(tree, constraints, angles, angle, target, max_iterations, tolerance
     tree : Tree - the joint tree
     constraints : Constraints - the hard constraints
     angles : Angles - terms of all angles
-    angle : int - number of the angle that is given a value, -1 = none
+    angle : int - index of the angle that is given a value, -1 = none
     target : float - value of the angle [rad]
     max_iterations : int - largest number of Newton steps
     tolerance : float - largest |Phi| and |theta - target| that count as satisfied [m, rad]
-    pose_work : Pose - places and rotations of the bodies, written
+    pose_work : Pose - positions and orientations of the bodies, written
     work : ConstraintWork - rows of the constraints, and one more row that the angle takes; written
     q : (n_q,) - generalized coordinates [rad, m], changed
     """

@@ -96,15 +96,15 @@ def refine(run, wraps, work):
 
 @njit
 def geometry(surfaces, k, placement, ends, arc, i, work):
-    """Write geodesic, frames and curvatures of station i from its entry on, and its exit into ends.
+    """Write geodesic, frames and curvatures of station i from its entry on; write its exit into ends.
 
     surfaces : Surfaces - the wrapping surfaces
-    k : int - number of the surface
-    placement : Placement - places and axes of the surfaces in ground
+    k : int - index of the surface
+    placement : Placement - positions and axes of the surfaces in ground
     ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; exit and its direction
       written
     arc : float - length of the path on the surface [m]
-    i : int - number of the station
+    i : int - index of the station
     work : ChainWork - frames, Jacobi fields and the linear system, written
     """
     kind, size, R = surfaces.kind[k], surfaces.size[k], placement.rotation[k]
@@ -156,9 +156,9 @@ def assemble(surfaces, stations_surface, n, P, Q, work):
 
 @njit
 def piece(m, end, other, neighbour, size, work):
-    """Write the two rows of one end of the m-th touched station: of the straight piece to other.
+    """Write the two equations of one end of the m-th touched station: those of the straight piece to `other`.
 
-    m : int - number of the touched station
+    m : int - index of the touched station
     end : int - end of the contact, 0 = entry, 1 = exit
     other : (3,) - the other end of the piece, in ground [m]
     neighbour : int - number among the touched stations of the one at the other end, -1 = an end of the path
@@ -200,9 +200,9 @@ def piece(m, end, other, neighbour, size, work):
 
 @njit
 def put(m, end, row, alpha, beta, omega, work):
-    """Add to a row of the linear system the factors of the motion of one end of the m-th touched station.
+    """Add the motion of one end of the m-th touched station to a row of the linear system.
 
-    m : int - number of the touched station
+    m : int - index of the touched station
     end : int - end of the contact, 0 = entry, 1 = exit
     row : int - row of the linear system
     alpha : float - factor of the motion along the path
@@ -224,10 +224,10 @@ def put(m, end, row, alpha, beta, omega, work):
 
 @njit
 def move(surfaces, k, ends, x, vector):
-    """Move the entry and its direction in ends by the first three entries of x.
+    """Move the entry and its direction in ends by the first three entries of x, the step.
 
     surfaces : Surfaces - the wrapping surfaces
-    k : int - number of the surface
+    k : int - index of the surface
     ends : (4, 3) - entry, exit [m] and the directions there, in the surface frame; entry and its direction
       written
     x : (4,) - alpha, beta [m] and omega [rad] of the entry, alpha of the exit [m]

@@ -94,7 +94,7 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
 @njit
 def across(x, y, z, sx, sy, sz):
-    """Return the part of s at right angles to the unit vector (x, y, z).
+    """Return the part of a vector s at right angles to the unit vector (x, y, z).
 
     Where that vanishes, it is the part of the axis that is least along the unit vector.
 

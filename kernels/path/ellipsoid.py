@@ -81,7 +81,7 @@ def wrap_ellipsoid(size, P, Q, side, known, arc, ends_out, work):
 
 @njit
 def finish(s, ends_out, work):
-    """Copy entry, exit and directions into ends_out; return the arc s."""
+    """Copy entry, exit and their directions into ends_out; return the arc length s."""
     copy(work[A], ends_out[0])
     copy(work[B], ends_out[1])
     copy(work[T_A], ends_out[2])
@@ -91,7 +91,8 @@ def finish(s, ends_out, work):
 
 @njit
 def section_arc(size, angle, ends):
-    """Return the length of the section over `angle` [rad] from scaled ends : (4, 3) [m] (Simpson's rule)."""
+    """Return the length of a plane section of an ellipsoid over `angle` [rad] from scaled ends : (4, 3) [m]
+    (Simpson's rule)."""
     total = 0.0
     for k in range(5):
         c, n = math.cos(0.25 * k * angle), math.sin(0.25 * k * angle)
@@ -155,7 +156,8 @@ def tangent(size, p, e, sign, x_out, t_out):
 
 @njit
 def binormal(size, x, t):
-    """Return the unit vector normal x direction at the surface point x, for the tangent t : (3,)."""
+    """Return the binormal, the unit vector normal x t at the surface point x with the unit tangent t :
+    (3,)."""
     nx, ny, nz = x[0] / size[0] ** 2, x[1] / size[1] ** 2, x[2] / size[2] ** 2
     norm = 1.0 / math.sqrt(nx * nx + ny * ny + nz * nz)
     nx, ny, nz = nx * norm, ny * norm, nz * norm
@@ -180,9 +182,10 @@ def rotate_tangent(p, e, angle):
 
 @njit
 def newton(size, s, work):
-    """Return (arc [m], field / length) of the path near the tangents work[E_P], work[E_Q] and the arc s.
+    """Take Newton steps for a path near the tangents work[E_P], work[E_Q] and the arc s; return (arc [m],
+    field / length).
 
-    The arc is FAILED where there is none. Unknown are the turn u of the first direction, the turn v of the
+    The arc is FAILED where no path is found. Unknown are the turn u of the first direction, the turn v of the
     last one, and the change of the arc. With the offset o of Q's tangent from the end of the geodesic, and
     the angle w between them, y u + d2 v = o_b and y' u - v = w.
     """
@@ -223,7 +226,8 @@ def newton(size, s, work):
 
 @njit
 def middle(size, work):
-    """Return where the middle of the path lies: its cosine to the short way's, and its product with the side.
+    """Return where the middle of the path lies: cosine of its angle to the short way's middle, and its
+    product with `side`.
 
     The middle of the arc, from its ends and directions on the unit sphere, is seen in the plane midway
     between P and Q; there the middle of the short way is p / |p| + q / |q|. The cosine is 0 where P and Q are
@@ -252,13 +256,13 @@ def middle(size, work):
 
 @njit
 def given(work):
-    """Return whether a side is given."""
+    """Return whether a side of the ellipsoid is given for the path."""
     return work[SIDE, 0] != 0.0 or work[SIDE, 1] != 0.0 or work[SIDE, 2] != 0.0
 
 
 @njit
 def offset(p, q):
-    """Return the distance of the line through p and q : (3,) from the origin."""
+    """Return the distance of the line through the points p and q : (3,) from the origin."""
     x, y, z = p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]
     u, v, w = p[0] - q[0], p[1] - q[1], p[2] - q[2]
     return math.sqrt((x * x + y * y + z * z) / (u * u + v * v + w * w))
@@ -266,7 +270,8 @@ def offset(p, q):
 
 @njit
 def alone(size, field, work):
-    """Return whether the path found is surely the only one: near its side's section, a clear minimum."""
+    """Return whether the path found is certainly the only one: near the section on its side, and a clear
+    minimum."""
     longest, shortest = max(size[0], size[1], size[2]), min(size[0], size[1], size[2])
     doubt = min(1.0, DOUBT * (longest / shortest - 1.0))  # none on a sphere
     if not offset(work[P_S], work[Q_S]) > doubt * NEAR_CENTRE:

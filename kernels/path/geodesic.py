@@ -1,4 +1,5 @@
-"""Geodesics and their Jacobi fields: where a path on a surface goes, and how its neighbours diverge from it.
+"""Geodesics and their Jacobi fields: the course of a path on a surface, and how neighbouring paths diverge
+from it.
 
 SPHERE and CYLINDER are in closed form. An ELLIPSOID is scaled to the unit sphere by y = x / axes. With
 d = 1 / axes^2 and w = sum d y^2, the geodesic and its Jacobi fields, f'' = -K f, need no velocities:
@@ -114,7 +115,8 @@ def flow_cylinder(radius, x, t, s, x_out, t_out):
 
 @njit
 def depart(size, x, t):
-    """Return the constants of the geodesic from x along t : (3,), and (x, y, z, a, r) and their rates at x.
+    """Return the constants and the start of a geodesic's integration: (x, y, z, a, r) and their rates at x,
+    along t : (3,).
 
     The constants are d1, d2, d3, j and d1 d2 d3; the point and its rate are scaled to the unit sphere.
     """
@@ -167,7 +169,7 @@ def step_length(shape, place, rate):
 
 @njit
 def bending(shape, x):
-    """Return the second derivatives of (x, y, z, a, r) along the arc."""
+    """Return the second derivatives of (x, y, z, a, r) with respect to the arc length."""
     w = 1.0 / steepness(shape, x)
     scale = -w * w
     pull, gauss = shape[3] * scale, shape[4] * scale
@@ -176,7 +178,7 @@ def bending(shape, x):
 
 @njit
 def step(shape, h, x, v):
-    """Return (x, y, z, a, r) and their rates after a step of the length h [m]."""
+    """Take one integration step of the length h [m]: return (x, y, z, a, r) and their rates after it."""
     hh = h * h
     k0 = bending(shape, x)
     k1 = bending(shape, plus_2(x, h * NODES[1], hh * STAGE_1[0], v, k0))

@@ -58,7 +58,8 @@ another one: less than half of the rotation is its own."""
 
 
 class JointLeverage(NamedTuple):
-    """Arrays that these moment arms depend on, apart from the pose."""
+    """Input of the moment arms about joint angles, apart from the pose: tree, constraints, paths and
+    joints."""
 
     tree: Tree
     constraints: Constraints  # with the roles of the method that solves the frames
@@ -99,7 +100,7 @@ def joint_moment_arms(leverage, pose, q, work, lengths_out, arms_out):
     reason.
 
     leverage : JointLeverage - joint tree, constraints, paths and joints
-    pose : Pose - places and rotations of the bodies, as the solver has written them
+    pose : Pose - positions and orientations of the bodies, as the solver has written them
     q : (n_q,) - generalized coordinates [rad, m]
     work : JointLeverageWork - results and working space, written
     lengths_out : (n_muscle,) - muscle lengths [m], written
@@ -138,7 +139,7 @@ def lock_followers(tree, joints, pose, angle):
 
 @njit
 def leave_undefined_out(work, lengths_out, arms_out):
-    """Write the lengths, and NaN where lengths or arms have no value; return how many paths failed."""
+    """Write the lengths, and NaN for lengths or arms without a value; return how many paths failed."""
     n_failed = 0
     for m in range(arms_out.shape[0]):
         failed = work.path.status[m] != OK
@@ -152,7 +153,8 @@ def leave_undefined_out(work, lengths_out, arms_out):
 
 @njit
 def soft_rows(constraints, pose, n, work):
-    """Write rows and compliances of all soft elements behind n hard rows; return the number of rows."""
+    """Write rows and compliances of all soft elements after the n hard rows; return the new number of
+    rows."""
     for k in range(n):
         work.compliance[k] = 0.0
     for e in range(constraints.elements.kind.shape[0]):
@@ -170,8 +172,8 @@ def place_joint_angles(tree, joints, j, pose, work):
 
     tree : Tree - the joint tree
     joints : JointAxes - the joints whose angles are meant, and their axes
-    j : int - number of the joint
-    pose : Pose - places and rotations of all bodies in ground
+    j : int - index of the joint
+    pose : Pose - positions and orientations of all bodies in ground
     work : JointLeverageWork - results and working space, written
     """
     p, d = joints.proximal[j], joints.distal[j]
@@ -212,8 +214,8 @@ def joint_angle_row(tree, pose, proximal, distal, dual, moment, row_out):
     """Write dual . relative angular velocity of two bodies per unit speed of each dof.
 
     tree : Tree - the joint tree
-    pose : Pose - places and rotations of all bodies in ground
-    proximal, distal : int - numbers of the two bodies
+    pose : Pose - positions and orientations of all bodies in ground
+    proximal, distal : int - indices of the two bodies
     dual : (3,) - vector dual to the axis of the angle, in ground
     moment : (6,) - working space
     row_out : (n_v,) - rate of the angle per unit speed of each dof, written

@@ -1,4 +1,4 @@
-"""Lengths of paths as constraints: Phi = L(q) - target of a muscle's or a ligament's path, over surfaces.
+"""Lengths of muscle or ligament paths over surfaces as constraints: Phi = L(q) - target.
 
 Value and row are those of kernels/path/muscle_path: L, and g = dL/dq along the tangent of q. No closed form
 is known for the derivative of g over surfaces. So it is taken by central differences of g, of the fourth
@@ -46,7 +46,7 @@ class PathLengths(NamedTuple):
 
 
 class LengthWork(NamedTuple):
-    """Paths at the present pose, and at poses beside it."""
+    """Paths at the present pose, and at poses displaced by small steps for derivatives."""
 
     here: PathWork
     beside: PathWork
@@ -93,7 +93,7 @@ def length_values(tree, lengths, at, q, target, work, value_out):
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths; None where no element is one
-    at : Pose - places and rotations of the bodies at q
+    at : Pose - positions and orientations of the bodies at q
     q : (n_q,) - generalized coordinates of that pose [rad, m]
     target : (n_element,) - target lengths [m]
     work : LengthWork - paths at this pose and beside it, written
@@ -118,7 +118,7 @@ def length_slope(lengths, e, d, work):
     """Return the derivative of Phi along dof d of element e, which is a path, after length_values.
 
     lengths : PathLengths - the elements that are paths; None where no element is one
-    e, d : int - numbers of the element and of the dof
+    e, d : int - indices of the element and of the dof
     work : LengthWork - gradients of the paths at this pose
     """
     if lengths is None:
@@ -135,7 +135,7 @@ def add_length_curvature(tree, lengths, e, factor, dofs, work, H):
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths; None where no element is one
-    e : int - number of the element
+    e : int - index of the element
     factor : float - factor of the second derivative
     dofs : (n,) int64 - dofs that move the path
     work : LengthWork - paths at this pose; beside, move and bend are written
@@ -162,7 +162,7 @@ def length_bias(tree, lengths, e, v, work):
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths; None where no element is one
-    e : int - number of the element
+    e : int - index of the element
     v : (n_v,) - generalized speeds [rad/s, m/s]
     work : LengthWork - paths at this pose; beside, move and bend are written
     """
@@ -180,13 +180,13 @@ def length_bias(tree, lengths, e, v, work):
 
 @njit
 def bend_along(tree, lengths, m, step, work):
-    """Write the derivative of path m's gradient along work.move, from work.q, into work.bend.
+    """Write the derivative of path m's gradient along work.move, at the coordinates work.q, into work.bend.
 
     It is NaN where the path is not found beside the pose.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths
-    m : int - number of the path
+    m : int - index of the path
     step : float - step to either side, as a factor of work.move
     work : LengthWork - q and move are read; q_near, near, beside and bend : (n_v,) are written
     """

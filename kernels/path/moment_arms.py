@@ -147,7 +147,7 @@ def muscle_force(tree, stations, m, tension, moving_work, work):
 
     tree : Tree - the joint tree
     stations : Stations - stations of all paths
-    m : int - number of the muscle
+    m : int - index of the muscle
     tension : float - tension of the muscle [N]
     moving_work : int - 1 = with the generalized forces of moving points, 0 = without
     work : LeverageWork - results and working space, written
@@ -168,7 +168,7 @@ def force_of_muscle(leverage, m, tension, moving_work, work, tau_out):
     """Write the generalized forces of muscle m under a tension, at the coordinates of the last moment_arms.
 
     leverage : Leverage - joint tree, constraints, paths and angles
-    m : int - number of the muscle
+    m : int - index of the muscle
     tension : float - tension of the muscle [N]
     moving_work : int - 1 = with the generalized forces of moving points, 0 = without
     work : LeverageWork - results and working space, written

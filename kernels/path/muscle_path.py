@@ -38,7 +38,8 @@ SHORTEST = 1e-9
 
 
 class PathWork(NamedTuple):
-    """Results of all muscles and working space; pieces of a muscle begin at its first station's row."""
+    """Pieces, lengths and gradients of all muscle paths, and working space; rows of a muscle begin at that of
+    its first station."""
 
     point: Annotated[np.ndarray, Floats("n_station", 3)]  # points in ground [m]
     # d point / d its coordinate within the body, in ground
@@ -74,7 +75,7 @@ def wraps_in_closed_form(stations: Stations, surfaces: Surfaces) -> bool:
 
 
 def new_path_work(stations: Stations, surfaces: Surfaces, n_v: int, closed_form: bool = False) -> PathWork:
-    """Allocate a PathWork; closed_form : whether all paths wrap so, which saves time of compilation."""
+    """Allocate a PathWork; closed_form : whether wraps_in_closed_form holds, which shortens compilation."""
     n_station, n_muscle = len(stations.kind), len(stations.start) - 1
     return allocate(
         PathWork,
@@ -92,7 +93,7 @@ def follow_paths(tree, stations, surfaces, pose, q, work):
     tree : Tree - the joint tree
     stations : Stations - stations of all paths
     surfaces : Surfaces - the wrapping surfaces
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
     work : PathWork - results and working space of all paths, written
     """
@@ -108,9 +109,9 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
     tree : Tree - the joint tree
     stations : Stations - stations of all paths
     surfaces : Surfaces - the wrapping surfaces
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
-    m : int - number of the muscle
+    m : int - index of the muscle
     work : PathWork - results and working space of all paths, written
     """
     first, stop = stations.start[m], stations.start[m + 1]
@@ -142,7 +143,7 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
     stations : Stations - stations of all paths
     surfaces : Surfaces - the wrapping surfaces
-    m : int - number of the muscle
+    m : int - index of the muscle
     before, after : int - stations of the two points
     first_wrap : int - first wrap station between them
     work : PathWork - results and working space of all paths, written
@@ -168,12 +169,12 @@ def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
 
 @njit
 def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
-    """Return the number of the surface of a wrap station between two points, -1 = it is left out here.
+    """Choose the surface of a wrap station between two points; return its number, -1 if it is left out here.
 
     stations : Stations - stations of all paths
     surfaces : Surfaces - the wrapping surfaces
-    m : int - number of the muscle
-    i : int - number of the wrap station
+    m : int - index of the muscle
+    i : int - index of the wrap station
     first_wrap : int - first wrap station between the two points
     P, Q : (3,) - points before and behind the station, in ground [m]
     work : PathWork - results and working space, written; wrap.now is known for the stations before i
@@ -203,11 +204,11 @@ def choose(stations, surfaces, m, i, first_wrap, P, Q, work):
 
 @njit
 def join(stations, pose, m, before, after, first_wrap, work):
-    """Write the pieces of muscle m between two points, over the surfaces touched between them.
+    """Write the straight pieces of muscle m between two points, over the surfaces touched between them.
 
     stations : Stations - stations of all paths
-    pose : Pose - places and rotations of all bodies in ground
-    m : int - number of the muscle
+    pose : Pose - positions and orientations of all bodies in ground
+    m : int - index of the muscle
     before : int - station of the point before
     after : int - station of the point behind
     first_wrap : int - first wrap station between them, -1 = there is none
@@ -228,8 +229,8 @@ def add_piece(stations, pose, m, s_from, s_to, x_from, x_to, work):
     """Write the wrench of one straight piece of muscle m, and add its length to that of the path.
 
     stations : Stations - stations of all paths
-    pose : Pose - places and rotations of all bodies in ground
-    m : int - number of the muscle
+    pose : Pose - positions and orientations of all bodies in ground
+    m : int - index of the muscle
     s_from : int - station where it begins
     s_to : int - station where it ends
     x_from : (3,) - start of the piece in ground [m]
@@ -267,7 +268,7 @@ def gradients(tree, stations, pose, moving_work, work):
 
     tree : Tree - the joint tree
     stations : Stations - stations of all paths
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
     work : PathWork - results and working space of all paths, written
     """
@@ -281,9 +282,9 @@ def gradient(tree, stations, pose, moving_work, m, work):
 
     tree : Tree - the joint tree
     stations : Stations - stations of all paths
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     moving_work : int - 1 = with the part of moving points that virtual work demands, 0 = without
-    m : int - number of the muscle
+    m : int - index of the muscle
     work : PathWork - results and working space of all paths, written
     """
     row = work.gradient[m]
@@ -300,9 +301,11 @@ def gradient(tree, stations, pose, moving_work, m, work):
 
 @njit
 def pull_on_slip(work, k, s):
-    """Return the derivative of the length of piece k by its end s within its body, up to the sign of the end.
+    """Return the derivative of the length of piece k with respect to the coordinate that moves its end s
+    within a body.
 
-    It is the direction of the piece times the derivative of the point by its coordinate.
+    The sign of the end is left out. It is the direction of the piece times the derivative of the point with
+    respect to its coordinate.
     """
     w, slip = work.wrench[k], work.slip[s]
     return w[3] * slip[0] + w[4] * slip[1] + w[5] * slip[2]
@@ -316,7 +319,7 @@ def piece_gradient(tree, pose, body_a, body_b, w, row):
     moves both ends alike.
 
     tree : Tree - the joint tree
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     body_a, body_b : int - numbers of the bodies at start and end, -1 = ground
     w : (6,) - wrench (r x e, e) of the piece about the reference point
     row : (n_v,) - derivative of the length
@@ -337,7 +340,7 @@ def add_forces(stations, m, tension, moving_work, work, wrench, tau):
     """Add the forces of muscle m under a tension, after follow_paths (Sherman, Seth, Delp 2010, eq. 2).
 
     stations : Stations - stations of all paths
-    m : int - number of the muscle
+    m : int - index of the muscle
     tension : float - tension of the muscle [N]
     moving_work : int - 1 = with the generalized forces of moving points, 0 = without
     work : PathWork - pieces of the path
@@ -362,7 +365,7 @@ def lengthening_speed(stations, velocities, v, m, work):
     stations : Stations - stations of all paths
     velocities : (n_body, 6) - spatial velocities of the bodies [rad/s, m/s]
     v : (n_v,) - generalized speeds [rad/s, m/s]
-    m : int - number of the muscle
+    m : int - index of the muscle
     work : PathWork - pieces of the path
     """
     speed = 0.0

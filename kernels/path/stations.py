@@ -36,17 +36,17 @@ class Stations(NamedTuple):
 
 @njit
 def place_station(tree, stations, pose, q, s, local, point_out, slip_out):
-    """Write the place of station s in ground; return False for a conditional point that is not there.
+    """Write the position of station s in ground; return False for a conditional point that is not there.
 
     tree : Tree - the joint tree
     stations : Stations - stations of all paths
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     q : (n_q,) - generalized coordinates [rad, m]
-    s : int - number of the station, which is a point
+    s : int - index of the station, which is a point
     local : (3,) - working space
     point_out : (3,) - the point in ground [m], written
-    slip_out : (3,) - derivative of a moving point within its body by its coordinate, in ground; zeros for
-      other points
+    slip_out : (3,) - derivative of a moving point within its body with respect to its coordinate, in ground;
+      zeros for other points
     """
     kind, body = stations.kind[s], stations.body[s]
     for i in range(3):

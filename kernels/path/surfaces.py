@@ -1,4 +1,4 @@
-"""Wrapping surfaces that are fixed to bodies: their sizes, and where they are in ground.
+"""Wrapping surfaces that are fixed to bodies: their sizes, and their poses in ground.
 
 The size of a SPHERE is its radius, of a CYLINDER about its own z axis its radius and half its length (0 = an
 infinite cylinder), of an ELLIPSOID its three half axes. The values of a surface of another kind are NaN.
@@ -31,7 +31,7 @@ class Surfaces(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Places and axes of the surfaces in ground, as `place` writes them."""
+    """Positions and axes of the surfaces in ground, as `place` writes them."""
 
     position: Annotated[np.ndarray, Floats("n_surface", 3)]  # [m]
     rotation: Annotated[np.ndarray, Floats("n_surface", 3, 3)]  # axes as columns
@@ -44,7 +44,7 @@ def new_placement(n_surface: int) -> Placement:
 
 @njit
 def place(surfaces, pose, placement_out):
-    """Write the places and axes of all surfaces in ground at a pose of the bodies into placement_out."""
+    """Write the positions and axes of all surfaces in ground at a pose of the bodies into placement_out."""
     for k in range(surfaces.kind.shape[0]):
         b = surfaces.body[k]
         point_in_ground(pose, b, surfaces.position[k], placement_out.position[k])
@@ -73,13 +73,13 @@ def out_of_surface(placement, k, y, x_out):
 
 @njit
 def turn_out_of_surface(placement, k, y, x_out):
-    """Write the direction y : (3,) of the frame of surface k into x_out : (3,), in ground."""
+    """Rotate a direction y : (3,) from the frame of surface k into ground, x_out : (3,)."""
     rotate(placement.rotation[k], y, x_out)
 
 
 @njit
 def clearance(kind, size, x):
-    """Return roughly how far a point is above the surface, over its size [1]; negative inside.
+    """Return roughly the distance of a point above the surface, relative to its size [1]; negative inside.
 
     kind : int - SPHERE, CYLINDER or ELLIPSOID
     size : (3,) - radii or half axes [m]

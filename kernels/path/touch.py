@@ -86,9 +86,9 @@ def lies_inside(surfaces, k, X, work):
     """Return whether a point of ground lies inside surface k, after place_surfaces.
 
     surfaces : Surfaces - the wrapping surfaces
-    k : int - number of the surface
+    k : int - index of the surface
     X : (3,) - the point in ground [m]
-    work : WrapWork - places of the surfaces; local is written
+    work : WrapWork - positions of the surfaces; local is written
     """
     into_surface(work.placement, k, X, work.local[0])
     return clearance(surfaces.kind[k], surfaces.size[k], work.local[0]) < -INSIDE_TOLERANCE
@@ -99,9 +99,9 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
     """Write the shortest path over station i alone; return (status, how far its ends moved, over the size).
 
     surfaces : Surfaces - the wrapping surfaces
-    k : int - number of the surface
+    k : int - index of the surface
     side : (3,) - which way round, in the surface's frame; zeros = the shorter one
-    i : int - number of the station
+    i : int - index of the station
     P : (3,) - point of the path before the surface, in ground [m]
     Q : (3,) - point of the path behind the surface, in ground [m]
     work : WrapWork - results of every wrap station, and working space, written
@@ -149,7 +149,7 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
 
 @njit
 def write_end(k, i, work):
-    """Write entry, exit and directions of station i in ground, from those in the frame of surface k."""
+    """Convert entry, exit and directions of station i from the frame of surface k to ground."""
     ends = work.ends[i]
     out_of_surface(work.placement, k, ends[0], work.entry[i])
     out_of_surface(work.placement, k, ends[1], work.exit[i])

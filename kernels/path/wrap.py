@@ -41,7 +41,7 @@ class WrapRun(NamedTuple):
 
 @njit
 def place_surfaces(surfaces, pose, work):
-    """Write the places and axes of all surfaces in ground at a pose of the bodies into work.placement."""
+    """Write the positions and axes of all surfaces in ground at a pose of the bodies into work.placement."""
     place(surfaces, pose, work.placement)
 
 
@@ -101,7 +101,8 @@ def wrap_several(run, work, chain):
 
 @njit
 def some_side_open(side, first, last):
-    """Return whether a station of the run is to take the shortest way round."""
+    """Return whether no side is given for some station of the run, so that it takes the shortest way
+    round."""
     n_open = 0
     for i in range(first, last):
         n_open += side[i, 0] == 0.0 and side[i, 1] == 0.0 and side[i, 2] == 0.0
@@ -153,7 +154,7 @@ def settle(run, backwards, work):
 
 @njit
 def hold_ways(run, work):
-    """Fix the way round of every touched surface, and leave out every one whose end the path slipped off.
+    """Fix the way round each touched surface, and leave out each surface whose end the path slipped off.
 
     Otherwise two surfaces may change sides for ever, or one may push the path over the end of the other and
     back.
@@ -171,7 +172,7 @@ def hold_ways(run, work):
 
 @njit
 def keep(first, last, work):
-    """Store the path of the stations first to last - 1."""
+    """Store the present path over the stations first to last - 1."""
     copy_state(first, last, work.ends, work.arc, work.ends_best, work.arc_best)
     for i in range(first, last):
         work.touching_best[i] = work.touching[i]
@@ -179,7 +180,7 @@ def keep(first, last, work):
 
 @njit
 def restore(first, last, work):
-    """Restore the path that was stored."""
+    """Restore the path over the stations first to last - 1 that `keep` stored."""
     copy_state(first, last, work.ends_best, work.arc_best, work.ends, work.arc)
     for i in range(first, last):
         work.touching[i] = work.touching_best[i]
@@ -203,7 +204,7 @@ def copy_state(first, last, ends, arc, ends_out, arc_out):
 
 @njit
 def write_ends(stations_surface, first, last, work):
-    """Write entries, exits and directions of all touched stations in ground from the local ones."""
+    """Convert entries, exits and directions of all touched stations from the surfaces' frames to ground."""
     for i in range(first, last):
         if work.touching[i] == 1:
             write_end(stations_surface[i], i, work)
@@ -211,7 +212,7 @@ def write_ends(stations_surface, first, last, work):
 
 @njit
 def others_free(run, work):
-    """Return whether the stations that are not touched remain so."""
+    """Return whether the stations that are not touched stay clear of the new path."""
     for i in range(run.first, run.last):
         if work.touching[i] == 0:
             wrap_between(run, i, work)
@@ -223,7 +224,8 @@ def others_free(run, work):
 
 @njit
 def sweep(run, backwards, work):
-    """Put every station between its neighbours once; return (worst status, largest move, any touch changed).
+    """Wrap each station of a run once between its neighbours; return (worst status, largest move, any touch
+    changed).
 
     The largest move is over the size of the surface [1].
 
@@ -255,7 +257,8 @@ def wrap_between(run, i, work):
 
 @njit
 def neighbours(i, first, last, touching):
-    """Return the numbers of the touched stations before and after station i, -1 for the ends of the path."""
+    """Return the indices of the nearest touched stations before and after station i, -1 for the ends of the
+    path."""
     before, after = -1, -1
     for j in range(first, i):
         if touching[j] == 1:
@@ -268,6 +271,6 @@ def neighbours(i, first, last, touching):
 
 @njit
 def distance(a, b):
-    """Return the distance of two points : (3,) [m]."""
+    """Return the distance between two points : (3,) [m]."""
     x, y, z = a[0] - b[0], a[1] - b[1], a[2] - b[2]
     return math.sqrt(x * x + y * y + z * z)

@@ -1,4 +1,4 @@
-"""Wrenches on bodies by a given assignment: stated parts of whole force plates.
+"""Wrenches on bodies from a given assignment: stated shares of whole force plates.
 
 It corresponds to kernels/plates/plate_assignment and kernels/plates/plate_errors, which are for feet that are
 found, with parts that may be fractions: the wrench on a body is the sum of its parts of the plates' wrenches,
@@ -43,8 +43,8 @@ def given_wrenches(loaded, share, force, moment, force_out, moment_out, status_o
 
 @njit
 def tell_given(status, share, force, body_force, off, errors, told):
-    """Write the status of plates, their parts on the bodies, and the standard deviations of the wrenches, as
-    they are published.
+    """Write the published results: status of plates, their shares on the bodies, and standard deviations of
+    the wrenches.
 
     status : (n_plate,) int64
     share : (n_plate, n_body) [1]

@@ -1,4 +1,5 @@
-"""Plate assignment: which foot is on which force plate, from the feet's places and the centres of pressure.
+"""Plate assignment: which foot is on which force plate, from the feet's positions and the centres of
+pressure.
 
 A foot is the line from its heel to the tip of its toes. It may be on a plate if the centre of pressure is no
 farther from this line, along the plate, than about half its width. The foot on a plate keeps it up to a
@@ -36,7 +37,7 @@ UNMEASURED = 32
 
 
 class AssignmentRules(NamedTuple):
-    """Limits of the plate assignment; see new_rules."""
+    """Limits of the plate assignment; `new_rules` gives their defaults."""
 
     reach: float  # distance from a foot's line within which the foot takes a plate [m]
     keep: float  # the same within which it keeps one [m]
@@ -63,8 +64,8 @@ class PlateAssignment(NamedTuple):
 
 
 def new_rules() -> AssignmentRules:
-    """Return the default rules: half the width of a shod foot and a margin for the places of its markers; a
-    moment by which plates of several laboratories are wrong (docs/forces.md), where centres of pressure are
+    """Return the default rules: half the width of a shod foot, with a margin for its markers' positions, and
+    the moment error of plates in several laboratories (docs/forces.md), by which centres of pressure are
     off by 0.2 m.
     """
     return AssignmentRules(
@@ -118,8 +119,8 @@ def assign_feet(plates, force, centre, loaded, feet, dt, rules, state, share_out
 
 @njit
 def is_outlier(plates, p, force, centre, feet, rules):
-    """Return whether the centre of pressure of plate p is so far from all feet
-    that the nearest is no more likely.
+    """Return whether the centre of pressure of plate p is so far from all feet that the nearest is as
+    unlikely as the others.
 
     plates : Plates
     p : int - the plate
@@ -135,7 +136,7 @@ def is_outlier(plates, p, force, centre, feet, rules):
 
 @njit
 def doubt_idle_feet(plates, p, feet, rules, share_out):
-    """Mark every foot as UNSURE on plate p that is on no plate and low enough for this one.
+    """Mark every foot that is on no plate, but low enough for plate p, as UNSURE on it.
 
     plates : Plates
     p : int - the plate
@@ -194,7 +195,7 @@ def find_speeds(feet, dt, state):
 
 @njit
 def assign_plate(plates, p, force, centre, feet, rules, state, share_out):
-    """Assign one loaded plate; return its status.
+    """Assign a loaded plate to the foot on it; return the plate's status.
 
     plates : Plates
     p : int - the plate
@@ -242,7 +243,7 @@ def pressing_force(plates, p, force):
 
 @njit
 def choose(p, nearest, blur, rules, state):
-    """Return the foot that is on plate p by state.distance, -1 = none; in doubt the one that had it keeps it.
+    """Choose the foot on plate p by state.distance, -1 = none; in doubt the foot that had the plate keeps it.
 
     p : int - the plate
     nearest : int - the nearest foot, -1 = none is visible
@@ -268,7 +269,7 @@ def choose(p, nearest, blur, rules, state):
 
 @njit
 def is_under(nearest, blur, rules, state):
-    """Return whether the nearest foot alone may be under a centre of pressure with the error blur [m]."""
+    """Return whether the nearest foot alone may be under a centre of pressure with an error of blur [m]."""
     if state.distance[nearest] <= rules.reach:
         return True
     for f in range(state.distance.shape[0]):
@@ -279,8 +280,8 @@ def is_under(nearest, blur, rules, state):
 
 @njit
 def other_foot(plates, p, centre, blur, feet, rules, state):
-    """Return whether two feet stand on plate p together: on its surface, or, where its edges are not known,
-    on either side of a centre of pressure that is under neither of them.
+    """Return whether two feet stand on plate p together: both on its surface or, if its edges are unknown, on
+    either side of a centre of pressure that is under neither of them.
 
     plates : Plates
     p : int - the plate
@@ -329,7 +330,7 @@ def stand_together(plates, p, feet, f, g, rules, state):
 
 @njit
 def mark_possible(plates, p, feet, rules, share_out):
-    """Mark every foot as UNSURE that has a point on plate p or is occluded.
+    """Mark every foot as UNSURE that has a point on plate p or is occluded, as it may be on the plate.
 
     plates : Plates
     p : int - the plate
@@ -345,7 +346,7 @@ def mark_possible(plates, p, feet, rules, share_out):
 
 @njit
 def touches(plates, p, point, rules):
-    """Return whether a point (3,) is low enough above plate p and inside its edges."""
+    """Return whether a point (3,) is on plate p: low enough above its surface and inside its edges."""
     return height_above(plates, p, point) <= rules.low and beyond_edge(plates, p, point) <= -rules.edge
 
 
@@ -358,9 +359,7 @@ def height_above(plates, p, point):
 
 @njit
 def beyond_edge(plates, p, point):
-    """Return the distance of a point (3,) outside the edges of plate p, along its surface [m];
-    negative inside.
-    """
+    """Return how far a point (3,) is outside the edges of plate p, along its surface [m]; negative inside."""
     beyond = -math.inf
     for k in range(2):
         along = 0.0
@@ -372,7 +371,7 @@ def beyond_edge(plates, p, point):
 
 @njit
 def distance_to_foot(normal, point, foot):
-    """Return the distance of a point (3,) from the line of a foot (2, 3), projected along the normal [m]."""
+    """Return the distance from a point (3,) to the line of a foot (2, 3), projected along the normal [m]."""
     ux, uy, uz = foot[1, 0] - foot[0, 0], foot[1, 1] - foot[0, 1], foot[1, 2] - foot[0, 2]
     wx, wy, wz = point[0] - foot[0, 0], point[1] - foot[0, 1], point[2] - foot[0, 2]
     u_n = ux * normal[0] + uy * normal[1] + uz * normal[2]

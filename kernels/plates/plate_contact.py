@@ -24,7 +24,7 @@ LOADED = 1
 
 
 class Plates(NamedTuple):
-    """Places of n_plate plates, in ground (Y up)."""
+    """Positions of n_plate plates, in ground (Y up)."""
 
     centre: np.ndarray  # (n_plate, 3) - middle of the surface [m]
     axes: np.ndarray  # (n_plate, 3, 3) - unit vectors along two edges and the normal (up), as rows
@@ -50,7 +50,7 @@ def new_tare(n_plate: int) -> Tare:
 
 @njit
 def contacts(plates, force, moment, threshold, centre_out, free_moment_out, loaded_out):
-    """Write the contact of each of n samples on each plate.
+    """Write the contact (centre of pressure, free moment, load) of each plate in each of n samples.
 
     plates : Plates - n_plate of them
     force, moment : (n, n_plate, 3) - on the person, the moment about the ground origin [N], [N m]
@@ -145,7 +145,8 @@ def forget_tare(tare):
 
 @njit
 def is_empty(tare, p, spread, most):
-    """Return whether the samples of plate p are the force of an empty one; arguments as for settle_tare."""
+    """Return whether the samples of plate p have the small, constant force of an empty plate; arguments as
+    for settle_tare."""
     low, high = tare.extent[p, 0], tare.extent[p, 1]
     return tare.n_sample[p] > 0 and high - low <= spread and abs(0.5 * (low + high)) <= most
 

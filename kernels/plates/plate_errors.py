@@ -25,7 +25,7 @@ ENOUGH = 500
 
 
 class PlateErrors(NamedTuple):
-    """Errors of n_plate plates: moment about ground's origin and force [N m, N]."""
+    """Noise of n_plate plates: of moments about ground's origin and of forces [N m, N]."""
 
     least: np.ndarray  # (n_plate, 6, 6) - covariance of the noise, at the least
     covariance: np.ndarray  # (n_plate, 6, 6) - of the noise
@@ -37,7 +37,7 @@ class PlateErrors(NamedTuple):
 
 
 class ToldPlates(NamedTuple):
-    """Plates and feet as they are published."""
+    """Published results of plates: their status, their shares on feet or bodies, and standard deviations."""
 
     status: Annotated[np.ndarray, Floats("n_plate")]
     share: Annotated[np.ndarray, Floats("n_plate", "n_foot")]
@@ -92,8 +92,8 @@ def learn_plate_errors(loaded, moment, force, errors):
 
 @njit
 def tell_plates(status, share, force, foot_force, off, errors, told):
-    """Write the status of plates, their shares on the feet, and the standard deviations of the wrenches, as
-    they are published.
+    """Write the published results: status of plates, their shares on the feet, and standard deviations of the
+    wrenches.
 
     status : (n_plate,) int64
     share : (n_plate, 2) int64 - 1 = the foot is on the whole plate
@@ -120,8 +120,8 @@ def tell_plates(status, share, force, foot_force, off, errors, told):
 
 @njit
 def add_place(force, off, variance):
-    """Turn variances of noise into standard deviations,
-    with the error of the point of application added along X and Z.
+    """Convert variances of noise into standard deviations, with the error of the point of application added
+    along X and Z.
 
     force : (3,) [N] - NaN = not known, and so are the deviations
     off : float - error of the point of application [m]

@@ -1,4 +1,4 @@
-"""Limits of what force plates measure, for whoever needs them without the compiler."""
+"""Limits of plausible forces and moments on plates, in a module that needs no compiler."""
 
 GREATEST = 1e6
 """Largest force [N] or moment [N m] that is accepted; squares and sums of smaller ones stay finite."""

@@ -13,8 +13,9 @@ STANDS = 0.25
 
 @njit
 def may_stand(plates, loaded, share, feet, former, dt, floor, rules, stands_out):
-    """Find feet that are on no plate and have their heel or toes low and slow,
-    not above a measured plate, or occluded.
+    """Find the feet that may stand on the floor beside plates.
+
+    They are on no plate, low and slow, and not above a measured plate; or they are occluded.
 
     plates : Plates - n_plate of them
     loaded : (n_plate,) int64 - as written by kernels.plates.plate_contact.contacts

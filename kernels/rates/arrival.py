@@ -1,4 +1,5 @@
-"""Status of a new frame for a filter: the next frame, the first one after a start, or one to ignore."""
+"""Classification of a new frame for a filter: the next frame, the first one after a start, or one to
+ignore."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, is_usable
 
 @njit
 def arrival(t, q, started, before, longest_gap):
-    """Return OK, RESTARTED or IGNORED for a new frame.
+    """Classify a new frame; return OK, RESTARTED or IGNORED.
 
     RESTARTED is the first frame, or the first after too long a gap; IGNORED is one that is not finite, or not
     later than the frame before.

@@ -24,7 +24,7 @@ from kernels.rates.manifold import IGNORED, OK, RESTARTED, SETTLING, at_rest, to
 
 
 class Butterworth(NamedTuple):
-    """Options of a Butterworth filter."""
+    """Options of a Butterworth low-pass filter."""
 
     w: float  # prewarped [rad/s]
     damping: np.ndarray  # (n_section,) - zeta of each section
@@ -89,7 +89,7 @@ def butterworth(manifold, options, t, q, state, rates_out):
 
 @njit
 def follow(manifold, u, half, w, zeta, s, state):
-    """Advance section s by one step after which its input is u.
+    """Advance section s of the filter by one step, at the end of which its input is u.
 
     The step is done in the tangent space at the present output, where each dof is a scalar channel.
 

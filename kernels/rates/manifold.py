@@ -58,7 +58,7 @@ def new_rates(n_q: int, n_v: int) -> Rates:
 
 @njit
 def is_usable(t, q):
-    """Return whether time t and coordinates q : (n_q,) are finite."""
+    """Return whether a frame is usable: time t and coordinates q : (n_q,) are finite."""
     usable = np.isfinite(t)
     for i in range(q.shape[0]):
         usable = usable and np.isfinite(q[i])
@@ -67,7 +67,7 @@ def is_usable(t, q):
 
 @njit
 def at_rest(q, q_out, v_out, v_dot_out):
-    """Copy q into q_out : (n_q,) and set v_out, v_dot_out : (n_v,) to 0: a pose at rest."""
+    """Write a pose at rest: copy q into q_out : (n_q,), and set v_out, v_dot_out : (n_v,) to 0."""
     for i in range(q.shape[0]):
         q_out[i] = q[i]
     for d in range(v_out.shape[0]):
@@ -76,7 +76,7 @@ def at_rest(q, q_out, v_out, v_dot_out):
 
 @entry
 def reflect(manifold, centre, q, step, q_out):
-    """Compute the pose that is opposite to q as seen from centre.
+    """Compute the mirror image of the pose q in the pose centre, along the tangent step between them.
 
     manifold : Manifold
     centre, q : (n_q,) - two poses

@@ -90,7 +90,7 @@ def savitzky_golay(manifold, options, t, q, state, rates_out):
 
 @njit
 def remember(t, q, restarted, state):
-    """Put a frame into the ring buffer, as the only one where the filter starts with it."""
+    """Store a frame in the ring buffer; where the filter restarts, as the only one."""
     n_ring = state.time.shape[0]
     newest = (state.at[0] + 1) % n_ring
     state.at[0] = newest
@@ -104,7 +104,7 @@ def remember(t, q, restarted, state):
 
 @njit
 def n_in_window(options, t, state):
-    """Return the number of frames in the window that ends at time t."""
+    """Return the number of stored frames in the window that ends at time t."""
     n, first = 1, t - options.window - options.slack
     while n < state.at[1] and state.time[(state.at[0] - n) % state.time.shape[0]] >= first:
         n += 1
@@ -113,7 +113,7 @@ def n_in_window(options, t, state):
 
 @njit
 def nearest_frame(time, newest, n, read):
-    """Return the row of the frame that is nearest to the time `read`, of the n newest ones."""
+    """Return the row of the frame nearest to the time `read`, among the n newest ones."""
     n_ring, best = time.shape[0], newest
     for k in range(1, n):
         row = (newest - k) % n_ring
@@ -124,7 +124,7 @@ def nearest_frame(time, newest, n, read):
 
 @njit
 def weigh(time, newest, n, order, read, P, weight_out):
-    """Compute the weights of the frames for value, first and second derivative of the polynomial.
+    """Compute the weights of the frames for the value, first and second derivative of the fitted polynomial.
 
     They are the sums over k of P_k(t_i) P_k^(d)(read) / |P_k|^2 with P_k+1 = (x - a) P_k - b P_k-1 (Forsythe
     1957), where x is the time from read in parts of the window.

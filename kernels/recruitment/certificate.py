@@ -14,10 +14,10 @@ proof."""
 
 @njit
 def certified(problem, options, soft, state, work, out):
-    """Return whether residual and gap are within their tolerances.
+    """Return whether the solution is proved: residual and gap are within their tolerances.
 
-    The gap is that to the dual objective, which no solution goes below. For min/max it is that of the
-    multipliers made as large as is allowed, sum max(0, drive) = 1.
+    The gap is the distance of the objective from the dual objective, which no solution goes below. For
+    min/max it is that of the multipliers made as large as is allowed, sum max(0, drive) = 1.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -52,7 +52,7 @@ def certified(problem, options, soft, state, work, out):
 
 @njit
 def is_impossible(problem, state, work):
-    """Return whether the multipliers prove that no activations can fulfil the rows (Farkas 1902).
+    """Return whether the multipliers prove that no activations can satisfy the rows (Farkas 1902).
 
     They do where demand . multiplier is more than any activations within the bounds can reach.
 

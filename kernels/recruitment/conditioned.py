@@ -1,10 +1,12 @@
-"""The same frame with orthonormal rows, and with activations in parts of the solution's size.
+"""Recruitment of a frame whose rows are nearly dependent, or whose activations are tiny, after a change of
+scale.
 
-Of rows that nearly repeat others little remains beside these, too little for the factor of a step; and where
-activations are far below 1, slopes and curvatures are nothing beside any tolerance. With C = L Q, Q Q' = 1,
-and x = s z, the problem is min sum weight z^p subject to s Q z = L^-1 d, 0 <= z <= most / s. The multipliers
-of x follow from those of z: those of rows by s^p L'^-1, those of bounds by s^(p-1). This costs the square of
-the rows times the elements, so that it is tried last.
+The rows become orthonormal, and activations are counted in parts of the solution's size. Otherwise little
+would remain of rows that nearly repeat others, too little for the factor of a step; and with activations far
+below 1, slopes and curvatures would be smaller than any tolerance. With C = L Q, Q Q' = 1, and x = s z, the
+problem is min sum weight z^p subject to s Q z = L^-1 d, 0 <= z <= most / s. The multipliers of x follow from
+those of z: those of rows by s^p L'^-1, those of bounds by s^(p-1). This costs the square of the rows times
+the elements, so that it is tried last.
 """
 
 from __future__ import annotations
@@ -56,7 +58,7 @@ def product(a, j, k):
 
 @njit
 def size_of(problem, options, work):
-    """Return the size of the activations: the largest of the least-squares solution of the rows, at most 1.
+    """Return the scale of the activations: the largest of the least-squares solution of the rows, at most 1.
 
     It is called after square_rows. For min/max, and where that largest is not above LEAST, the size is 1.
 
@@ -72,7 +74,7 @@ def size_of(problem, options, work):
 
 @njit
 def resize(problem, size, work):
-    """Write work.action and most of the problem in activations of this size.
+    """Scale the problem to activations of this size: write work.action and work.most.
 
     problem : Recruitment - elements and demand of the frame
     size : float - size of the activations [1]
@@ -86,7 +88,7 @@ def resize(problem, size, work):
 
 @njit
 def put_back(options, size, state, work):
-    """Convert state to the rows as they were scaled, and to activations in parts of 1.
+    """Convert the solution back to the rows as scaled by scale_rows, and to activations of scale 1.
 
     options : RecruitmentOptions - the criterion and tolerances
     size : float - size of the activations [1]

@@ -1,4 +1,5 @@
-"""The criterion of one element: its value, its derivatives, and its conjugate, which certifies a solution."""
+"""The recruitment criterion of one element: its value, derivatives, and conjugate, which certifies a
+solution."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ def slopes(p, weight, x):
 
 @njit
 def least(p, weight, drive, most):
-    """Return the minimum of weight x^p - drive x over 0 <= x <= most, a part of the dual objective.
+    """Return the minimum of weight x^p - drive x over 0 <= x <= most, one element's part of the dual
+    objective.
 
     p : int - power of 2 and more
     weight : float - weight of the element [1]

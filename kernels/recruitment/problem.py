@@ -83,7 +83,7 @@ class RecruitmentWork(NamedTuple):
 
 
 class RecruitmentOut(NamedTuple):
-    """The solution, and what proves it."""
+    """The solution, and the numbers that prove it."""
 
     activation: Annotated[np.ndarray, Floats("n_element", fill=math.nan)]
     violation: Annotated[np.ndarray, Floats("n_row", fill=math.nan)]  # demand that is not met [N, N m]
@@ -112,7 +112,7 @@ def new_recruitment_out(n_element: int, n_row: int) -> RecruitmentOut:
 def new_recruitment(
     weight: np.ndarray, most: np.ndarray, n_row: int, options: RecruitmentOptions
 ) -> tuple[Recruitment, RecruitmentOptions, RecruitmentState, RecruitmentWork, RecruitmentOut]:
-    """Return what `recruit` is called with, before any element acts and without demand.
+    """Return all arguments of `recruit`, without active elements and without demand.
 
     weight, most : (n_element,) - weights in the criterion, and largest activations [1]
     n_row : int - number of rows

@@ -1,4 +1,4 @@
-"""Loads on a body from the reactions of elements: a unit force that pushes the ends of each apart."""
+"""Generalized forces of reactions: of a unit force that pushes the two ends of an element apart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def reaction_rows(elements, which, target, pose, work, rows_out):
     elements : Elements - the elements of the model
     which : (n_reaction,) int64 - numbers of the elements
     target : (n_element,) - target lengths of the elements [m]
-    pose : Pose - places and rotations of all bodies in ground
+    pose : Pose - positions and orientations of all bodies in ground
     work : ElementWork - end points, gaps and path motions, written
     rows_out : (n_reaction, n_v) - generalized forces of a unit force along each element [1, m], written
     """
@@ -34,8 +34,8 @@ def reaction_row(elements, e, pose, work, row_out):
     """Write the generalized forces of element e, after element_values; zeros where its ends coincide.
 
     elements : Elements - the elements of the model
-    e : int - number of the element
-    pose : Pose - places and rotations of all bodies in ground
+    e : int - index of the element
+    pose : Pose - positions and orientations of all bodies in ground
     work : ElementWork - end points, gaps and path motions
     row_out : (n_v,) - generalized forces of a unit force along the element [1, m], written
     """

@@ -75,7 +75,7 @@ def recruit(problem, options, state, work, out):
 
 @njit
 def again(problem, options, state, work, out):
-    """Iterate as `iterate` does, with orthonormal rows and activations in parts of the solution's size.
+    """Repeat `iterate` with orthonormal rows and activations in parts of the solution's size.
 
     Afterwards work contains the problem as scaled by scale_rows. Return (status, iterations).
 
@@ -101,7 +101,7 @@ def again(problem, options, state, work, out):
 
 @njit
 def bear_most(problem, options, state, work, out):
-    """Find the least sum of squares of the violations; return (status, iterations).
+    """Minimise the sum of squares of the rows' violations; return (status, iterations).
 
     At last the residual of stationarity is rounding: if it is waited for, mu may stand still; if not, mu may
     fall to where steps are rounding, too. Few frames are lost either way, and other ones, so both are tried.
@@ -129,9 +129,9 @@ def bear_most(problem, options, state, work, out):
 
 @njit
 def is_borne(problem, state, work):
-    """Return whether the violation is a rounding error beside the largest demand.
+    """Return whether the load is borne: the violation is a rounding error compared with the largest demand.
 
-    It may be so in rows as scaled or as given.
+    It may be that in rows as scaled or as given.
 
     problem : Recruitment - elements and demand of the frame
     state : RecruitmentState - activations and multipliers
@@ -201,7 +201,7 @@ def scale_weights(problem, largest, work):
 
 @njit
 def begin(problem, options, warm, state):
-    """Write a state inside all bounds: from the last solution, or in the middle.
+    """Write a start inside all bounds: from the last solution, or in the middle.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances
@@ -302,7 +302,8 @@ def measure(problem, options, soft, state, work):
 
 @njit
 def answer(problem, options, status, state, out):
-    """Write activations, violations and objective in the units of the problem; NaN where nothing was found.
+    """Write activations, violations and objective in the units of the problem; NaN where no solution was
+    found.
 
     problem : Recruitment - elements and demand of the frame
     options : RecruitmentOptions - the criterion and tolerances

@@ -57,7 +57,8 @@ def by_squares(problem, options, state, work, out):
 
 @njit
 def respond(problem, state, work):
-    """Write x, lower and upper for the present multipliers, and the residual r of the rows.
+    """Write the activations x, their multipliers lower and upper, and the rows' residual r for the present
+    multipliers of rows.
 
     problem : Recruitment - elements and demand of the frame
     state : RecruitmentState - multiplier is read; x, lower and upper are written

@@ -30,7 +30,7 @@ DEPENDENT = 1e-13
 
 @njit
 def factorise(options, soft, state, work):
-    """Write H^-1, S and its factor; return kappa, the divisor of min/max's term of rank one.
+    """Write H^-1, S and the factor of S; return kappa, the divisor of the term of rank one for min/max.
 
     options : RecruitmentOptions - the criterion and tolerances
     soft : float - 1 where rows may be violated, else 0
@@ -66,7 +66,8 @@ def factorise(options, soft, state, work):
 
 @njit
 def direction(options, kappa, unbalanced, state, work):
-    """Write the steps dx, dlower, dupper, dmultiplier for the targets in low and high; return that of max x.
+    """Write the steps dx, dlower, dupper, dmultiplier for the targets in low and high; return the step of max
+    x.
 
     options : RecruitmentOptions - the criterion and tolerances
     kappa : float - what `factorise` returns
@@ -110,7 +111,8 @@ def direction(options, kappa, unbalanced, state, work):
 
 @njit
 def step_lengths(dpeak, state, work):
-    """Return the parts of the step, of x and of the multipliers, at which the first bound is met; at most 1.
+    """Return the fractions of the step, of x and of the multipliers, at which the first bound is reached; at
+    most 1.
 
     dpeak : float - step of max x, for min/max
     state : RecruitmentState - activations and multipliers
@@ -133,7 +135,7 @@ def step_lengths(dpeak, state, work):
 
 @inlined
 def predict(state, work):
-    """Write into low and high the targets of a step that ends at the bounds."""
+    """Write the targets of a step that ends at the bounds, the prediction, into low and high."""
     for i in range(state.x.shape[0]):
         work.low[i] = -state.lower[i]
         work.high[i] = -state.upper[i]
@@ -141,7 +143,7 @@ def predict(state, work):
 
 @njit
 def centre(options, rounded, mu, n_pair, dpeak, state, work):
-    """Write into low and high the targets of the corrected step, from the predicted one.
+    """Write the targets of the corrected step into low and high, from the predicted step.
 
     options : RecruitmentOptions - the criterion and tolerances
     rounded : float - residual of stationarity that is not waited for, over the terms of a row [1]
@@ -175,7 +177,7 @@ def centre(options, rounded, mu, n_pair, dpeak, state, work):
 
 @njit
 def advance(options, mu, dpeak, state, work):
-    """Go along the step, but not quite to the nearest bound.
+    """Move along the step, but stop just before the nearest bound.
 
     With a criterion of high power it goes only as far as the slopes of the criterion are followed.
 
@@ -213,7 +215,8 @@ def advance(options, mu, dpeak, state, work):
 
 @njit
 def overshot(options, part, state, work):
-    """Return the largest product of x and its slope's deviation from the tangent, after part of the step.
+    """Return the largest product of x and the difference of its slope from the tangent, after a part of the
+    step.
 
     options : RecruitmentOptions - the criterion and tolerances
     part : float - part of the step [1]
@@ -232,7 +235,7 @@ def overshot(options, part, state, work):
 
 @njit
 def is_sound(work):
-    """Return whether a step consists of finite numbers."""
+    """Return whether a step consists of finite numbers only."""
     total = 0.0
     for i in range(work.dx.shape[0]):
         total += work.dx[i] + work.dlower[i] + work.dupper[i]

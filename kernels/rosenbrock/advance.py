@@ -1,4 +1,4 @@
-"""Many integration steps in one call, with results recorded at every so many of them."""
+"""Many integration steps in one call, with results recorded at a fixed number of steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernels.rosenbrock.trace import N_LARGE, N_PART, STATUS, STEP
 
 @njit
 def advance(simulation, tableau, options, plan, gain, q, v, work, trace):
-    """Do many steps and return the status of the last one; end early where that is worse than ERROR_LARGE.
+    """Take many steps; return the status of the last one, and end early where that is worse than ERROR_LARGE.
 
     simulation : Simulation
     tableau : Tableau - coefficients of the Rosenbrock method

@@ -52,7 +52,7 @@ from kernels.solver.constraints import DISTANCE, element_wrench
 
 
 class Holds(NamedTuple):
-    """Constraints of a simulation: n_row scalar ones."""
+    """Hard constraints of a simulation, n_row scalar ones."""
 
     constraints: Constraints  # all of its elements hard, no couplers and no rolls
     pairs: Pairs  # of bodies that elements hold
@@ -60,7 +60,7 @@ class Holds(NamedTuple):
 
 
 class HoldWork(NamedTuple):
-    """Rows, multipliers and slopes; most tables use their first n_active rows, for the acting constraints."""
+    """Rows, multipliers and slopes of hard constraints; most tables use n_active rows, of those that act."""
 
     rows: ConstraintWork  # value, row and bias of all, along all coordinates; kernel: factor of Y Y'
     drift: Annotated[np.ndarray, Floats("n_body", 6)]  # of bodies: acceleration at zero v_dot, no gravity
@@ -103,7 +103,7 @@ def new_hold_work(holds: Holds, tree: Tree) -> HoldWork:
 
 @njit
 def spread(couplers, coupler_work, L, own):
-    """Compute own.Y = G L'^-1 and own.reach of the acting rows, and own.rows.kernel = Y Y' (lower).
+    """Compute own.Y = G L'^-1 and own.reach of the acting rows G, and own.rows.kernel = Y Y' (lower half).
 
     couplers : Couplers
     coupler_work : CouplerWork - slopes of the couplers at this state
@@ -169,7 +169,7 @@ def choose_rows(couplers, coupler_work, L, own):
 
 @njit
 def push_back(L, own, x):
-    """Add M^-1 G' lambda to x : (n_v,), where lambda solves G M^-1 G' lambda = own.left; own.left becomes it.
+    """Add M^-1 G' lambda to x : (n_v,); lambda, which solves G M^-1 G' lambda = own.left, replaces own.left.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
     own : HoldWork - after spread_active; its left and delta are written
@@ -189,7 +189,7 @@ def push_back(L, own, x):
 
 @inlined
 def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
-    """Turn accelerations without constraints into those under them; add the constraints' forces to work.tau.
+    """Add the effect of constraints to unconstrained accelerations, and the constraint forces to work.tau.
 
     holds : Holds - None where the simulation has no constraints
     couplers : Couplers
@@ -227,7 +227,7 @@ def held_accelerations(holds, couplers, tree, q, v, starting, work, v_dot):
 
 @inlined
 def add_hold_slopes(holds, system, work):
-    """Add slopes of the constraints' forces at fixed multipliers to work.stages; write own.by_q, by_v, force.
+    """Add the slopes of constraint forces at fixed multipliers to work.stages; write own.by_q, by_v, force.
 
     holds : Holds - None where the simulation has no constraints
     system : System
@@ -253,7 +253,7 @@ def add_hold_slopes(holds, system, work):
 
 @njit
 def press(holds, pose, own):
-    """Compute the constraints' forces own.force and their wrenches on pairs of bodies, at own.multiplier.
+    """Compute the constraint forces own.force and their wrenches on pairs of bodies, from own.multiplier.
 
     holds : Holds
     pose : Pose
@@ -317,7 +317,7 @@ def reduce_hold_slopes(holds, couplers, own, v, v_dot, held):
 
 @inlined
 def hold_onset(holds, L, own, onset):
-    """Turn the partial derivative of v_dot by time, onset : (n_v,), into that under the constraints.
+    """Convert onset : (n_v,), the partial derivative of v_dot in time, into that under the constraints.
 
     holds : Holds - None where the simulation has no constraints
     L : (n_v, n_v) - Cholesky factor of E'ME
@@ -332,7 +332,7 @@ def hold_onset(holds, L, own, onset):
 
 @inlined
 def hold_jerk(holds, L, own, v, v_dot, jerk):
-    """Turn the jerk without constraints into that under them, both without the partial derivative by time.
+    """Convert the unconstrained jerk into the constrained one, both without the partial time derivative.
 
     holds : Holds - None where the simulation has no constraints
     L : (n_v, n_v) - Cholesky factor of E'ME
@@ -351,7 +351,7 @@ def hold_jerk(holds, L, own, v, v_dot, jerk):
 
 @inlined
 def factor_bordered(tree, v, shift, stages, own):
-    """Factorise the matrix of the stages, bordered unless own is None; return False where it is singular.
+    """Factorise the stage matrix, bordered by the constraints unless own is None; return False if singular.
 
     tree : Tree
     v : (n_v,) - generalized speeds at the start of the step [rad/s, m/s]

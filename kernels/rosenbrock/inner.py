@@ -23,7 +23,7 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class Inner(NamedTuple):
-    """Activations, then fibre lengths, of all muscles; n_state = 2 n_pull."""
+    """Inner states of all muscles in a step, activations first and then fibre lengths; n_state = 2 n_pull."""
 
     # at the start of the step: the state between steps [1], [m]
     now: Annotated[np.ndarray, Floats("n_state")]
@@ -42,7 +42,8 @@ def new_inner(n_pull: int, n_v: int) -> Inner:
 
 @njit
 def begin_inner(inner):
-    """Set the state of the first stage to that at the start of the step; nothing is done without muscles."""
+    """Set the muscles' state of the first stage to that at the start of the step; do nothing without
+    muscles."""
     if inner is None:
         return
     for k in range(inner.now.shape[0]):
@@ -75,12 +76,12 @@ def reduce_gradients(couplers, coupler_work, v, inner, pulls):
 
 @njit
 def fold_fibres(inner, pulls, shift, tau_q):
-    """Add the slope of muscle forces due to the fibres' change of length within a stage to tau_q.
+    """Add the slope of muscle forces that comes from the change of fibre lengths within a stage to tau_q.
 
     inner : Inner - None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
     shift : float - 1/(h g) [1/s]; 0 = equilibrium at rest
-    tau_q : (n_v, n_v) - derivative of the generalized forces by q
+    tau_q : (n_v, n_v) - derivative of the generalized forces with respect to q
     """
     if inner is None:
         return
@@ -96,13 +97,14 @@ def fold_fibres(inner, pulls, shift, tau_q):
 
 @njit
 def push_stage(inner, pulls, i, shift, onset):
-    """Compute the force of the inner states on stage i, and inner.u[i] without the part of the motion.
+    """Compute the force of the muscles' inner states on stage i, and inner.u[i] without the part of the
+    motion.
 
     inner : Inner - its push and u[i] are written; None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
     i : int - index of the stage
     shift : float - 1/(h g) [1/s]
-    onset : float - h gamma_i, the factor of the partial derivatives of the rates by time [s]
+    onset : float - h gamma_i, the factor of the partial derivatives of the rates with respect to time [s]
     """
     if inner is None:
         return
@@ -125,7 +127,7 @@ def push_stage(inner, pulls, i, shift, onset):
 
 @njit
 def follow_stage(inner, pulls, i, shift, u_q):
-    """Add the part of the motion to inner.u[i].
+    """Add the effect of the motion on the muscles' inner states to inner.u[i].
 
     inner : Inner - its u[i] is updated; None where there are no muscles
     pulls : PathForceWork - its slope and gradient are read
@@ -146,7 +148,8 @@ def follow_stage(inner, pulls, i, shift, u_q):
 
 @njit
 def next_inner(tableau, i, inverse_h, inner):
-    """Compute inner.state and inner.past of stage i.
+    """Compute the muscles' inner state at stage i and the contribution of earlier stages, inner.state and
+    inner.past.
 
     tableau : Tableau
     i : int - index of the stage
@@ -160,7 +163,8 @@ def next_inner(tableau, i, inverse_h, inner):
 
 @njit
 def end_inner(tableau, inner):
-    """Compute inner.state at the end of the step; return whether it is finite (True without muscles).
+    """Compute the muscles' inner state at the end of the step; return whether it is finite (True without
+    muscles).
 
     tableau : Tableau
     inner : Inner - its state is written; None where there are no muscles
@@ -179,7 +183,8 @@ def end_inner(tableau, inner):
 
 @njit
 def keep_inner(inner):
-    """Accept the step: its end becomes the start of the next one; nothing is done without muscles."""
+    """Accept the step for the muscles: its end becomes the start of the next one; do nothing without
+    muscles."""
     if inner is None:
         return
     for k in range(inner.now.shape[0]):
@@ -188,8 +193,8 @@ def keep_inner(inner):
 
 @inlined
 def pushes(inner):
-    """Return the generalized forces of the muscles' inner states on a stage, inner.push; None where there are
-    no muscles.
+    """Return inner.push, the generalized forces of the muscles' inner states on a stage; None without
+    muscles.
     """
     if inner is None:
         return None

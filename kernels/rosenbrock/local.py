@@ -1,6 +1,5 @@
-"""Local coordinates of one step: tangent vectors theta at its start.
-
-For theta the motion is an ordinary differential equation.
+"""Local coordinates of one step: tangent vectors theta from its start, for which the motion is an ordinary
+differential equation.
 
 q is the q_n of the start, moved by theta (kernels/joints/tree.integrate). For coordinates that are numbers
 theta-dot = v; for rotations by quaternions see kernels/joints/turning.
@@ -23,7 +22,7 @@ def local_rate(tree, theta, v, rate_out):
 
 @inlined
 def local_solve(tree, v, shift, sign, x, out):
-    """Compute (shift 1 - A)^-1 x with A = d theta-dot/d theta at theta = 0.
+    """Solve (shift 1 - A) y = x with A = d theta-dot/d theta at theta = 0, and write y into out.
 
     A is -w~/2 for rotations, and zero for other coordinates.
 

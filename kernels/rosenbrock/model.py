@@ -112,8 +112,8 @@ def new_simulation_work(simulation: Simulation) -> SimulationWork:
 
 @entry
 def set_constants(simulation, q, work):
-    """Compute mass matrix and weight at q : (n_q,), once before the first step; False where a dof has no
-    mass.
+    """Compute the mass matrix and the weight at q : (n_q,), once before the first step; return False if a dof
+    has no mass.
     """
     n_v = work.tau.shape[0]
     M, L = work.stages.M, work.stages.S
@@ -181,7 +181,7 @@ def acceleration(simulation, q, v, moving, work, v_dot_out):
 
 @inlined
 def pull_along(pulls, tree, q, v, inner, work):
-    """Add forces of muscles and ligaments to work.tau; compute the rates of the muscles' inner states.
+    """Add the forces of muscles and ligaments to work.tau; compute the rates of the muscles' inner states.
 
     pulls : PathForces - None where no muscle pulls
     tree : Tree
@@ -221,7 +221,8 @@ def solve_motion(couplers, system, v, work, v_dot_out):
 def linearise(simulation, q, v, v_dot, step, work):
     """Compute work.stages.tau_q, tau_v and M : (n_v, n_v), right after `acceleration` has given v_dot.
 
-    tau_q and tau_v are the derivatives of the forces less M v_dot + bias, by q and by v at fixed v_dot.
+    tau_q and tau_v are the derivatives of the forces less M v_dot + bias, with respect to q and v at fixed
+    v_dot.
 
     simulation : Simulation
     q : (n_q,) - generalized coordinates [rad, m]
@@ -258,9 +259,9 @@ def linearise(simulation, q, v, v_dot, step, work):
 
 @inlined
 def restore_inertia(couplers, system, dynamics):
-    """Compute dynamics.inertia of each body on its own again; nothing is done where couplers is None.
+    """Compute dynamics.inertia of each single body again; do nothing where couplers is None.
 
-    reduced_accelerations has summed it over subtrees.
+    This undoes the sum over subtrees in reduced_accelerations.
     """
     if couplers is not None:
         spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)

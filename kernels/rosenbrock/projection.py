@@ -40,7 +40,7 @@ N_ROUND = 50
 
 @njit
 def gap_of(constraints, rows, e):
-    """Return the violation of element e [m, rad], after constraint_rows.
+    """Return the violation of constraint element e [m, rad]; called after constraint_rows.
 
     constraints : Constraints - all of its elements are hard
     rows : ConstraintWork - its value is read
@@ -54,7 +54,7 @@ def gap_of(constraints, rows, e):
 
 @njit
 def largest_gap(constraints, rows):
-    """Return the largest violation of all elements [m, rad], NaN where that of any is NaN.
+    """Return the largest violation of all constraint elements [m, rad], NaN where that of any is NaN.
 
     constraints : Constraints - all of its elements are hard
     rows : ConstraintWork - its value is read
@@ -69,7 +69,7 @@ def largest_gap(constraints, rows):
 
 @njit
 def gap_left(constraints, pose, own):
-    """Return the largest violation as largest_gap, except accepted ones of rows that do not act.
+    """Return the largest violation of the constraints, without the accepted ones of rows that do not act.
 
     constraints : Constraints - all of its elements are hard
     pose : Pose
@@ -87,7 +87,7 @@ def gap_left(constraints, pose, own):
 
 @njit
 def borne(constraints, pose, rows, e):
-    """Return the violation of constraint element e that is accepted where its row does not act [m, rad].
+    """Return the violation [m, rad] that is accepted of constraint element e where its row does not act.
 
     It is valid after constraint_rows.
 
@@ -104,7 +104,7 @@ def borne(constraints, pose, rows, e):
 
 @inlined
 def close(holds, simulation, ahead, q, v, work):
-    """Project q and v onto the constraints as `project` does; True, without a call, where there are none.
+    """Project q and v onto the constraints as `project` does; return True at once where there are none.
 
     holds : Holds - None where the simulation has no constraints
     simulation : Simulation
@@ -120,7 +120,7 @@ def close(holds, simulation, ahead, q, v, work):
 
 @njit
 def project(simulation, ahead, q, v, work):
-    """Project q and v onto the constraints; return False where that fails or is too far from here.
+    """Project q and v onto the constraints; return False where that fails or needs too large a correction.
 
     simulation : Simulation
     ahead : float - time after that of the clock [s]
@@ -158,7 +158,8 @@ def project(simulation, ahead, q, v, work):
 
 @njit
 def correction(L, own, step_out):
-    """Compute Newton's step towards Phi = 0 of the acting rows; no dof moves by more than MOST.
+    """Compute Newton's correction of the coordinates towards Phi = 0 of the acting rows; no dof moves by more
+    than MOST.
 
     L : (n_v, n_v) - Cholesky factor of E'ME
     own : HoldWork - after spread_active; its left and delta are written
@@ -178,7 +179,8 @@ def correction(L, own, step_out):
 
 @entry
 def put_on_constraints(simulation, q, v, work, before_out, after_out):
-    """Project q and v onto the constraints from farther away; return False where the coordinates cannot be.
+    """Project q and v onto the constraints from a greater distance; return False where the coordinates cannot
+    satisfy them.
 
     Dofs that work.holds.kept marks keep their coordinates and their speeds.
 

@@ -5,7 +5,7 @@ With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a stage of a Ros
 alone. With B = (I/(h g) - df/dtheta)^-1,
 (M/(h g) - tau_v - tau_q B) u_v = M r_v + tau_q B r_q,  u_q = B (r_q + u_v),
 which has half the unknowns of the whole system. tau_q and tau_v are the derivatives of tau - (M v-dot + bias)
-by theta and v at fixed v-dot.
+with respect to theta and v at fixed v-dot.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernels.rosenbrock.tableau import MAX_STAGES
 
 
 class StageWork(NamedTuple):
-    """Matrices and stages of one step."""
+    """Matrices and stages of one Rosenbrock step."""
 
     M: Annotated[np.ndarray, Floats("n_v", "n_v")]  # mass matrix at the step's start
     tau_q: Annotated[np.ndarray, Floats("n_v", "n_v")]
@@ -60,7 +60,8 @@ def factor(tree, v, shift, work, held):
 
 @inlined
 def next_stage(tableau, i, inverse_h, start, work, state_out):
-    """Compute the state at stage i, and the contribution of earlier stages to its right-hand side.
+    """Compute the state at stage i, and the contribution of earlier stages to the right-hand side of this
+    stage.
 
     tableau : Tableau
     i : int - index of the stage

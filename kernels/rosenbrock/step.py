@@ -53,7 +53,7 @@ class StepOptions(NamedTuple):
 
 @inlined
 def part(options, simulation, rest, v, work):
-    """Return the length [s] of the next part of a step, once the derivatives at its start are known.
+    """Return the length [s] of the next part of a step, from the derivatives at its start.
 
     options : StepOptions
     simulation : Simulation
@@ -159,7 +159,8 @@ def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
 
 @inlined
 def move(stage_v, q, v, work):
-    """Accept the step: copy its end, work.q and stage_v : (n_v,), to q : (n_q,) and v : (n_v,)."""
+    """Accept the step: copy the state at its end, work.q and stage_v : (n_v,), to q : (n_q,) and v :
+    (n_v,)."""
     keep_inner(work.inner)
     copy(stage_v, v)
     copy(work.q, q)
@@ -193,7 +194,7 @@ def factor_stages(tree, v, shift, work):
 
 @inlined
 def move_on(tableau, i, h, work):
-    """Compute the states of the motion and of the muscles at stage i.
+    """Compute the states of the motion and of the muscles at stage i from the earlier stages.
 
     tableau : Tableau
     i : int - index of the stage
@@ -225,7 +226,7 @@ def solve_stage(simulation, tableau, i, h, v, work):
 
 @inlined
 def stand(v, start_out, state_out, past_out):
-    """Write the state at the start of a step: theta = 0, and the generalized speeds v : (n_v,).
+    """Write the state at the start of a step: theta = 0 and the generalized speeds v : (n_v,).
 
     It goes into start_out and state_out : (2 n_v,), and zeros into past_out : (2 n_v,).
     """
@@ -237,9 +238,10 @@ def stand(v, start_out, state_out, past_out):
 
 @inlined
 def weigh(tableau, h, start, v_dot, stages, state_out):
-    """Compute the state at the end of the step; return its embedded error relative to the speeds.
+    """Compute the state at the end of the step as a weighted sum of stages; return its embedded error
+    relative to the speeds.
 
-    Without an embedded method the difference from an explicit Euler step takes the place of the embedded
+    Without an embedded method the difference from an explicit Euler step takes the position of the embedded
     difference.
 
     tableau : Tableau

@@ -133,7 +133,7 @@ def write_couplers(couplers, own, out):
 
 @njit
 def write_table(table, out):
-    """Copy the first columns of table into out, entry by entry."""
+    """Copy as many columns of table as out has into out, entry by entry."""
     for i in range(out.shape[0]):
         for j in range(out.shape[1]):
             out[i, j] = table[i, j]

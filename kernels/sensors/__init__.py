@@ -1,1 +1,1 @@
-"""Comparison of a device's measurements with the angles that a model sent it."""
+"""Comparison of a device's measured angles with the angles that the model sent to it."""

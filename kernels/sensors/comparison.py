@@ -1,7 +1,7 @@
-"""Comparison of one measurement of a device with the angles that a model sent it, in one call a tick.
+"""Comparison of one measurement of a device with the angles that a model sent to it, in one call per tick.
 
-rtsim/device/sensor_check.py says what is compared and why, and has the words; here are the numbers. What
-they are kept in is one array, STATE, so that a tick touches little memory.
+rtsim/device/sensor_check.py explains what is compared and why, and has the messages; the computation is here.
+All of its state is in one array, STATE, so that a tick touches little memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LEAP_RAD = math.radians(1.0)
 
 
 class Allowed(NamedTuple):
-    """Limits of what is compared.
+    """Limits for the comparison of a device with the model.
 
     agreement : [rad]; n_late : outputs by which a device may be late; most_s : time for which it may be wrong
     speed_max : greatest speed of the joint [rad/s]
@@ -56,7 +56,8 @@ class Allowed(NamedTuple):
 
 @njit
 def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device_s):
-    """Compare a measurement; return the bits of what is wrong, -1 where nobody knows the angle.
+    """Compare a measurement with the angles sent; return the bits of what is wrong, -1 where no angle is
+    known.
 
     state : (N_STATE,) - updated
     told : (n, 4) - outputs, as of kernels/sensors/told
@@ -88,7 +89,9 @@ def compare(state, told, allowed, at, awaited, angle, speed, passed_s, by_device
 
 @njit
 def add_time(times, wrong, passed_s, most_s):
-    """Count for how long something was wrong, forgotten over LONG_S; over with AGREED_S without.
+    """Add up for how long something was wrong, and write whether that is too long.
+
+    The time is forgotten over LONG_S; AGREED_S without a fault end it.
 
     times : (3,) - WRONG_S, RIGHT_S, OVER; updated
     wrong : bool - in this time
@@ -108,7 +111,7 @@ def add_time(times, wrong, passed_s, most_s):
 
 @njit
 def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s):
-    """Hold the speed against what the angle turned by; return SPEED_OFF, GAIN_OFF or 0.
+    """Compare the measured speed with the change of the measured angle; return SPEED_OFF, GAIN_OFF or 0.
 
     state, told, allowed : (N_STATE,), (n, 4), Allowed - as of `compare`
     at, angle, speed : int, float, float - of the measurement
@@ -143,7 +146,8 @@ def compare_speed(state, told, allowed, at, angle, speed, passed_s, by_device_s)
 
 @njit
 def speed_found(state, agreement, passed_s):
-    """Return SPEED_OFF where the speed turned by too much, GAIN_OFF where its gain is off, or 0.
+    """Return SPEED_OFF where the integral of the speed disagrees with the angle, GAIN_OFF where its gain is
+    off, or 0.
 
     state : (N_STATE,) - as of `compare`; its products are updated
     agreement, passed_s : float, float - allowed [rad], time since the measurement before [s]

@@ -1,4 +1,4 @@
-"""Sums of which rtsim/device/lag_fit.py finds gain and delay: moments of samples that are forgotten."""
+"""Running sums of samples, from which rtsim/device/lag_fit.py computes the gain and delay of a sensor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEMORY_S = 1.0
 
 @njit
 def add_sample(sums, measured, angle, speed, passed_s):
-    """Add a sample to the sums.
+    """Add a sample to the running sums.
 
     sums : (N_SUM,) or more - updated
     measured, angle, speed : float, float, float - measured angle, reference and its speed [rad, rad, rad/s]

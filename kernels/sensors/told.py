@@ -1,4 +1,4 @@
-"""The newest outputs to a device, by their number: rows in which output `seq` is in row seq % n."""
+"""The newest outputs sent to a device, by their number: output `seq` is in row seq % n."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ N_TOLD = 4
 
 @njit
 def angle_told(told, seq):
-    """Return the angle in an output [rad]; NaN where it was not known, was never sent or is too old.
+    """Return the angle that was sent in an output [rad]; NaN if it was not known, was never sent or is too
+    old.
 
     told : (n, 4) - SEQ, TIME, ANGLE, SPEED
     """
@@ -25,7 +26,7 @@ def angle_told(told, seq):
 
 @njit
 def time_between(told, one, other):
-    """Return the model's time from one output to another [s]; NaN where one is not there.
+    """Return the model's time between two outputs [s]; NaN if one of them is not stored.
 
     told : (n, 4) - SEQ, TIME, ANGLE, SPEED
     """
@@ -39,7 +40,7 @@ def time_between(told, one, other):
 
 @njit
 def beyond(told, measured, first, last):
-    """Return how far an angle is outside the range of those sent from one output to another [rad]; 0 inside.
+    """Return how far an angle is outside the range of the angles sent between two outputs [rad]; 0 inside.
 
     told : (n, 4) - SEQ, TIME, ANGLE, SPEED
     """

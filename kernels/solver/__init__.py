@@ -1,1 +1,1 @@
-"""The solver: the pose of a skeleton from markers by constrained least squares, frame after frame."""
+"""The solver: the pose of a skeleton from markers by constrained least squares, one frame after the other."""

@@ -1,4 +1,4 @@
-"""The alternative configuration of a mechanism: followed beside the published one, with its probability.
+"""The alternative configuration of a mechanism: tracked beside the published one, with its probability.
 
 Rigid elements that leave a joint one degree of freedom can often be put together in more than one way, and
 the curvature at one optimum contains nothing about another one (docs/uncertainty.md, the other assembly). If
@@ -134,9 +134,11 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
 
 @njit
 def has_changed_over(tree, track, r, state, work):
-    """Return whether the published pose has gone, within one frame, more than half of the way to the
-    alternative configuration of joint r: what was known of the alternative one then concerns the published
-    one.
+    """Return whether the published pose has gone over to the alternative configuration of joint r within one
+    frame.
+
+    It has if it went more than half of the way: what was known of the alternative configuration then concerns
+    the published one.
 
     tree : Tree
     track : TrackState
@@ -152,7 +154,7 @@ def has_changed_over(tree, track, r, state, work):
 
 @njit
 def follow_other(model, problem, q, options, solver_options, variance, frame, r, state, work):
-    """Solve the alternative configuration of one joint again, or search for one where none is known.
+    """Solve the alternative configuration of one joint again, or search for one if none is known.
 
     Afterwards the solver's pose is the published one again, without its factors.
 
@@ -195,7 +197,8 @@ def follow_other(model, problem, q, options, solver_options, variance, frame, r,
 
 @njit
 def solve_again(tree, problem, how, q, r, at, state, work):
-    """Return whether the alternative configuration still exists near its last step from the published pose.
+    """Solve the alternative configuration near its last step from the published pose; return whether it still
+    exists.
 
     The published pose may have changed to the alternative configuration in the meantime. The configuration
     that it has left then lies on the opposite side, and the logarithm of the odds changes its sign.
@@ -226,8 +229,8 @@ def solve_again(tree, problem, how, q, r, at, state, work):
 
 @njit
 def look(model, problem, how, q, size, frame, r, state, work):
-    """Search for an alternative configuration along the turn
-    that the markers resist least (weak_turn), on one side.
+    """Search for an alternative configuration on one side, along the rotation that the markers resist least
+    (weak_turn).
 
     Return whether there is one; if not, the next search goes to the other side.
 
@@ -256,8 +259,9 @@ def look(model, problem, how, q, size, frame, r, state, work):
 
 @njit
 def solve_beside(tree, problem, how, q, r, at, state, work):
-    """Solve from q + work.delta and return whether the optimum there differs from q; if so, the tangent step
-    to it is written into state.gap[r].
+    """Solve from q + work.delta; return whether the optimum found differs from q.
+
+    If it does, the tangent step to it is written into state.gap[r].
 
     tree : Tree
     problem : FrameProblem
@@ -280,7 +284,7 @@ def solve_beside(tree, problem, how, q, r, at, state, work):
 
 @njit
 def find_shifts(model, mode, displaced, at, work, shift_out):
-    """Write into shift_out by how much the published numbers are larger in the alternative configuration.
+    """Write into shift_out how much larger the published numbers are in the alternative configuration.
 
     Angles differ by at most pi. Lengths of hard elements are the same in both configurations.
 
@@ -305,8 +309,10 @@ def find_shifts(model, mode, displaced, at, work, shift_out):
 
 @njit
 def add_others(due, state, C, value):
-    """Add to variances, and to the covariance of the pose,
-    what the alternative configurations add: p d^2, p d d'.
+    """Add what the alternative configurations contribute, p d^2 and p d d', to variances and to the
+    covariance of the pose.
+
+    p is the probability of such a configuration, and d the difference of the numbers.
 
     due : bool - whether C was computed anew in this frame
     state : AlternativeConfiguration

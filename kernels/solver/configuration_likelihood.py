@@ -26,8 +26,8 @@ MOST_ODDS = 30.0
 
 @njit
 def evidence(model, problem, skin, variance, at, work):
-    """Return the logarithm of the odds for the published pose against the alternative one,
-    by one frame's markers.
+    """Return the logarithm of the odds for the published pose against the alternative one, from the markers
+    of one frame.
 
     model : Skeleton
     problem : FrameProblem
@@ -55,7 +55,7 @@ def evidence(model, problem, skin, variance, at, work):
 
 @njit
 def shared_spread(markers, pose, place, b, skin, work):
-    """Return the variance of sum drawn . error [m^4] where the skin of body b shifts and turns as one piece.
+    """Return the variance of sum drawn . error [m^4] that comes from the skin of body b moving as one piece.
 
     markers : ModelMarkers
     pose : Pose
@@ -83,8 +83,8 @@ def shared_spread(markers, pose, place, b, skin, work):
 
 @njit
 def add_up(odds, told, known, since, lasting):
-    """Return the logarithm of the odds of the published pose against the alternative one after a frame,
-    limited to +-MOST_ODDS.
+    """Update the logarithm of the odds of the published pose against the alternative one by a frame, within
+    +-MOST_ODDS.
 
     odds : float - logarithm of the odds before
     told : float - logarithm of the odds by this frame alone

@@ -135,7 +135,8 @@ def direction_in_ground(pose, body, x, y_out):
 
 @njit
 def angle_from(kind, a, b, n, target):
-    """Return an angle of a direction less a target [rad]; an azimuth is taken between -pi and pi.
+    """Return the difference between a direction's angle and a target [rad]; an azimuth is taken between -pi
+    and pi.
 
     kind : int - AZIMUTH or ELEVATION; NaN is returned for other kinds
     a : (3,) - the direction, unit
@@ -157,8 +158,10 @@ def angle_from(kind, a, b, n, target):
 
 @njit
 def couple(kind, a, n):
-    """Return the gradient of an angle in a rotation of A relative to B, as three floats: the couple on A per
-    unit multiplier. (n - c a) / (1 - c^2) for an azimuth, a X n / sqrt(1 - c^2) for an elevation, c = a . n.
+    """Return the couple on body A per unit multiplier of an angle element, as three floats.
+
+    It is the gradient of the angle with respect to a rotation of A relative to B: (n - c a) / (1 - c^2) for
+    an azimuth, a X n / sqrt(1 - c^2) for an elevation, with c = a . n.
 
     kind : int - AZIMUTH or ELEVATION; NaN is returned for other kinds
     a, n : (3,) - unit, not parallel
@@ -248,7 +251,8 @@ def element_wrench(elements, pose, e, work):
 
 @njit
 def path_motions(elements, pose, e, work):
-    """Write work.motion, turn, lever and lever_turn of element e for each dof of its path.
+    """Write the motion of the ends and the normal of element e for each dof of its path: work.motion, turn,
+    lever, lever_turn.
 
     motion is that of the end that the dof moves, turn that of the normal; lever = x X w with x the vector
     between the ends (distance) or the normal (plane) and w the dof's rotation; lever_turn = (vector between

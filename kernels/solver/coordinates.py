@@ -20,9 +20,10 @@ FREE_TO_MOVE, AT_LOWER, AT_UPPER = 0, -1, 1
 
 
 class CoordinateTargets(NamedTuple):
-    """Targets of coordinates: they add 1/2 W sum weight (q - target)^2 to the objective, with W the sum of
-    the weights of the visible markers, which is the same as dividing the markers' part by W. A coordinate
-    appears at most once.
+    """Targets of coordinates: they add 1/2 W sum weight (q - target)^2 to the objective.
+
+    W is the sum of the weights of the visible markers, which is the same as dividing the markers' part by W.
+    A coordinate appears at most once.
     """
 
     coordinate: np.ndarray  # (n_task,) int64 - index in q
@@ -68,7 +69,7 @@ def clamp(limits, q):
 
 @njit
 def find_bounds(limits, q, bound_out):
-    """Write for each limited coordinate whether it is at a bound into bound_out : (n_v,) int64: FREE_TO_MOVE,
+    """Write into bound_out : (n_v,) int64 whether each limited coordinate is at a bound: FREE_TO_MOVE,
     AT_LOWER or AT_UPPER.
     """
     if limits is None:
@@ -101,8 +102,8 @@ def bind_bounds(limits, bound, slope, fixed_out, gap_out):
 
 @njit
 def block(limits, q, delta, fixed, gap):
-    """Fix the coordinates that a step would carry beyond a bound, so that they end at it;
-    return whether there are any.
+    """Fix the coordinates that a step would carry beyond a bound, so that they end at it; return whether
+    there are any.
 
     limits : CoordinateRanges, or None
     q, delta : (n_q,), (n_v,) - pose at which the step begins, and the step

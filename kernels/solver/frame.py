@@ -1,4 +1,4 @@
-"""One frame, from measured markers to joint angles. Python calls compiled code once per frame, here."""
+"""One frame, from measured markers to joint angles, in one call from Python."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class SolverMethod(NamedTuple):
 
 
 class FrameOptions(NamedTuple):
-    """Settings of a frame."""
+    """Settings for solving one frame."""
 
     track: TrackOptions
     health: HealthOptions
@@ -86,7 +86,7 @@ class FrameOptions(NamedTuple):
 
 
 class FrameState(NamedTuple):
-    """State that is kept from frame to frame."""
+    """State of the solver that is kept from frame to frame."""
 
     track: TrackState  # of the method
     first: TrackState  # of the method solved before it
@@ -183,7 +183,7 @@ def estimate(model, method, measured, dt, options, state, work, out):
 
 @njit
 def learn_frame(model, dt, status, options, state, work, out):
-    """Update what is known of markers and segments by this frame; return how many markers are at fault.
+    """Update the statistics of markers and segments by this frame; return how many markers are at fault.
 
     model : Skeleton
     dt : float - time since the last frame [s]; 0 = unknown
@@ -217,7 +217,7 @@ def learn_frame(model, dt, status, options, state, work, out):
 
 @inlined
 def foresee(model, dt, options, state, work):
-    """Predict the place of every marker from the previous frame, into state.health.
+    """Predict the position of every marker from the previous frame, into state.health.
 
     model : Skeleton
     dt : float - time since the last frame [s]
@@ -236,8 +236,9 @@ def foresee(model, dt, options, state, work):
 
 @njit
 def solve_method(model, method, dt, options, state, work, out):
-    """Solve a frame by the method, after the method that it follows; return (status, iterations, residual,
-    number of undetermined dofs).
+    """Solve a frame by a method, after the method that has to be solved before it.
+
+    Return (status, iterations, residual, number of undetermined dofs).
 
     model : Skeleton
     method : SolverMethod - roles.target written
@@ -267,8 +268,8 @@ def solve_method(model, method, dt, options, state, work, out):
 
 @njit
 def lengths_at(model, flexion, angles, target_out):
-    """Write the lengths of elements that depend on the flexion theta of a joint;
-    other entries keep their value.
+    """Write the lengths of elements that depend on the flexion theta of a joint; leave other entries
+    unchanged.
 
     d(theta) = (1 + a1 theta + ... + a7 theta^7) d(0), theta in degrees, Sancisi et al. 2017, eq. 1 and table
     2.

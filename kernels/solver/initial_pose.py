@@ -1,5 +1,5 @@
-"""A first pose without a prediction: each body is fitted to its own markers,
-which gives the joint coordinates.
+"""A first pose without a prediction: each body is fitted to its own markers, from which the joint coordinates
+follow.
 
 The rigid fit is that of Horn (1987, J. Opt. Soc. Am. A 4, 629-642): the unit quaternion is the dominant
 eigenvector of a symmetric 4 x 4 matrix, found by cyclic Jacobi rotations.
@@ -83,10 +83,11 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
 
 @njit
 def displace(tree, b, pose_work, fit):
-    """Write the rotation of joint b into fit.matrices[3] and its displacement into fit.vectors[3],
-    after fit_body.
+    """Write rotation and displacement of joint b between two fitted bodies into fit.matrices[3] and
+    fit.vectors[3].
 
-    They lead from the joint frame on the parent, by pose_work, to the joint frame on the fitted child.
+    Called after fit_body. They lead from the joint frame on the parent, by pose_work, to the joint frame on
+    the fitted child.
     """
     R, x, p = fit.matrices[0], fit.vectors[0], tree.parent[b]
     parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]
@@ -174,7 +175,7 @@ def fit_body(markers, body, measured, weight, fit):
 
 @njit
 def dominant_rotation(C, K, V, q, R_out):
-    """Write the rotation that best turns points a into points b; return False if it is not unique.
+    """Write the rotation that best turns points a into points b; return False if there are several.
 
     C : (3, 3) - sum of a b' over the points
     K, V : (4, 4) - scratch

@@ -25,7 +25,7 @@ N_HALVING = 12
 
 
 class SolverOptions(NamedTuple):
-    """Settings of the solver."""
+    """Settings of the constrained least-squares solver."""
 
     tolerance: float  # optimality residual at which a frame is solved
     max_iterations: int
@@ -33,7 +33,7 @@ class SolverOptions(NamedTuple):
 
 
 class SolverEnd(NamedTuple):
-    """Outcome of one solve."""
+    """Result of one solve: status, iterations, residual and objective."""
 
     status: int  # CONVERGED, NOT_CONVERGED or NON_FINITE
     iterations: int
@@ -141,8 +141,8 @@ def largest_of(delta):
 
 @njit
 def merit_penalty(mu, n_hard):
-    """Return the penalty of the l1 merit function:
-    above the largest multiplier, which makes the penalty exact.
+    """Return the penalty factor of the l1 merit function, above the largest multiplier so that the penalty is
+    exact.
     """
     largest = 0.0
     for k in range(n_hard):

@@ -1,4 +1,4 @@
-"""Thresholds for the derivatives of an element: a row of nothing but rounding constrains nothing."""
+"""Thresholds below which an element's derivatives count as rounding, so that it constrains nothing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ rotation of half a turn."""
 
 @njit
 def lever_of(elements, pose, e, work):
-    """Return the square of the largest derivatives that element e could have: its force times the whole
-    motion of its end by each dof of its path, as if both were parallel. Not for path lengths; after
-    element_values.
+    """Return the square of the largest derivatives that element e could have.
+
+    They are its force times the whole motion of its end by each dof of its path, as if both were parallel. To
+    be called after element_values; not for path lengths.
 
     elements : Elements
     pose : Pose

@@ -185,11 +185,11 @@ def optimality(problem, multiplier, work):
 
 @njit
 def hard_row(couplers, elements, e, n, work):
-    """Write row n of A from element e, and the first and last dof of its entries,
-    after element_rows; return 0.
+    """Write row n of the Jacobian A from element e, and the first and last dof of its entries; return 0.
 
-    Where the derivatives are rounding beside the lever of the element (kernels/solver/levers), the row is
-    zero and the lever's square is returned instead: the element may then deviate by a part of it.
+    Called after element_rows. Where the derivatives are rounding beside the lever of the element
+    (kernels/solver/levers), the row is zero and the lever's square is returned instead: the element may then
+    deviate by a part of it.
 
     couplers : Couplers - or None
     elements : Elements

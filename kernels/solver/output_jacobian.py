@@ -30,7 +30,7 @@ derivatives of angles stay finite."""
 
 
 class JacobianWork(NamedTuple):
-    """Working space of output_jacobian."""
+    """Working space for the derivatives of published numbers."""
 
     frame: Annotated[np.ndarray, Floats(2, 3, 3)]  # axes of a joint's two bodies in ground, as columns
     axis: Annotated[np.ndarray, Floats(3, 3)]  # e1, e2, e3 of the joint coordinate system, one a row
@@ -73,8 +73,8 @@ def output_jacobian(model, displaced, pose, element, work, F_out):
 
 @njit
 def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
-    """Write one column: the power of a wrench on the relative twist of two bodies,
-    per unit speed of each dof.
+    """Write one column of derivatives: the power of a wrench on the relative twist of two bodies, per unit
+    speed of each dof.
 
     tree : Tree
     pose : Pose

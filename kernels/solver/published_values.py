@@ -1,6 +1,4 @@
-"""Results of a frame as they are published:
-with the signs of their labels, and NaN where they are not known.
-"""
+"""Results of a frame in published form: with the signs of their labels, and NaN where they are not known."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ class FrameValues(NamedTuple):
 
 
 class PublishedValues(NamedTuple):
-    """The same results as they are published."""
+    """Results of a frame in published form, converted from FrameValues."""
 
     angle: Annotated[np.ndarray, Floats("n_angle")]
     deviation: Annotated[np.ndarray, Floats("n_deviation")]
@@ -36,9 +34,7 @@ class PublishedValues(NamedTuple):
 
 
 class PublishedLoads(NamedTuple):
-    """Loads across the joints of a person as they are published;
-    fields `of_...` are their standard deviations.
-    """
+    """Loads across a person's joints in published form; fields `of_...` are their standard deviations."""
 
     moment: Annotated[np.ndarray, Floats("3 * n_joint", fill=math.nan)]  # along the axes of the angles [N m]
     # in the distal body's axes, Z outwards on either side [N]
@@ -69,7 +65,7 @@ def new_published_values(found: FrameValues) -> PublishedValues:
 
 @njit
 def show(found, unknown, shown):
-    """Write results of a frame as they are published.
+    """Write the results of a frame in the form in which they are published.
 
     found : FrameValues
     unknown : (n_angle,) bool - whether an angle is not known; it and its deviation become NaN
@@ -86,7 +82,8 @@ def show(found, unknown, shown):
 
 @njit
 def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
-    """Write the results of inverse dynamics as they are published, with their standard deviations.
+    """Write the results of inverse dynamics in the form in which they are published, with their standard
+    deviations.
 
     Where angles are not known, so are the loads of their joint, and its rates and powers become NaN in found
     too.
@@ -126,5 +123,5 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
 
 @njit
 def beside(value, deviation):
-    """Return the deviation : float, or NaN where its value : float is NaN."""
+    """Return the deviation : float of a value, or NaN where the value : float is NaN."""
     return math.nan if math.isnan(value) else deviation

@@ -1,4 +1,4 @@
-"""Following one skeleton from frame to frame: prediction, undetermined dofs, and restarts of the solver."""
+"""Tracking of one skeleton from frame to frame: prediction, undetermined dofs, and restarts of the solver."""
 
 from __future__ import annotations
 
@@ -108,8 +108,9 @@ def predict(tree, dt, options, track, q_out):
 
 @njit
 def find_open_dofs(problem, q, work, floating_inner):
-    """Write a weight into problem.hold for every dof that markers, hard elements and weights so far leave
-    undetermined, mark it in work.open, and return how many there are.
+    """Find the dofs that markers, hard elements and weights leave undetermined; return how many there are.
+
+    Each gets a weight in problem.hold and is marked in work.open.
 
     The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by those before it. Not
     counted are floating inner dofs, which no frame determines, and coordinates at their bound, which it
@@ -268,7 +269,7 @@ def visible_weight(markers, weight):
 
 @inlined
 def set_out(model, limits, dt, options, track):
-    """Store the last pose in track.q_before and predict track.q : (n_q,), where the solver begins.
+    """Store the last pose in track.q_before; write its prediction, the solver's start, into track.q : (n_q,).
 
     model : Skeleton
     limits : CoordinateRanges - or None
@@ -287,7 +288,7 @@ def set_out(model, limits, dt, options, track):
 
 @inlined
 def fits_worse(found, visible, track):
-    """Return whether a solution fits so much worse than the best since the last restart that one is due.
+    """Return whether a solution fits so much worse than the best since the last restart as to need a restart.
 
     found : SolverEnd
     visible : float - sum of the weights of the visible markers
@@ -308,8 +309,9 @@ def forget_fit(in_vain, track):
 
 @njit
 def survey(n_open, complete, work, track):
-    """Store the dofs that the first complete frame leaves undetermined as floating inner dofs; return n_open,
-    the number of undetermined dofs, without them.
+    """Store the dofs that the first complete frame leaves undetermined as floating inner dofs.
+
+    Return n_open, the number of undetermined dofs, without them.
     """
     if track.surveyed[0] != 0 or not complete:
         return n_open
@@ -379,7 +381,7 @@ def restart(problem, q_neutral, options, found, track, work):
 
 @njit
 def relax(tree, q_neutral, only, q_out):
-    """Write the neutral pose of inner free joints and chains into q_out : (n_q,).
+    """Write the neutral pose of inner free joints and chains into q_out : (n_q,); leave others unchanged.
 
     tree : Tree
     q_neutral : (n_q,) [m, rad]

@@ -1,4 +1,4 @@
-"""Standard deviations of dofs and joints that no marker determines: they grow with every frame.
+"""Standard deviations of dofs and joints that no marker determines: they grow from frame to frame.
 
 A dof that is held near its last pose counts as a measurement of that pose. Its deviation grows from the
 moment on that it is held, as fast as a joint of a walking person turns (docs/uncertainty.md).
@@ -26,7 +26,7 @@ NEVER = 1e9
 
 @njit
 def age(hold, is_open, dt, held_for):
-    """Advance the times for which dofs have been held.
+    """Add the frame's duration to the times for which dofs have been held.
 
     hold : (n_v,) - weights that hold dofs, 0 = free
     is_open : (n_v,) int64 - 1 = held because it was undetermined, not by a target of its coordinate
@@ -58,7 +58,7 @@ def add_held(tree, hold, is_open, held_for, M):
 
 @njit
 def deviation_left(tree, d, time):
-    """Return the standard deviation [rad, m] of dof d, not determined for a time [s]."""
+    """Return the standard deviation [rad, m] of dof d, which has not been determined for a time [s]."""
     if tree.dof_rotates[d] == TRANSLATES:
         return min(math.hypot(HELD_LENGTH, HELD_LENGTH_SPEED * time), MOST_LENGTH)
     return angle_left(time)
@@ -72,7 +72,7 @@ def angle_left(time):
 
 @njit
 def age_folded(model, enough, weight, dt, sight, folded_for):
-    """Advance the times for which two neighbouring bodies have had too few visible markers.
+    """Update the times for which two neighbouring bodies have had too few visible markers.
 
     Such a chain can fold to either side, as a leg of which only pelvis and foot are visible can bend its knee
     backwards: the optimum is one of two, and its curvature contains nothing about the other. Bodies without

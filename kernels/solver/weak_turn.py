@@ -1,5 +1,5 @@
-"""The rotation of a body that its markers resist least:
-the start of a search for an alternative configuration.
+"""The rotation of a body that its markers resist least: where the search for an alternative configuration
+starts.
 
 A rotation about an axis through the mean of the markers raises their cost by half of its square times sum w
 (distance from the axis)^2. The joint turns about its own origin, along the axis with the least sum; this only
@@ -23,7 +23,7 @@ LEAST_TURN, MOST_TURN = 0.1, 0.6
 
 @njit
 def weak_turn(tree, markers, place, weight, size, pose, b, fit, delta_out):
-    """Write the tangent step that turns free joint b about the axis that its markers resist least.
+    """Write the tangent step that rotates free joint b about the axis that its markers resist least.
 
     tree : Tree
     markers : ModelMarkers

@@ -72,7 +72,8 @@ def hill(half, w):
 
 @njit
 def hill_by_half(half, w):
-    """Return the derivatives of value and slope of Hill's hyperbola at w by its value at 1/2."""
+    """Return the derivatives of value and slope of Hill's hyperbola at w with respect to its value at w =
+    1/2."""
     a = 0.5 * half / (0.5 - half)
     a_by = 0.25 / ((0.5 - half) * (0.5 - half))
     value = w * (1.0 - w) / ((a + w) * (a + w))
@@ -104,7 +105,7 @@ def velocity_knots(lengthening, half, knots_out, shapes_out):
 
 @njit
 def velocity_knots_by_half(half, by_out):
-    """Compute the derivatives by_out : (5, 3) of the knots of t^V by t^V(1/2).
+    """Compute the derivatives by_out : (5, 3) of the knots of t^V with respect to its value at w = 1/2.
 
     Those by t^V(omega_max^E) are constants.
     """

@@ -1,4 +1,4 @@
-"""Inequalities that a motion sets for a torque generator, as rows that must not be negative.
+"""Inequalities that a motion demands of a torque generator, as rows that must not be negative.
 
 First and second derivatives of the rows are here, too.
 
@@ -56,7 +56,7 @@ class Demands(NamedTuple):
 
 @njit
 def write_pieces(demands, x, k, out):
-    """Write the terms of frame k : int at x : (5,) into out : (14,), columns A to T_1; demands : Demands."""
+    """Write the terms of the inequalities of frame k : int at x : (5,) into out : (14,), columns A to T_1."""
     p, curves = demands.parameter, demands.curves
     theta, omega = demands.theta[k], demands.omega[k]
     out[A], _, out[A_1], out[A_2] = angle_multiplier(curves, p, theta, x[S_A])
@@ -77,7 +77,7 @@ def write_rows(demands, x, piece, value_out, slope_out):
     x : (5,) - fitted parameters, columns S_A to S_TAU
     piece : (14,) - working space
     value_out : (3 n,) - rows; those of frame k begin at 3 k
-    slope_out : (3 n, 5) or wider - derivatives of the rows by x
+    slope_out : (3 n, 5) or wider - derivatives of the rows with respect to x
     """
     s = x[S_TAU]
     for k in range(demands.theta.shape[0]):
@@ -155,7 +155,8 @@ def add_active(piece, weight, s, H):
 
 @njit
 def add_passive(piece, weight, s, H):
-    """Subtract weight times the second derivatives of s t^PE (1 - beta w) from H : (5, 5).
+    """Subtract weight times the second derivatives of s t^PE (1 - beta w) from H : (5, 5), as for passive
+    torque.
 
     piece : (14,) - terms of the frame
     """
@@ -171,6 +172,6 @@ def add_passive(piece, weight, s, H):
 
 @njit
 def take(H, i, k, value):
-    """Subtract value from H[i, k] and from H[k, i]."""
+    """Subtract value from the symmetric entries H[i, k] and H[k, i]."""
     H[i, k] -= value
     H[k, i] -= value

@@ -170,7 +170,7 @@ def least_violation(options, violation, work):
 
 @njit
 def pose(options, x, left, work):
-    """Set up the program of the best step, with the rows relaxed by the violation that is left.
+    """Set up the quadratic program of the best step, with the rows relaxed by the violation that is left.
 
     options : FitOptions
     x : (5,) - fitted parameters
@@ -207,7 +207,8 @@ def convexify(H, weight, work):
 
 @njit
 def bound(options, x, trust, work):
-    """Write the last rows of the program: t >= 0, and steps d within the trust region and the bounds of x.
+    """Write the last rows of the quadratic program: t >= 0, and steps d within the trust region and the
+    bounds of x.
 
     options : FitOptions
     x : (5,) - fitted parameters
@@ -259,7 +260,7 @@ def merit(options, x, violation, penalty):
 
 @njit
 def total(work):
-    """Return the sum of the multipliers of the rows, below which the penalty factor would be too small."""
+    """Return the sum of the multipliers of the rows, the least penalty factor that is exact."""
     value = 0.0
     for j in range(work.value.shape[0]):
         value += work.quadratic.multiplier[j]
@@ -280,7 +281,7 @@ def foreseen_gain(work):
 
 @njit
 def attempt(demands, options, x, penalty, work):
-    """Return the merit at the end of the program's step, a point within its bounds that goes into work.x.
+    """Write the point at the end of the program's step, within its bounds, into work.x; return its merit.
 
     demands : Demands
     options : FitOptions
@@ -295,9 +296,10 @@ def attempt(demands, options, x, penalty, work):
 
 @njit
 def correct(left, work):
-    """Solve the program again with the rows at the end of its step, less their slopes times that step.
+    """Correct the step for the curvature of the rows: solve the program again with the rows at the end of its
+    step.
 
-    This is a second-order correction.
+    The rows are taken less their slopes times that step, which is a second-order correction.
 
     left : float - violation by which the rows are relaxed [tau_o]
     work : GeneratorFitWork - its program and quadratic are overwritten

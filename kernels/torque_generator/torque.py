@@ -73,7 +73,8 @@ def fibre_speed(p, qd):
 
 @njit
 def angle_multiplier(curves, p, theta, s):
-    """Return t^A of eq. 4, its derivatives by theta and by s_A, and its second derivative by s_A.
+    """Return t^A of eq. 4, its derivatives with respect to theta and s_A, and its second derivative with
+    respect to s_A.
 
     curves : BezierCurves
     p : (14,) - parameters of the generator
@@ -90,7 +91,7 @@ def angle_multiplier(curves, p, theta, s):
 
 @njit
 def speed_multiplier(curves, p, c, omega, s):
-    """Return t^V of eq. 5, its derivatives by omega and by s_V, and its second derivative by s_V.
+    """Return t^V of eq. 5, its derivatives with respect to omega and s_V, and its second derivative by s_V.
 
     curves : BezierCurves
     p : (14,) - parameters of the generator
@@ -113,7 +114,8 @@ def speed_multiplier(curves, p, c, omega, s):
 
 @njit
 def passive_curve(curves, p, theta, delta):
-    """Return t^PE shifted by Delta_P, not yet blended (eq. 6), with first and second derivative by theta."""
+    """Return t^PE shifted by Delta_P (eq. 6 without lambda_P), and its first and second derivative with
+    respect to theta."""
     inverse = 1.0 / p[PASSIVE_SPAN]
     value, slope, curvature = evaluate(curves, PASSIVE_CURVE, (theta - delta - p[PASSIVE_ZERO]) * inverse)
     return value, slope * inverse, curvature * inverse * inverse

@@ -1,1 +1,1 @@
-"""Standard deviations of what is published, from the stated errors of the markers."""
+"""Standard deviations of the published numbers, from the stated errors of the markers."""

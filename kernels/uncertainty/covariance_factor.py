@@ -1,4 +1,5 @@
-"""Errors of a moving pose by errors of the markers: columns of a factor of its covariance at three times.
+"""Errors of a moving pose caused by errors of the markers: columns of a factor of its covariance at three
+times.
 
 An optimum follows errors dm of the markers by dq = S dm, S = P J'W (kernels/uncertainty/sensitivity). While
 the skeleton moves S changes: elements turn, and the markers' places relative to the joints change. Errors
@@ -42,7 +43,7 @@ as a function of the others [1]."""
 
 
 class ThreePoses(NamedTuple):
-    """A motion by pose, speeds and accelerations, and three poses of it."""
+    """A motion (pose, speeds and accelerations), and three poses of it: before, at and after a time."""
 
     q: Annotated[np.ndarray, Floats("n_q")]  # at the time in question
     v: Annotated[np.ndarray, Floats("n_v")]  # speeds
@@ -100,8 +101,9 @@ def new_columns(n_v: int, n_body: int, n_other: int) -> np.ndarray:
 
 @njit
 def columns_in_time(model, method, course, skin, frame_state, state, solver, own, work, columns_out):
-    """Write the errors of the pose before, at and after a time by each error of size 1; return how many
-    columns are written, or 0 where one of the three poses is not determined.
+    """Write the error of the pose, before, at and after a time, that each independent error of size 1 causes.
+
+    Return how many columns are written, or 0 where one of the three poses is not determined.
 
     model : Skeleton
     method : SolverMethod
@@ -139,9 +141,10 @@ def columns_in_time(model, method, course, skin, frame_state, state, solver, own
 
 @njit
 def add_other_assemblies(other, n_column, columns_out):
-    """Append a column for each alternative configuration of a mechanism
-    (kernels/solver/alternative_configuration): the square root of its probability times the step to it in the
-    frame. Return how many columns there are now.
+    """Append a column for each alternative configuration of a mechanism; return the new number of columns.
+
+    The column is the square root of its probability times the step to it in the frame
+    (kernels/solver/alternative_configuration).
 
     other : AlternativeConfiguration
     n_column : int - number of columns before
@@ -161,8 +164,10 @@ def add_other_assemblies(other, n_column, columns_out):
 
 @njit
 def hold_columns(tree, hold, is_open, held_for, gradient):
-    """Append one column to those of the bodies for every dof that is held because nothing determines it
-    (kernels/solver/undetermined_dofs); return how many columns there are now.
+    """Append a column for every dof that is held because nothing determines it; return the new number of
+    columns.
+
+    See kernels/solver/undetermined_dofs.
 
     tree : Tree
     hold : (n_v,) - weights that hold dofs, 0 = free
@@ -182,8 +187,8 @@ def hold_columns(tree, hold, is_open, held_for, gradient):
 
 @njit
 def factor_wrenches(model, skin, still, weight, errors, scratch, work):
-    """Write factors of the covariance of each body's wrench,
-    by which its markers' errors change the gradient.
+    """Write a factor of the covariance of the wrench by which the errors of each body's markers change the
+    gradient.
 
     model : Skeleton
     skin, still : SkinMotion - shared errors of the markers of a segment, and none
@@ -212,8 +217,10 @@ def factor_wrenches(model, skin, still, weight, errors, scratch, work):
 
 @njit
 def answers_at(model, method, frame_state, fixed, solver, own, work):
-    """Write the change of every tangent coordinate with the gradient at work.q, and the change of the
-    gradient with the errors; return False where the pose is not determined.
+    """Write how each tangent coordinate changes with the gradient at work.q, and how the gradient changes
+    with the errors.
+
+    Return False where the pose is not determined.
 
     model : Skeleton
     method : SolverMethod
@@ -246,8 +253,10 @@ def answers_at(model, method, frame_state, fixed, solver, own, work):
 
 @njit
 def stand_among(model, roles, track, weight, fixed, solver, work):
-    """Factor the KKT system at work.q, as kernels/uncertainty/sensitivity.stand_beside, with markers that are
-    where the model has them; return n_hard, or -1 where the pose is not determined.
+    """Factor the KKT system at work.q for markers that lie exactly where the model has them.
+
+    As kernels/uncertainty/sensitivity.stand_beside does; return n_hard, or -1 where the pose is not
+    determined.
 
     model : Skeleton
     roles : Roles
@@ -268,7 +277,8 @@ def stand_among(model, roles, track, weight, fixed, solver, work):
 
 @njit
 def gradient_columns(tree, pose, factor, wrench, gradient_out):
-    """Write the changes of the gradient by wrenches on the bodies into the first 6 n_body columns.
+    """Write the changes of the gradient that unit wrench errors of the bodies cause into the first 6 n_body
+    columns.
 
     tree : Tree
     pose : Pose
@@ -301,7 +311,8 @@ def gradient_columns(tree, pose, factor, wrench, gradient_out):
 
 @njit
 def product(X, gradient, n_column, columns_out):
-    """Write X' gradient into the first n_column columns of columns_out : (n, K), zeros into the others.
+    """Write the product X' gradient into the first n_column columns of columns_out : (n, K), and zeros into
+    the others.
 
     X : (n, n)
     gradient : (n, K)

@@ -65,7 +65,7 @@ from kernels.uncertainty.variance_inflation import inflate_variance
 
 
 class DeviationOptions(NamedTuple):
-    """Settings of the deviations."""
+    """Settings for the standard deviations of a frame's numbers."""
 
     bounds: ErrorBounds
     limit: np.ndarray  # (3,) - deviation of a joint's angles beyond which each is uncertain [rad]
@@ -76,7 +76,7 @@ class DeviationOptions(NamedTuple):
 
 
 class DeviationState(NamedTuple):
-    """State that is kept from frame to frame."""
+    """State of the standard deviations that is kept from frame to frame."""
 
     errors: MarkerErrors  # of the markers, whatever the method
     held_for: Annotated[np.ndarray, Floats("n_v", fill=NEVER)]  # time since each dof was determined [s]
@@ -94,7 +94,7 @@ class DeviationState(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """Sensitivities of K numbers, one a column."""
+    """Sensitivities of K numbers to the gradient, one number in each column."""
 
     X: Annotated[np.ndarray, Floats("n_v", "K")]  # slopes, then x = P f of every number
     B: Annotated[np.ndarray, Floats("n_element", "K")]  # answers of the numbers to the hard elements' targets
@@ -257,8 +257,8 @@ def errors_of_gradient(model, options, frame_state, is_open, due, state, solver,
 
 @njit
 def is_whole(filled, is_open):
-    """Return whether no marker is filled in and no dof is held;
-    filled : (n_body,), is_open : (n_v,) int64.
+    """Return whether a frame is complete: no marker is filled in and no dof is held; filled : (n_body,),
+    is_open : (n_v,) int64.
     """
     n = 0
     for b in range(filled.shape[0]):
@@ -279,7 +279,7 @@ def is_spoilt(options, health):
 
 @njit
 def unknown(dt, state, out):
-    """Write NaN for all deviations of a pose that is no minimum; return how many angles there are.
+    """Write NaN for all deviations, as of a pose that is no minimum; return the number of angles.
 
     dt : float - time since the last frame [s]
     state : DeviationState - pose, and other.since written
@@ -340,8 +340,7 @@ def average_variances(dt, time_constant, weight, sound, state, value):
 
 @njit
 def keep_usual(weight, state):
-    """Store the mean as the usual variance,
-    unless a marker is missing that was used for the one that is stored.
+    """Store the mean as the usual variance, unless a marker is missing that was used for the stored one.
 
     A frame is then compared with the usual variance. What missing markers add does not become usual by
     lasting, though the mean begins anew without them.
@@ -358,8 +357,10 @@ def keep_usual(weight, state):
 
 @njit
 def conclude_deviations(joints, folded_for, usual, limit, least, out):
-    """Turn variances in out.value : (K,) into standard deviations, at most those of a number that is not
-    known at all, and mark angles that are uncertain; return how many are.
+    """Convert variances in out.value : (K,) into standard deviations and mark uncertain angles; return their
+    number.
+
+    No deviation exceeds that of a number that is not known at all.
 
     What a frame adds to the usual variance counts with the factor FORESIGHT^2, as it comes and goes within a
     trial.

@@ -1,4 +1,5 @@
-"""Sensitivity to lengths of elements that follow a flexion of the method that was solved before (eq. 1).
+"""Sensitivity to lengths of elements that follow a joint's flexion, which the method solved before has found
+(eq. 1).
 
 The flexion depends on the markers by that method, x1 = P1 f_theta. A length t(theta) of a hard element
 changes a number by 2 t t' times the number's sensitivity to the element, and that of a soft one does likewise
@@ -41,8 +42,10 @@ def first_angle_rows(model, pose, rows, work):
 
 @njit
 def add_method_before(model, method, frame_state, problem, solver, work, answers):
-    """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion as
-    found by the method that is solved before this one; return False where that method has no minimum.
+    """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion.
+
+    The method that is solved before this one gives the flexion; return False where that method has no
+    minimum.
 
     model : Skeleton
     method : SolverMethod
@@ -66,8 +69,9 @@ def add_method_before(model, method, frame_state, problem, solver, work, answers
 
 @njit
 def add_answers_before(model, method, n_hard, solver, work, answers):
-    """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion; the
-    solver stands at the solution of the method that gives this flexion.
+    """Add to the sensitivities answers.X the effect of element lengths that depend on a joint's flexion.
+
+    The solver stands at the solution of the method that gives this flexion.
 
     model : Skeleton
     method : SolverMethod
@@ -112,8 +116,8 @@ def add_targets(model, method, work, answers):
 
 @njit
 def target_slope(model, e, theta):
-    """Return dt/dtheta [m/rad] of the length of element e (eq. 1) at a flexion theta [deg];
-    0 where it is constant.
+    """Return dt/dtheta [m/rad], the slope of the length of element e (eq. 1), at a flexion theta [deg]; 0 for
+    a constant length.
     """
     s, polynomial = 0.0, model.polynomial[e]
     for k in range(polynomial.shape[0] - 1, -1, -1):

@@ -132,8 +132,9 @@ def factor_covariance(covariance, factor_out):
 
 @njit
 def own_forces(dynamics, work):
-    """Write the force that each body alone needs against inertia and weight into work.own : (n_body, 6),
-    about the reference point.
+    """Write the force that each body alone needs against inertia and weight into work.own : (n_body, 6).
+
+    The moments are about the reference point.
     """
     for b in range(work.own.shape[0]):
         body_force(dynamics.inertia, b, dynamics.acceleration[b], dynamics.velocities.body[b], work.own[b])
@@ -141,7 +142,7 @@ def own_forces(dynamics, work):
 
 @njit
 def move_bodies(tree, twist, factor, k, shift_out):
-    """Write the twists of all bodies by column k of a lower factor of the covariance.
+    """Write the error twists of all bodies that belong to column k of a lower factor of the covariance.
 
     tree : Tree
     twist : (n_v, 6) - of all dofs
@@ -161,8 +162,8 @@ def move_bodies(tree, twist, factor, k, shift_out):
 
 @njit
 def change_forces(tree, rates, dynamics, work):
-    """Write the change of the force that each joint transmits, as all bodies are shifted,
-    into work.force : (n_body, 6).
+    """Write the change of the force that each joint transmits, as an error shifts all bodies, into work.force
+    : (n_body, 6).
 
     tree : Tree
     rates : (3,) - z, z', z''
@@ -188,7 +189,7 @@ def change_forces(tree, rates, dynamics, work):
 
 @njit
 def add_carried(xi, force, z, change):
-    """Add z xi x* force to change: the change of a force that moves with a body.
+    """Add z xi x* force to change: how a force changes that moves with a body by the twist xi z.
 
     xi : (6,) - twist by which the body moves
     force : (6,)
@@ -205,7 +206,7 @@ def add_carried(xi, force, z, change):
 
 @njit
 def force_slope(inertia, b, a, v, V, slope_out, work):
-    """Write the derivative of a body's force along changes of its acceleration and its velocity.
+    """Write the derivative of a body's force along given changes of its acceleration and velocity.
 
     inertia : (n_body, N_INERTIA)
     b : int - row of the body
@@ -227,7 +228,8 @@ def force_slope(inertia, b, a, v, V, slope_out, work):
 
 @njit
 def sum_beyond(tree, force):
-    """Add the forces of all distal bodies to that of each body; force : (n_body, 6), written."""
+    """Sum forces over subtrees: add the forces of all distal bodies to that of each body; force : (n_body,
+    6), written."""
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:
@@ -237,8 +239,8 @@ def sum_beyond(tree, force):
 
 @njit
 def only_at(tree, b, scale, wrench, work):
-    """Write the change of the forces across joints into
-    work.force : (n_body, 6), as one body alone needs more.
+    """Write how the forces across joints change as one body alone needs an additional wrench, into work.force
+    : (n_body, 6).
 
     tree : Tree
     b : int - the body
@@ -254,8 +256,9 @@ def only_at(tree, b, scale, wrench, work):
 
 @njit
 def add_wrench(tree, b, wrench, dynamics, work):
-    """Write the change of the forces across joints by an external wrench on one body into work.force; return
-    False where the wrench is zero.
+    """Write how the forces across joints change with an external wrench on one body into work.force.
+
+    Return False where the wrench is zero.
 
     tree : Tree
     b : int - the body
@@ -277,7 +280,7 @@ def add_wrench(tree, b, wrench, dynamics, work):
 
 @njit
 def conclude(out):
-    """Replace the variances in all arrays of KineticDeviations by standard deviations."""
+    """Replace the variances in all arrays of KineticDeviations by standard deviations, their square roots."""
     for j in range(out.moment.shape[0]):
         for f in range(out.moment.shape[1]):
             for i in range(3):

@@ -2,7 +2,7 @@
 
 Noise is white, and is seen in the second difference of a marker's residual over three frames, which has the
 variance 6 sigma^2 and to which neither a constant offset nor slowly moving skin contributes. The error of the
-model is what lasts: soft tissue artefact, a marker that is not at its place, a joint that differs from the
+model is what lasts: soft tissue artefact, a marker that is not at its position, a joint that differs from the
 model's. The pose follows markers that are off, so that their residuals show only a part of it: it is
 therefore never taken to be smaller than what was published for the segment, and larger where the residuals
 are (docs/uncertainty.md). The part that all markers of a segment share is treated separately
@@ -66,7 +66,7 @@ def new_marker_errors(n_marker: int) -> MarkerErrors:
 
 @njit
 def learn_noise(markers, pose, model, options, health, errors):
-    """Update the noise of every marker with full weight in a solved frame.
+    """Update the estimated noise of every marker with full weight in a solved frame.
 
     A residual that is wrong is no noise: the three successive frames begin after it.
 
@@ -102,8 +102,8 @@ def learn_noise(markers, pose, model, options, health, errors):
 
 @njit
 def marker_variances(markers, n_free, bounds, options, health, errors):
-    """Write the variance of each marker along an axis, by noise and its own error of the model,
-    and that of the noise.
+    """Write the variance of each marker along an axis, from noise and its own error of the model, and that of
+    the noise alone.
 
     Residuals of n markers about an optimum with n_free dofs contain 3 n - n_free of the 3 n errors; return
     that part.
@@ -134,7 +134,8 @@ def marker_variances(markers, n_free, bounds, options, health, errors):
 
 @njit
 def is_short(markers, m, health):
-    """Return whether a marker of the segment of marker m has never been seen.
+    """Return whether the segment of marker m has fewer markers than calibrated: one of them has never been
+    seen.
 
     Fewer markers then determine the segment, and the pose depends more on the error of each. What residuals
     show of that counts at once, not only when markers are known, as nothing else shows it.
@@ -151,7 +152,7 @@ def is_short(markers, m, health):
 
 @njit
 def add_doubts(markers, segments, variance):
-    """Add to the variances of markers those of places that were filled in, after marker_variances.
+    """Add the variances of filled-in positions to those of the markers, after marker_variances.
 
     Such a place is no independent measurement: it has the errors of the markers from which it was computed,
     and its own doubt. In a segment of n measured markers, with weights of w in total of the filled-in ones,

@@ -1,4 +1,4 @@
-"""Standard deviations of places: points of bodies, and weighted means of them, as the centre of mass.
+"""Standard deviations of positions: points of bodies, and their weighted means, such as the centre of mass.
 
 A point of a body moves by u + w x r per unit speed of each dof between the body and ground. With these
 derivatives J and the covariance C of the tangent coordinates (kernels/uncertainty/pose_errors), its variances
@@ -20,7 +20,7 @@ from kernels.solver.undetermined_dofs import MOST_LENGTH
 
 
 class WeightedPoints(NamedTuple):
-    """Places, each the weighted sum of points of bodies."""
+    """Positions, each the weighted sum of points of bodies."""
 
     start: np.ndarray  # (n_place + 1,) int64 - first part of each place
     body: np.ndarray  # (n_part,) int64 - -1 = ground
@@ -42,7 +42,7 @@ def new_place_work(n_v: int) -> PlaceWork:
 
 @entry
 def place_deviations(last_dof, dof_parent, places, pose, covariance, work, deviation_out):
-    """Write the standard deviations of places along ground's axes.
+    """Write the standard deviations of positions along ground's axes.
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
     places : WeightedPoints
@@ -70,7 +70,7 @@ def place_deviations(last_dof, dof_parent, places, pose, covariance, work, devia
 
 @njit
 def add_point(last_dof, dof_parent, places, k, pose, work):
-    """Add the derivatives of part k of a place to work.row : (3, n_v).
+    """Add the derivatives of part k of a position to work.row : (3, n_v).
 
     last_dof, dof_parent : (n_body,), (n_v,) int64 - of the tree
     places : WeightedPoints

@@ -1,12 +1,12 @@
-"""Covariance of a pose: of all tangent coordinates together,
-by all errors of markers and by their noise alone.
+"""Covariance of a pose, of all tangent coordinates together: by all errors of markers, and by their noise
+alone.
 
 A published number has its variance from the optimum itself (kernels/uncertainty/deviation). Other quantities
 that depend on the pose, as points, muscles, coordinates and their rates, have derivatives f and the variance
 f' C f, with the covariance C = P M P of the tangent coordinates. C changes little from one frame to the next:
 it is computed once in EVERY frames, and where other markers are used. It belongs to one pose and is no mean:
-the errors of all coordinates are correlated, which is why the place of a foot is as certain as its markers,
-and this correlation differs at another pose.
+the errors of all coordinates are correlated, which is why the position of a foot is as certain as its
+markers, and this correlation differs at another pose.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ ALL, NOISE = 0, 1
 
 
 class PoseErrors(NamedTuple):
-    """Covariances of tangent coordinates [rad^2, rad m, m^2],
-    and what is kept from frame to frame for them.
+    """Covariances of tangent coordinates [rad^2, rad m, m^2], and the state kept from frame to frame for
+    their updates.
     """
 
     covariance: Annotated[np.ndarray, Floats(2, "n_v", "n_v")]  # ALL, NOISE; symmetric
@@ -43,7 +43,7 @@ def new_pose_errors(n_v: int, n_marker: int) -> PoseErrors:
 
 @njit
 def falls_due(weight, errors):
-    """Return whether the covariance is to be computed anew in this frame.
+    """Return whether the covariance is due to be computed again in this frame.
 
     weight : (n_marker,) - of the frame
     errors : PoseErrors - wait, seen, covariance_version written
@@ -63,7 +63,7 @@ def falls_due(weight, errors):
 
 @njit
 def know_nothing(errors):
-    """Write NaN for the covariance, as there is no valid pose, and let the next frame compute it anew."""
+    """Write NaN for the covariance, as there is no valid pose; the next frame computes it anew."""
     errors.covariance[:, :, :] = math.nan
     errors.wait[0] = 0
     errors.covariance_version[0] += 1
@@ -95,7 +95,7 @@ def covary_kinds(M, X, first, row, C_out):
 
 @njit
 def covary(M, X, first, row, C_out):
-    """Write X' M X, of the columns of X from `first` on.
+    """Write the product X' M X for the columns of X from `first` on.
 
     M : (n_v, n_v) - lower triangle
     X : (n_v, K)

@@ -1,4 +1,4 @@
-"""Bounds of the error of numbers by markers with a residual outside the range that it has kept to so far.
+"""Bounds of the numbers' errors due to markers with a residual outside the range of their residuals so far.
 
 Soft tissue moves back within a stride, a marker that slides does not. A residual within the range it has had
 before, about its usual value, is therefore nothing new, nor is one within two standard deviations of the
@@ -73,8 +73,8 @@ def new_reliability_work(n_v: int, n_element: int, K: int) -> ReliabilityWork:
 
 @njit
 def find_unreliable(model, method, dt, options, check, frame_state, ranges, solver, X, work):
-    """Write the bounds of the numbers' errors by markers outside their ranges into
-    work.least : (K,), 0 = none.
+    """Write bounds of the numbers' errors due to markers outside their ranges into work.least : (K,), 0 =
+    none.
 
     model : Skeleton
     method : SolverMethod - where it follows another method, the factors at hand are those of that one
@@ -126,8 +126,8 @@ def is_unreliable(box, m, half, vectors):
 
 @njit
 def age_ranges(dt, forget, ranges):
-    """Shift the ranges when the present one has the age KEPT:
-    it becomes the last, and the last joins the accepted.
+    """Shift the ranges when the present one has reached the age KEPT: it becomes the last, and the last joins
+    the accepted.
 
     The accepted range shrinks with time, so that a fault that nobody noticed does not hide others for ever.
 
@@ -152,8 +152,7 @@ def age_ranges(dt, forget, ranges):
 
 @njit
 def weigh(model, roles, b, w, place, limit, solver, X, work):
-    """Raise work.least : (K,) to the effect of that shift of a marker
-    which leaves work.vectors[1] as its residual.
+    """Raise work.least : (K,) to the effect of the marker shift that leaves work.vectors[1] as its residual.
 
     Of a shift d of a marker its own residual shows R d, R = 1 - J P J'w.
 
@@ -161,7 +160,7 @@ def weigh(model, roles, b, w, place, limit, solver, X, work):
     roles : Roles - of the factors at hand
     b : int - body
     w : float - weight of the marker
-    place : (3,) - place of the marker in ground [m]
+    place : (3,) - position of the marker in ground [m]
     limit : (3,) - limits of the deviations of a joint's angles [rad]
     solver : Work - pose, factors
     X : (n_v, K or more) - sensitivities of the numbers to the gradient
@@ -206,7 +205,8 @@ def matters(n_joint, x, limit, slopes):
 
 @njit
 def solve_shown(model, roles, w, solver, work, x):
-    """Replace x : (3,) by (R + RIDGE)^-1 x; return False where that matrix is not positive definite.
+    """Replace x : (3,) by the solution of (R + RIDGE) y = x; return False where that matrix is not positive
+    definite.
 
     model : Skeleton
     roles : Roles - of the factors at hand
@@ -239,7 +239,7 @@ def solve_shown(model, roles, w, solver, work, x):
 
 @njit
 def shorten(most, x):
-    """Shorten x : (3,) to the length `most`, in place, if it is longer.
+    """Shorten x : (3,), in place, to the length `most` if it is longer.
 
     R has no negative eigenvalue for an error. Where it has all the same, by curvature or because it is that
     of another method, nearly nothing of the ridge would be left.

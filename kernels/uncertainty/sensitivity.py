@@ -45,7 +45,7 @@ they differ by as little."""
 
 
 class OneAnswer(NamedTuple):
-    """Sensitivity of one number, with iterative refinement."""
+    """Sensitivity of one number to the gradient, with iterative refinement."""
 
     H: Annotated[np.ndarray, Floats("n_v", "n_v")]  # Hessian of the Lagrangian, lower triangle
     x: Annotated[np.ndarray, Floats("n_v", 1)]  # f, then P f
@@ -61,7 +61,8 @@ def new_one_answer(n_v: int, n_element: int) -> OneAnswer:
 
 @njit
 def stand_at(problem, q, multiplier, work):
-    """Compute the pose, rows and factors at a solution; return n_hard, or -1 where it is no minimum.
+    """Compute the pose, rows and factors of the KKT system at a solution; return n_hard, or -1 where it is no
+    minimum.
 
     Where the solver has just left this solution with a last step of at most CLOSE, its own factors are kept.
 
@@ -87,7 +88,8 @@ def stand_at(problem, q, multiplier, work):
 
 @njit
 def rows_at(problem, q, multiplier, work):
-    """Compute the pose, gradient and rows at q, which belong to no step of the solver; return n_hard.
+    """Compute the pose, gradient and rows of hard elements at q, apart from any step of the solver; return
+    n_hard.
 
     problem : FrameProblem
     q : (n_q,) [m, rad]
@@ -103,7 +105,7 @@ def rows_at(problem, q, multiplier, work):
 
 @njit
 def stand_beside(problem, q, fixed, work):
-    """Compute what stand_at does at any pose, by first derivatives alone; return n_hard, or -1.
+    """Compute what stand_at does, at any pose and by first derivatives alone; return n_hard, or -1.
 
     The curvature times residuals, which do not belong to that pose, is left out. So are bounds, except of
     coordinates that are given as fixed.
@@ -126,8 +128,9 @@ def stand_beside(problem, q, fixed, work):
 
 @njit
 def stand_with_targets(problem, q, work, H_out):
-    """Compute what stand_at does near a solution: q is taken as the optimum for the targets that its elements
-    have there. Return n_hard, or -1 where it is no minimum.
+    """Compute what stand_at does near a solution, for element targets with which q is the optimum.
+
+    Return n_hard, or -1 where it is no minimum.
 
     Multipliers follow from the gradient, by a Gauss-Newton step along the hard elements; their error is of
     second order in the distance from the solution.
@@ -209,7 +212,8 @@ def factor(problem, multiplier, n_hard, second_order, work, H_out):
 
 @njit
 def answer(couplers, n_hard, work, X, B):
-    """Replace X by P X, and write the sensitivities of the numbers to the hard elements' targets into B.
+    """Replace the derivatives X by sensitivities P X, and write the sensitivities to the hard elements'
+    targets into B.
 
     For columns f of X: with Y = L'^-1 A' and S = Y'Y, B = S^-1 Y' L'^-1 f is the change of f'q per unit that
     an element's Phi may deviate. Followers count by their drivers, coordinates at a bound not at all.
@@ -242,8 +246,8 @@ def answer(couplers, n_hard, work, X, B):
 
 @njit
 def soft_answers(model, roles, n_hard, solver, X, B):
-    """Write the sensitivities of the numbers to the soft elements' targets into B,
-    behind those of hard elements.
+    """Write the sensitivities of the numbers to the soft elements' targets into B, behind those of hard
+    elements.
 
     Each is the element's weight times x along its row. To be called after answer.
 

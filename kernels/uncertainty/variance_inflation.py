@@ -1,8 +1,8 @@
-"""Variance that unusual markers add to a frame's numbers while they are no fault.
+"""Variance that unusual markers add to a frame's numbers although they are no fault.
 
 The errors of the markers (kernels/uncertainty/marker_errors) are their usual ones. A marker that is farther
-than usual from its usual place, from where it was predicted, or from where the last frame's pose had it, has
-an error of that size: not enough for a fault, but enough to be stated. A departure that occurs often is
+than usual from its usual position, from where it was predicted, or from where the last frame's pose had it,
+has an error of that size: not enough for a fault, but enough to be stated. A departure that occurs often is
 usual. This is not averaged over frames, and costs next to nothing where all markers are usual.
 """
 
@@ -27,7 +27,7 @@ LEARN_USUAL = 0.002
 
 @njit
 def inflate_variance(model, options, health, weight, shown, errors, solver, X, row, value):
-    """Add to the variances of the numbers those by markers that depart from what is usual.
+    """Add the variances that unusual markers cause to the variances of the numbers.
 
     model : Skeleton
     options : HealthOptions
@@ -52,8 +52,7 @@ def inflate_variance(model, options, health, weight, shown, errors, solver, X, r
 
 @njit
 def departure(m, shown, options, health, errors):
-    """Return the largest variance along an axis that a departure of marker m beyond what
-    is usual suggests [m^2].
+    """Return the largest variance along an axis that the unusual part of marker m's departure suggests [m^2].
 
     m : int - marker, known
     shown : float - part of the markers' errors that residuals show, as variances
@@ -83,7 +82,7 @@ def departure(m, shown, options, health, errors):
 
 @njit
 def add_error(model, m, weight, solver, X, row_out):
-    """Write the variances of all numbers per variance of the place of marker m along each axis.
+    """Write the variances of all numbers per unit variance of the position of marker m along each axis.
 
     model : Skeleton
     m : int - marker

@@ -1,4 +1,4 @@
-"""Figures of a bench, with the machine and the versions they were taken with."""
+"""Results of a benchmark, reported with the machine and the versions of the software."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ PACKAGES = ("numba", "numpy", "pyzmq", "msgspec")
 
 
 class BenchFigure(NamedTuple):
-    """One measured number; `limit` and `better` state what it is compared with."""
+    """One result of a benchmark; `limit` is the value it is compared with, `better` says whether lower or
+    higher is better.
+    """
 
     name: str
     value: float
@@ -31,14 +33,14 @@ class BenchFigure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        """Whether the limit is kept; None without a limit."""
+        """Return whether the result is within its limit; None without a limit."""
         if self.limit is None:
             return None
         return self.value <= self.limit if self.better == "lower" else self.value >= self.limit
 
 
 def machine() -> dict[str, Any]:
-    """The machine in a few words."""
+    """Return a short description of the machine."""
     return {
         "cpu": cpu_name(),
         "n_core": len(os_cpus()),
@@ -51,14 +53,14 @@ def machine() -> dict[str, Any]:
 
 
 def os_cpus() -> list[int]:
-    """Cores this process may use."""
+    """Return the numbers of the processor cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return sorted(os.sched_getaffinity(0))
     return list(range(os.cpu_count() or 1))
 
 
 def cpu_name() -> str:
-    """Name of the processor, as far as the system tells."""
+    """Return the name of the processor, as far as the system tells."""
     info = Path("/proc/cpuinfo")
     if info.exists():
         for line in info.read_text(encoding="utf-8").splitlines():
@@ -68,7 +70,7 @@ def cpu_name() -> str:
 
 
 def package_version(name: str) -> str:
-    """Version of an installed package."""
+    """Return the version of an installed package."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -76,7 +78,9 @@ def package_version(name: str) -> str:
 
 
 def reference_figures() -> list[BenchFigure]:
-    """reference_us, the median time of one fixed kernel (`rtsim.bench.reference`), and its least."""
+    """Return reference_us, the median time of the fixed reference kernel (`rtsim.bench.reference`), and its
+    minimum.
+    """
     us = reference.time_solves()
     return [
         BenchFigure("reference_us", float(np.median(us)), "us"),
@@ -85,7 +89,9 @@ def reference_figures() -> list[BenchFigure]:
 
 
 def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
-    """The figures as JSON or as a plain table, with those of the reference kernel, timed now."""
+    """Return the results as JSON or as a plain table, together with those of the reference kernel, which is
+    timed now.
+    """
     figures = [*measured, *reference_figures()]
     if as_json:
         rows = [{k: v for k, v in f._asdict().items() if v not in (None, "")} for f in figures]
@@ -107,13 +113,15 @@ def report(bench: str, measured: list[BenchFigure], as_json: bool) -> str:
 
 
 def say(text: str) -> None:
-    """Print progress, apart from the figures."""
+    """Print progress on a channel separate from the results."""
     print(text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager
 def apart_from_figures() -> Iterator[None]:
-    """Meanwhile what anything prints goes to standard error, a library's own C++ streams included."""
+    """Redirect everything that is printed meanwhile to standard error, including the C++ streams of
+    libraries.
+    """
     sys.stdout.flush()
     figures = os.dup(1)
     os.dup2(2, 1)

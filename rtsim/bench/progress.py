@@ -1,4 +1,4 @@
-"""Progress of a bench and its remaining time: a bar in a terminal, a line for each tenth elsewhere."""
+"""Progress of a benchmark and its remaining time: a bar in a terminal, else a line for each tenth."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ TENTHS = 10
 
 
 class BenchProgress:
-    """A bench of n parts that take about as long as each other, from within a `with` block.
+    """The progress of a benchmark of n parts of similar duration, used in a `with` block.
 
     Parameters
     ----------
-    bench : name of the bench, or of a stage of it; n : number of its parts
-    console : where it is told; now : a clock [s]
+    bench : name of the benchmark, or of a stage of it; n : number of parts
+    console : console for the output; now : clock [s]
     """
 
     def __init__(
@@ -48,7 +48,9 @@ class BenchProgress:
             self._bar.stop()
 
     def begin(self, what: str = "") -> None:
-        """The next part begins, so that those before are done; what : it is of, in words."""
+        """Begin the next part, which marks all parts before as done; what : name of the part, for the
+        display.
+        """
         n_done, self._n_begun = self._n_begun, self._n_begun + 1
         said = f"{self.bench}: {n_done} of {self.n}{', ' + what if what else ''}"
         self._bar.update(self._task, completed=n_done, description=said)
@@ -63,7 +65,7 @@ class BenchProgress:
 
 
 def counted(bench: str, items: Iterable[Item], n: int, console: Console | None = None) -> Iterator[Item]:
-    """Yield the n items one by one, and report each as done when the next is requested."""
+    """Yield the n items one by one; report each item as done when the next one is requested."""
     with BenchProgress(bench, n, console) as course:
         course.begin()
         for item in items:

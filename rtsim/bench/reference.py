@@ -1,12 +1,15 @@
-"""One fixed kernel, timed by every bench in its own run, by which figures of two machines can be compared.
+"""One fixed kernel that every benchmark times in its own run, so that results from two machines can be
+compared.
 
 A solve of SIZE linear equations: copy the matrix, Cholesky factors, two triangular solves, in plain loops
-as the kernels of a frame; about 6000 operations on doubles, a microsecond or a few on one thread, all of it
-in the first cache. Data are fixed, and every solve starts from the result of the one before, so that none
-can be left out. A figure in parts of reference_us depends far less on the machine than its microseconds do.
+like those of the kernels; about 6000 operations on doubles, a microsecond or a few on one thread, all of it
+in the first cache. Data are fixed, and every solve starts from the result of the one before, so that the
+compiler cannot leave any out. A time divided by reference_us depends far less on the machine than the time
+itself.
 
-The kernel, its data and SIZE never change: a change takes another VERSION, which is printed with the figures,
-and figures of two versions are not compared. It shares no code with `kernels`, whose loops may get faster.
+The kernel, its data and SIZE never change: any change needs a new VERSION, which is printed with the
+results; results of two versions are not compared. This kernel shares no code with `kernels`, whose loops may
+get faster.
 """
 
 from __future__ import annotations
@@ -26,7 +29,13 @@ N_SOLVE, N_BATCH = 100, 1000  # a tenth of a second together
 
 @entry
 def repeat_solve(A, b, L, x, n_solve):
-    """n_solve times x : (n,) <- A^-1 (b + x / 2), A : (n, n), by Cholesky factors in L : (n, n)."""
+    """Repeat x <- A^-1 (b + x
+
+    2) n_solve times by Cholesky factors of A, which are written to L.
+
+    A, L : (n, n)
+    b, x : (n,)
+    """
     n = A.shape[0]
     for _ in range(n_solve):
         for i in range(n):
@@ -57,14 +66,16 @@ def repeat_solve(A, b, L, x, n_solve):
 
 
 def problem() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The matrix (SIZE, SIZE), symmetric and positive definite, and the right side (SIZE,)."""
+    """Return the matrix (SIZE, SIZE), symmetric and positive definite, and the right side (SIZE,)."""
     k = np.arange(SIZE)
     A = 1.0 / (1.0 + abs(k[:, None] - k[None, :])) + 2.0 * np.eye(SIZE)
     return A, np.cos(k)
 
 
 def time_solves(n_batch: int = N_BATCH) -> NDArray[np.float64]:
-    """(n_batch,) - microseconds of one solve, each the mean over a batch of N_SOLVE in one call."""
+    """Time solves; return the microseconds of one solve in each batch, (n_batch,), the mean over N_SOLVE
+    solves in one call.
+    """
     A, b = problem()
     L, x = np.zeros_like(A), np.zeros_like(b)
     repeat_solve(A, b, L, x, N_SOLVE)

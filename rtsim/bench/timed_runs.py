@@ -1,4 +1,4 @@
-"""Duration of a simulation by itself: the same run over and over, each in one call of a kernel."""
+"""Timing of a simulation alone: the same run again and again, each in one call of a kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Timing(NamedTuple):
 
 
 def time_runs(simulator: Simulator, n_step: int, n_run: int) -> Timing:
-    """n_run runs of n_step steps from the simulator's state, which stays; the call, some 3 us, included."""
+    """Time n_run runs of n_step steps, each from the simulator's present state, which is kept; the overhead
+    of the call, some 3 us, is included.
+    """
     s, trace = simulator, simulator.trace(1)
     q, v = s.q.copy(), s.v.copy()
     plan = float(s.start_time), n_step, 0, 0

@@ -1,1 +1,3 @@
-"""Results as other programs and screens take them: a page for browsers, flat numbers, frames and scenes."""
+"""Conversion of results for other programs and screens: a page for browsers, named numbers, frames and
+scenes.
+"""

@@ -9,8 +9,8 @@ FRESH_NS = 1_000_000_000
 
 
 def captured_ns(frame: ReceivedFrame) -> int:
-    """Capture time of the frame; if it is unknown, the time when the input was received, or else when the
-    result arrived here [ns].
+    """Return the capture time of a frame on this machine's clock [ns]; if it is unknown, the time when the
+    input was received, or else when the result arrived here.
     """
     stamp_ns = frame.t_capture
     if not 0 <= frame.t_received - stamp_ns < FRESH_NS:

@@ -1,7 +1,7 @@
 """Electromyograms of Lab Streaming Layer as a result stream: their envelopes, to be shown and recorded.
 
-The envelope is published as results are, so that the monitor draws it and `rtsim record` keeps it, with
-stamps on the clock of everything else.
+The envelope is published like results, so that the monitor draws it and `rtsim record` stores it, with
+stamps on the same clock.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class EmgRelay:
     """Relays one stream of electromyograms to one publisher.
 
     name : name of the stream, or its source_id
-    rate : samples per second if the stream does not state it [Hz], 0 = it does
-    say : called with sentences for the user
+    rate : samples per second if the stream does not state it [Hz], 0 = the stream states it
+    say : function called with messages for the user
     """
 
     def __init__(self, name: str, publisher: Publisher, rate: float, say: Callable[[str], None]) -> None:
@@ -56,9 +56,9 @@ class EmgRelay:
         self.n_sample = 0
 
     def run(self, stop: threading.Event) -> None:
-        """Relay until `stop` is set; a stream that is lost is searched for again.
+        """Relay until `stop` is set; if the stream is lost, it is searched for again.
 
-        Raises CaptureError where pylsl is missing, ConfigError for a stream that is no electromyogram.
+        Raises CaptureError if pylsl is missing, ConfigError for a stream that is not an electromyogram.
         """
         told = ""
         while not stop.is_set():
@@ -75,7 +75,7 @@ class EmgRelay:
         self._publisher.end("the relay was stopped")
 
     def _follow(self, stop: threading.Event) -> None:
-        """Relay one stream until it is gone."""
+        """Relay one stream until it disappears."""
         predicate = f"name='{self._name}' or source_id='{self._name}'"
         found = lsl().resolve_bypred(predicate, 1, FIND_S)
         if not found:
@@ -113,7 +113,7 @@ class EmgRelay:
             self._publisher.service()
 
     def _begin(self, inlet: LslInlet, envelope: EmgEnvelope, rate: float) -> None:
-        """A session, but where the stream is the same one that came again."""
+        """Begin a session, unless the same stream has come back."""
         labels = tuple(
             plain(channel.label or f"channel {k + 1}", LONGEST_LABEL)
             for k, channel in enumerate(inlet.channels)

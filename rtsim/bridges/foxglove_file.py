@@ -26,10 +26,10 @@ STRAY_NS = 1_000_000_000
 
 
 def export_foxglove(recording: Path, out: Path) -> list[str]:
-    """Write the results of a recording for Foxglove; returns sentences on what was left out.
+    """Write the results of a recording for Foxglove; return notes on what was left out.
 
-    ConfigError for what is no recording, or has no results, and where `out` cannot be written. A file that is
-    there already is replaced.
+    ConfigError for a file that is not a recording or has no results, and if `out` cannot be written. An
+    existing file is replaced.
     """
     notes: list[str] = []
     with whole(out) as part:
@@ -41,8 +41,8 @@ def export_foxglove(recording: Path, out: Path) -> list[str]:
 
 
 def foxglove_messages(recording: Path, notes: list[str]) -> Iterator[FoxgloveMessage]:
-    """The messages of a recording of results in their order; sentences on what was left out are appended
-    to the notes.
+    """Yield the messages of a recording of results in order; notes on what was left out are appended to
+    `notes`.
     """
     frames = FoxgloveFrames((), lambda sentence: None)
     results, n_bad, n_frame = _ResultFrames(wall_offset_ns(recording)), 0, 0
@@ -86,7 +86,8 @@ class _ResultFrames:
 
     Attributes
     ----------
-    offset_ns : from the recorder's clock to the time of day, 0 = not known; n_left : frames that fit nothing
+    offset_ns : time of day minus the recorder's clock [ns], 0 = not known; n_left : number of frames that
+        match no descriptor
     """
 
     def __init__(self, offset_ns: int) -> None:
@@ -97,7 +98,7 @@ class _ResultFrames:
         self._since_ns: int | None = None
 
     def begin(self, session: Session) -> None:
-        """A descriptor; the same one again changes nothing."""
+        """Begin a session from its descriptor; a repetition of the same descriptor has no effect."""
         if self._session is not None and self._session.session == session.session:
             return
         self._session, self._layout, self._frame, self._since_ns = session, None, None, None
@@ -105,7 +106,7 @@ class _ResultFrames:
             self._layout = FieldLayout(session)
 
     def take(self, message: Result, t_ns: int) -> tuple[ReceivedFrame, int] | None:
-        """The frame, and when it was captured [ns]; None for one that fits nothing."""
+        """Return the frame and its capture time [ns]; None for a frame that matches no descriptor."""
         session, layout = self._session, self._layout
         fits = session is not None and layout is not None and session.session == message.session
         if session is None or layout is None or not fits or layout.misfit(message.data) is not None:
@@ -126,7 +127,7 @@ class _ResultFrames:
 
 
 class _Written:
-    """A file that is written; channels are opened as their topics come."""
+    """An output file whose channels are opened when their topics first occur."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb")
@@ -158,7 +159,7 @@ class _Written:
 
 
 def wall_offset_ns(recording: Path) -> int:
-    """Offset from the recorder's clock to the time of day, by the beginning of the recording [ns]; 0 if
+    """Return the time of day minus the recorder's clock, from the beginning of the recording [ns]; 0 if
     unknown.
     """
     try:

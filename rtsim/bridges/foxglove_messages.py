@@ -1,4 +1,4 @@
-"""Frames of results as messages for Foxglove, the same for a file and for a live connection.
+"""Frames of results as messages for Foxglove, equal for a file and for a live connection.
 
 Topics: /tf (frames of the segments), /scene (figure), /status, /numbers/FIELD and /log.
 """
@@ -47,12 +47,13 @@ class FoxgloveMessage(NamedTuple):
 
 
 class FoxgloveFrames:
-    """Turns frames of results into messages.
+    """Converts frames of results to messages.
 
     Parameters
     ----------
-    fields : names of the fields whose numbers are sent; () = all in tables except the positions of the figure
-    say : called with sentences, for example on fields that the results do not have
+    fields : names of the fields whose numbers are sent; () = all fields of tables except the positions of
+        the figure
+    say : function called with messages, for example on fields that the results do not have
     """
 
     def __init__(self, fields: Sequence[str], say: Callable[[str], None]) -> None:
@@ -64,7 +65,7 @@ class FoxgloveFrames:
         self._events, self._n_event, self._status = GaitEvents(), 0, -1
 
     def of(self, frame: ReceivedFrame, t_ns: int) -> list[FoxgloveMessage]:
-        """The messages of a frame, those of a new session first; t_ns : capture time [ns]."""
+        """Return the messages of a frame, those of a new session first; t_ns : capture time [ns]."""
         messages = self._begin(frame.session, t_ns) if frame.session is not self._session else []
         assert self._layout is not None
         told = self._numbers.of(frame)
@@ -80,7 +81,7 @@ class FoxgloveFrames:
         return messages
 
     def _begin(self, session: Session, t_ns: int) -> list[FoxgloveMessage]:
-        """Choose the fields of a session that are sent, and return its notes."""
+        """Choose the fields of a session that are sent, and return the messages of its notes."""
         self._session, self._layout = session, layout_of(session)
         fields = self._wanted or tuple(spec.name for spec in session.fields if is_sent(spec))
         self._numbers = PlotNumbers(fields, self._say)
@@ -94,7 +95,7 @@ class FoxgloveFrames:
         return [log_message(note, INFO, t_ns) for note in bounded(session.meta.get("notes"))]
 
     def _log_of(self, frame: ReceivedFrame, t_ns: int) -> list[FoxgloveMessage]:
-        """Gait events that a frame brings, and its status where it is another one."""
+        """Return log messages for gait events in a frame, and for its status if it has changed."""
         messages = []
         self._events.look(frame)
         kept = list(self._events.kept)
@@ -110,14 +111,14 @@ class FoxgloveFrames:
 
 
 def is_sent(spec: FieldSpec) -> bool:
-    """Whether the numbers of a field are sent by default: all but those that the scene shows."""
+    """Return whether the numbers of a field are sent by default: all except those that the scene shows."""
     return (
         has_columns(spec) and spec.role == "value" and spec.name not in FIGURE_FIELDS and 0 not in spec.shape
     )
 
 
 def log_message(sentence: str, level: int, t_ns: int) -> FoxgloveMessage:
-    """A sentence for Foxglove's log panel."""
+    """Return a message for Foxglove's log panel."""
     payload = {
         "timestamp": stamp(t_ns), "level": level, "message": plain(sentence), "name": "rtsim", "file": "",
         "line": 0,
@@ -126,7 +127,7 @@ def log_message(sentence: str, level: int, t_ns: int) -> FoxgloveMessage:
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers, and maps of numbers, without those that are not finite."""
+    """Return numbers, and maps of numbers, without those that are not finite."""
     kept: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping):

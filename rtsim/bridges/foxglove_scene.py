@@ -1,7 +1,7 @@
-"""The figure of a frame as Foxglove draws it: frames of the segments, spheres for markers, lines for bones.
+"""The figure of a frame for Foxglove: frames of the segments, spheres for markers, lines for bones.
 
-Foxglove has Z up, the ground of the results Y: the frame `world` converts between them, all others are below
-it.
+Foxglove has Z up, the ground of the results Y up: the frame `world` converts between them, and all other
+frames are below it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ LOOKS = {
 
 
 def transforms(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> dict[str, Any]:
-    """FrameTransforms: the ground below the world, and below it each segment that has a pose."""
+    """Return FrameTransforms: ground below the world, and below ground each segment with a known pose."""
     found = [transform(WORLD, GROUND, (0.0, 0.0, 0.0), UP["Y"], t_ns)]
     places, turns = data.get("segment_positions"), data.get("segment_rotations")
     if places is not None and turns is not None and "segment_positions" in layout.parts:
@@ -62,7 +62,7 @@ def transforms(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> di
 def transform(
     parent: str, child: str, place: Sequence[float], quaternion: Sequence[float], t_ns: int
 ) -> dict[str, Any]:
-    """A FrameTransform."""
+    """Return a FrameTransform."""
     return {
         "timestamp": stamp(t_ns), "parent_frame_id": parent, "child_frame_id": child,
         "translation": vector(place), "rotation": vector(quaternion),
@@ -70,7 +70,7 @@ def transform(
 
 
 def quaternion_of(matrix: Array) -> list[float] | None:
-    """(x, y, z, w) of a rotation matrix; None where the matrix is no rotation."""
+    """Return the quaternion (x, y, z, w) of a rotation matrix; None if the matrix is not a rotation."""
     if not np.abs(matrix @ matrix.T - np.eye(3)).max() < ROTATION_ERROR or np.linalg.det(matrix) < 0.0:
         return None
     quaternion: list[float] = Rotation.from_matrix(matrix).as_quat().tolist()
@@ -78,7 +78,7 @@ def quaternion_of(matrix: Array) -> list[float] | None:
 
 
 def scene(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> dict[str, Any]:
-    """SceneUpdate: the figure of a frame; each entity replaces the one of the frame before."""
+    """Return the SceneUpdate of a frame: the figure, whose entities replace those of the previous frame."""
     entities = []
     for name in POINTS:
         if name in layout.parts and name in LOOKS:
@@ -95,7 +95,7 @@ def scene(layout: WindowLayout, data: Mapping[str, Array], t_ns: int) -> dict[st
 def entity(
     name: str, frame: str, t_ns: int, *, spheres: Sequence[Any] = (), lines: Sequence[Any] = ()
 ) -> dict[str, Any]:
-    """A SceneEntity that stays until the next one of its name."""
+    """Return a SceneEntity that stays until the next one of the same name."""
     return {
         "timestamp": stamp(t_ns), "frame_id": frame, "id": name, "lifetime": {"sec": 0, "nsec": 0},
         "frame_locked": False, "metadata": [], "spheres": list(spheres), "lines": list(lines),
@@ -104,7 +104,7 @@ def entity(
 
 
 def spheres(name: str, places: Array) -> list[dict[str, Any]]:
-    """Spheres at the known ones of (n, 3) positions [m]."""
+    """Return the spheres at the known ones of (n, 3) positions [m]."""
     look = LOOKS[name]
     return [
         {
@@ -117,7 +117,9 @@ def spheres(name: str, places: Array) -> list[dict[str, Any]]:
 
 
 def lines(name: str, ends: Array) -> list[dict[str, Any]]:
-    """A list of line segments between (n, 2, 3) ends [m] of which both are known; empty without any."""
+    """Return a list of line segments between (n, 2, 3) ends [m] of which both are known; empty without
+    any.
+    """
     look = LOOKS[name]
     there = ends[drawn(ends).all(axis=1)]
     if not len(there):

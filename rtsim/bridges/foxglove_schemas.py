@@ -1,7 +1,7 @@
 """Schemas of the messages that Foxglove draws, in JSON Schema: transforms, scenes, logs, and our numbers.
 
-Names and keys are those of Foxglove's message types (foxglove-sdk 0.30), which it knows by the name of the
-schema; only what is sent is described.
+Names and keys are those of Foxglove's message types (foxglove-sdk 0.30), which Foxglove recognises by the
+name of the schema; only what is sent is described.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ LINE_LIST = 2
 
 
 def record(title: str, properties: Mapping[str, Schema], required: Sequence[str] | None = None) -> Schema:
-    """A JSON schema of an object with these properties, all of them required unless stated otherwise."""
+    """Return a JSON schema of an object with these properties, all of them required unless stated
+    otherwise.
+    """
     wanted = list(properties) if required is None else list(required)
     return {"type": "object", "title": title, "properties": dict(properties), "required": wanted}
 
 
 def listed(items: Schema) -> Schema:
-    """A JSON schema of a list."""
+    """Return a JSON schema of a list."""
     return {"type": "array", "items": items}
 
 
@@ -97,8 +99,8 @@ SCHEMAS: Mapping[str, Schema] = {
 
 
 def numbers_schema(field: str, labels: Sequence[str], parts: Sequence[str], unit: str) -> Schema:
-    """The schema of a field's numbers: a key for each label, and below it one for each part; numbers that
-    a frame marks as not usable are left out, as JSON has no NaN.
+    """Return the schema of a field's numbers: a key for each label, and below it one for each part; numbers
+    that a frame marks as not usable are left out, as JSON has no NaN.
     """
     number = {**NUMBER, "description": unit}
     of_label = record("", dict.fromkeys(parts, number), ()) if parts else number
@@ -106,10 +108,10 @@ def numbers_schema(field: str, labels: Sequence[str], parts: Sequence[str], unit
 
 
 def stamp(t_ns: int) -> dict[str, int]:
-    """A time [ns] as messages have it."""
+    """Return a time [ns] in the form of the messages."""
     return {"sec": t_ns // 1_000_000_000, "nsec": t_ns % 1_000_000_000}
 
 
 def vector(values: Sequence[float]) -> dict[str, float]:
-    """Three numbers, or the four of a quaternion, by their names."""
+    """Return three numbers, or the four of a quaternion, by their names."""
     return dict(zip("xyzw", values, strict=False))

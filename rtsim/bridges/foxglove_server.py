@@ -1,4 +1,4 @@
-"""Results live to Foxglove, over the WebSocket of its SDK; a missing SDK is reported."""
+"""Live results for Foxglove, over the WebSocket of its SDK; a missing SDK is reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_WAITING = 256
 
 
 def foxglove_sdk() -> Any:
-    """The SDK; ConfigError where it is not installed."""
+    """Return the SDK module; ConfigError if it is not installed."""
     try:
         return import_module("foxglove")
     except ImportError as fault:
@@ -40,7 +40,7 @@ def foxglove_sdk() -> Any:
 
 
 class FoxgloveServer:
-    """A WebSocket for Foxglove; a slow viewer loses messages but delays nothing else.
+    """A WebSocket server for Foxglove; a slow viewer loses messages but delays nothing else.
 
     port : port on this machine, 0 = any; afterwards the port in use
     origins, say : further permitted pages, and a function that is called when a page is refused, as in
@@ -79,7 +79,7 @@ class FoxgloveServer:
             channel.log(self._encode(message.payload), log_time=max(0, message.t_ns))
 
     def _channel(self, topic: str, name: str, described: Schema) -> Any:
-        """The channel of a topic, opened anew where its schema is another one."""
+        """Return the channel of a topic; it is reopened if its schema has changed."""
         same = id(described)
         if same not in self._schemas:  # kept with its bytes, so that no other one gets its place in memory
             self._schemas[same] = described, self._encode(described)
@@ -108,11 +108,11 @@ def serve_foxglove(
     say: Callable[[str], None],
     origins: Sequence[str] = (),
 ) -> int:
-    """Send the results at an address to Foxglove until `stop` is set; returns how many frames were sent.
+    """Send the results at an address to Foxglove until `stop` is set; return how many frames were sent.
 
     origins : further web pages that may connect, beside Foxglove's own
 
-    ConfigError as `FoxgloveServer`, for an address that cannot be connected to, or a field named twice.
+    ConfigError as in `FoxgloveServer`, for an invalid address, or for a field named twice.
     """
     if len(set(fields)) < len(fields):
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")

@@ -1,4 +1,4 @@
-"""Gait events of a result stream, found by increases of its counts of heel strikes and toe-offs."""
+"""Gait events of a result stream, found by increases of its counters of heel strikes and toe-offs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ShownGaitEvent(NamedTuple):
 
 
 class GaitEvents:
-    """Checks every frame for counts that have increased since the previous frame of the same session.
+    """Compares the event counters of every frame with the previous frame of the same session.
 
     kept : the last events, oldest first
     n_event : number of events so far
@@ -37,7 +37,7 @@ class GaitEvents:
         self._counted: dict[str, list[float]] = {}
 
     def look(self, frame: ReceivedFrame) -> None:
-        """Take in a frame. Events before the first frame of a session are not reported."""
+        """Search a frame for events. Events before the first frame of a session are not reported."""
         if frame.session is not self._session:
             self._session = frame.session
             self._labels = {

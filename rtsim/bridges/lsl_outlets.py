@@ -1,7 +1,8 @@
-"""Results as streams of Lab Streaming Layer, which LabRecorder, MATLAB, PlotJuggler and Python read at once.
+"""Results as streams of Lab Streaming Layer, which LabRecorder, MATLAB, PlotJuggler and Python can read.
 
-Of each field a stream of numbers at the rate of the results, of type JointAngles, JointMoments and so on,
-with a last channel `status`; and one of texts, of type Markers: gait events, and the status when it changes.
+Each field becomes a stream of numbers at the rate of the results, of type JointAngles, JointMoments and so
+on, with `status` as its last channel. One more stream of texts, of type Markers, has gait events, and the
+status when it changes.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ BACKLOG = 512
 
 
 class LslOutlets:
-    """Outlets of one result stream, opened anew when its fields change.
+    """Outlets of one result stream, reopened when its fields change.
 
     fields : names of the fields that are sent; () = those of FIELDS that exist
     place : source of the results; part of the streams' source_id, by which readers find them again
-    say : called with sentences for the user
+    say : called with notes for the user
     """
 
     def __init__(self, fields: Sequence[str], place: str, say: Callable[[str], None]) -> None:
@@ -54,11 +55,11 @@ class LslOutlets:
 
     @property
     def names(self) -> list[str]:
-        """Names of the outlets that are open."""
+        """Names of the open outlets."""
         return ["rtsim_events", *(f"rtsim_{name}" for name in self._streams)]
 
     def send(self, frame: ReceivedFrame) -> None:
-        """Send a frame's numbers, and the events that it brings."""
+        """Send the numbers of a frame, and its events."""
         if frame.session is not self._session:
             self._begin(frame.session)
         stamp = self._stamp(frame)
@@ -76,7 +77,7 @@ class LslOutlets:
             self._told.push_sample([f"status: {Status(frame.status).names()}"], stamp)
 
     def _begin(self, session: Session) -> None:
-        """Open a stream for each field; those whose channels stay the same go on."""
+        """Open a stream for each field; streams with unchanged channels continue."""
         self._session = session
         specs = {spec.name: spec for spec in session.fields}
         wanted = self._wanted or tuple(name for name in FIELDS if name in specs)
@@ -120,7 +121,7 @@ class LslOutlets:
         return self._lsl.StreamOutlet(info, 0, BUFFER_S)
 
     def _stamp(self, frame: ReceivedFrame) -> float:
-        """Time at which the frame was captured, or else received, on liblsl's clock [s]."""
+        """Return the time at which the frame was captured, or if unknown received, on liblsl's clock [s]."""
         return 1e-9 * (captured_ns(frame) - self._ours_ns)
 
 
@@ -132,7 +133,7 @@ class _Stream:
         self._name, self._scale, self._masks = name, scale, masks
 
     def values(self, frame: ReceivedFrame, unusable: bool) -> list[float]:
-        """The numbers of a frame and its status; NaN where they are not to be used."""
+        """Return the numbers of a frame and its status; NaN for numbers that must not be used."""
         numbers: NDArray[np.float64] = self._scale * frame.data[self._name].reshape(-1)
         for mask in self._masks:
             masked = frame.data[mask].reshape(-1)
@@ -144,7 +145,7 @@ class _Stream:
 
 
 def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
-    """A name for every number of a field: its label and part, or its index."""
+    """Return a name for every number of a field: its label and part, or its index."""
     names = [""]
     for axis, n in enumerate(spec.shape):
         given = spec.labels if axis == 0 else spec.parts if axis == 1 else ()
@@ -154,7 +155,7 @@ def flat_labels(spec: FieldSpec) -> tuple[str, ...]:
 
 
 def type_of(name: str) -> str:
-    """The type of a field's stream, such as JointAngles for joint_angles."""
+    """Return the type of a field's stream, such as JointAngles for joint_angles."""
     return "".join(word.capitalize() for word in name.split("_"))
 
 
@@ -165,9 +166,9 @@ def serve_lsl(
     stop: threading.Event,
     say: Callable[[str], None],
 ) -> int:
-    """Send the results at an address until `stop` is set; returns how many frames were sent.
+    """Send the results at an address until `stop` is set; return how many frames were sent.
 
-    Raises CaptureError where liblsl is missing, ConfigError for an invalid field name.
+    Raises CaptureError if liblsl is missing, ConfigError for an invalid field name.
     """
     if len(set(fields)) < len(fields):
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")

@@ -1,4 +1,4 @@
-"""Serves the page on a result stream, in a process of its own: `rtsim serve --page`."""
+"""The process that serves a page on a result stream: `rtsim serve --page`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from streams.receiving.subscriber import Subscriber
 
 
 class PageOptions(NamedTuple):
-    """Address at which the page is served, and authentication of viewers.
+    """Options of the page: the address at which it is served, and authentication of viewers.
 
     place : HOST:PORT
     token_file : file with the token; None = a random token is generated if one is needed
@@ -36,7 +36,7 @@ class PageOptions(NamedTuple):
 
 
 class Watched:
-    """A subscriber as the source of the page's data; every frame is also searched for gait events."""
+    """A subscriber as the source of the page's data; it also searches every frame for gait events."""
 
     def __init__(self, subscriber: Subscriber, events: GaitEvents) -> None:
         self._subscriber, self._events = subscriber, events
@@ -80,10 +80,10 @@ def serve_page(
 
     address : endpoint of the results
     security : keys, for an endpoint that requires them
-    ready : called with the address of the page once it is served
-    say : called with sentences on faults
+    ready : function called with the address of the page once it is served
+    say : function called with messages on faults
 
-    Raises ConfigError for a place, token, certificate or endpoint that cannot be used.
+    Raises ConfigError for an address, token, certificate or endpoint that cannot be used.
     """
     place, tls = place_of(options.place), tls_context(options.certificate, options.key)
     access = access_for(place, options.token_file, tls is not None)

@@ -31,7 +31,7 @@ class PageAddress(NamedTuple):
 
     @property
     def is_here(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Return whether only this machine can reach the address."""
         if self.host == "localhost":
             return True
         try:
@@ -71,7 +71,7 @@ class Access:
         self._named = re.compile(re.escape(host) + "(:[0-9]{1,5})?") if host else HERE
 
     def has_cookie(self, header: str) -> bool:
-        """Whether the cookies of a request hold the token."""
+        """Return whether the cookies of a request contain the token."""
         if not self.token:
             return True
         # Python's own reader of cookies takes a time that grows with the square of one in quotes
@@ -80,12 +80,12 @@ class Access:
         return any(self.fits(value) for name, _, value in pairs if name == COOKIE)
 
     def fits(self, token: str) -> bool:
-        """Compare with the token, in a time that reveals nothing about it."""
+        """Return whether a text equals the token, compared in constant time."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
 
     def allows_host(self, host: str) -> bool:
-        """Whether a request addresses this machine by one of its own names, which excludes other pages whose
-        host name resolves to it. With a token any name is allowed.
+        """Return whether a request addresses this machine by one of its own names, which excludes other
+        pages whose host name resolves to it. With a token any name is allowed.
         """
         if self.token:
             return True
@@ -93,7 +93,9 @@ class Access:
 
 
 def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Access:
-    """Access to a page served at an address; ConfigError if the network can reach it without TLS."""
+    """Return the access to a page served at an address; ConfigError if the network can reach it
+    without TLS.
+    """
     if not place.is_here and not secured:
         raise ConfigError(
             f"{place.host} can be reached from the network, where everybody would see the person",
@@ -108,7 +110,7 @@ def access_for(place: PageAddress, token_file: Path | None, secured: bool) -> Ac
 
 
 def read_token(path: Path) -> str:
-    """The token that a file holds, which only its owner may read."""
+    """Read the token from a file, which only its owner may be able to read."""
     where = "--token-file"
     try:
         text = read_small(path).decode("ascii").strip()
@@ -130,7 +132,7 @@ def read_token(path: Path) -> str:
 
 
 def tls_context(certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """TLS by a certificate and its key in PEM; None where neither is given."""
+    """Return TLS settings with a certificate and its key in PEM; None if neither is given."""
     if certificate is None and key is None:
         return None
     if certificate is None or key is None:

@@ -44,8 +44,8 @@ FIGURE = (*POINTS, *LINES)
 
 
 def stride_of(rate: float) -> int:
-    """Number of samples from one drawn point of a curve to the next at this rate [Hz]; 1 = every sample is
-    drawn.
+    """Return the number of samples between two drawn points of a curve at this rate [Hz]; 1 = every sample
+    is drawn.
     """
     if rate <= 1.2 * POINTS_PER_S:
         return 1
@@ -53,7 +53,7 @@ def stride_of(rate: float) -> int:
 
 
 def layout_message(layout: WindowLayout) -> dict[str, Any]:
-    """The data from which the page builds itself, for one session."""
+    """Return the data from which the page builds itself for one session."""
     return {
         "session": layout.session_id,
         "details": details_of(layout, layout.meta.get("method", "")),
@@ -79,7 +79,7 @@ def layout_message(layout: WindowLayout) -> dict[str, Any]:
 
 
 def look_message() -> dict[str, Any]:
-    """Colours, captions and views, which are the same for every session."""
+    """Return colours, captions and views, which are the same for every session."""
     return {
         "themes": {theme.name: asdict(theme) for theme in (LIGHT, DARK)},
         "chips": {
@@ -101,7 +101,7 @@ def look_message() -> dict[str, Any]:
 
 
 def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
-    """The figure of the newest frame, and the status of the stream."""
+    """Return the figure of the newest frame, and the status of the stream."""
     connection = feed.connection()
     message: dict[str, Any] = {
         "connection": {"words": connection.words, "mood": connection.mood, "flows": connection.flows},
@@ -124,13 +124,13 @@ def state_message(feed: Feed, events: GaitEvents) -> dict[str, Any]:
 
 
 def drawn_places(places: Array) -> list[Any]:
-    """Places in the figure [m]; NaN for one that is not plausible."""
+    """Return positions in the figure [m]; NaN for implausible ones."""
     return np.round(np.where(np.abs(places) > FAR, np.nan, places), DECIMALS_M).tolist()
 
 
 def curves_message(feed: Feed, panels: Sequence[int], n_sent: int) -> tuple[dict[str, Any], int]:
-    """Points of some panels after the first `n_sent` samples of the history, and the number of samples sent
-    so far.
+    """Return points of some panels after the first `n_sent` samples of the history, and the number of
+    samples sent so far.
     """
     layout, history = feed.layout, feed.history
     if layout is None:

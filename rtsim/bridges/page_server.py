@@ -1,7 +1,7 @@
 """The page's web server: a few files, and for each viewer a stream of events, each in a thread.
 
-It is read only. A viewer that stops reading blocks only its own thread; when it continues it gets the newest
-data, and otherwise it is disconnected.
+It is read only. A viewer that stops reading blocks only its own thread; if it continues, it gets the newest
+data, otherwise it is disconnected.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any
+from typing import IO, Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -43,6 +44,10 @@ MOMENT_S = 0.3
 CONNECTIONS_MOST, VIEWERS_MOST = 64, 16
 SENT_AHEAD = 65_536
 """Bytes that may be on the way to a viewer: one that has stalled shows the newest soon after it goes on."""
+HEAD_MOST = 16_384
+"""Longest head of a request [bytes]; the library would read 6 MB from everybody, before any token."""
+QUEUE = 128
+"""Connections that may wait to be accepted; one more would be tried again by its system a second later."""
 STRANGE_SITES = ("cross-site", "same-site")
 """Values of the header Sec-Fetch-Site of requests by other sites' pages, which could take all places of
 viewers."""
@@ -58,8 +63,8 @@ HEADERS = {
 class Showing:
     """The page's data, shared between the thread that receives frames and the threads of the viewers.
 
-    feed : used only under the lock `news`
-    events : gait events, likewise
+    feed : used only while holding the lock `news`
+    events : gait events, used under the same lock
     """
 
     def __init__(self, feed: Feed, events: GaitEvents) -> None:
@@ -69,7 +74,7 @@ class Showing:
         self.over = False
 
     def turn(self) -> None:
-        """Take what has arrived, and wake the threads of the viewers."""
+        """Process newly arrived data, and wake the threads of the viewers."""
         with self.news:
             change, _ = self.feed.take()
             self.n_layout += change is not Change.NOTHING
@@ -77,7 +82,7 @@ class Showing:
             self.news.notify_all()
 
     def close(self) -> None:
-        """Release the viewers."""
+        """Let the threads of the viewers end."""
         with self.news:
             self.over = True
             self.news.notify_all()
@@ -93,7 +98,7 @@ class Viewer:
         self._quiet = 0
 
     def next_events(self) -> list[tuple[str, dict[str, Any]]] | None:
-        """Wait for new data; returns names and values of the events to send, None when the page is closed."""
+        """Wait for new data; return names and values of the events to send, None when the page is closed."""
         showing = self._showing
         with showing.news:
             while showing.n_turn == self._n_turn and not showing.over:
@@ -122,13 +127,11 @@ class Viewer:
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves the page at an address; each connection in a daemon thread, and only a limited number of
-    them.
-    """
+    """Serves the page at an address; each connection has a daemon thread, and their number is limited."""
 
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 16
+    request_queue_size = QUEUE
 
     def __init__(
         self,
@@ -165,16 +168,18 @@ class PageServer(ThreadingHTTPServer):
         socket_server_bind()
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Accept a connection if there is a free place, or close one that has sent no request."""
-        if not self._connections.acquire(blocking=False) and not self._room_made():
+        """Accept a connection if there is a free place, or after closing one that has sent no request."""
+        if not self._connections.acquire(blocking=False) and not self._room_made(request):
             self.shutdown_request(request)
             return
         super().process_request(request, client_address)
 
-    def _room_made(self) -> bool:
-        """Hang up on whoever has taken the longest to ask; whether there is a place now."""
+    def _room_made(self, newcomer: socket.socket) -> bool:
+        """Hang up on whoever has taken the longest to ask, and at once where a newcomer has asked already;
+        whether there is a place now.
+        """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
-        if oldest is None or time.monotonic() - oldest[1] < MOMENT_S:
+        if oldest is None or (time.monotonic() - oldest[1] < MOMENT_S and not has_come(newcomer)):
             return False
         self.has_asked(oldest[0])
         hang_up(oldest[0])
@@ -188,7 +193,7 @@ class PageServer(ThreadingHTTPServer):
                 hang_up(connection)
 
     def has_asked(self, connection: socket.socket) -> None:
-        """Note that the request of a connection has arrived; answering it may take as long as it needs."""
+        """Record that the request of a connection has arrived; answering it may take any time."""
         self._asking.pop(connection, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -212,17 +217,45 @@ class PageServer(ThreadingHTTPServer):
             self._connections.release()
 
 
+class RequestHead:
+    """The head of a request, line by line, of HEAD_MOST bytes at most; LineTooLong beyond the first line.
+
+    file : connection that it is read from
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._left = file, HEAD_MOST
+        self.close = file.close
+
+    def readline(self, limit: int) -> bytes:
+        """Return the next line, cut at this many bytes."""
+        if self._left <= 0:
+            raise LineTooLong("header line")
+        line = self._file.readline(min(limit, self._left))
+        self._left -= len(line)
+        return line
+
+
 class PageRequest(BaseHTTPRequestHandler):
-    """Answers GET and HEAD of the files, and GET of the stream."""
+    """Answers GET and HEAD requests for the files, and GET requests for the stream of events."""
 
     server: PageServer
     server_version, sys_version = "rtsim", ""
 
+    def setup(self) -> None:
+        """Bound what is read of a request."""
+        super().setup()
+        self.rfile: Any = RequestHead(self.rfile)
+
     def do_GET(self) -> None:
-        """Answer with a file, the stream of events, or the reason of a refusal."""
+        """Answer with a file, the stream of events, or the reason why the request is rejected."""
         self.server.has_asked(self.connection)
         parts = urlsplit(self.path)
-        query = parse_qs(parts.query, max_num_fields=8)
+        try:
+            query = parse_qs(parts.query, max_num_fields=8)
+        except ValueError:
+            self._answer(HTTPStatus.BAD_REQUEST, b"Too many parameters.\n")
+            return
         if not self._admitted(parts.path, query):
             return
         if parts.path == "/stream":
@@ -236,7 +269,7 @@ class PageRequest(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the library calls it so
 
     def log_message(self, *_: Any) -> None:
-        """Log nothing: addresses of the page contain the token."""
+        """Log nothing, because addresses of the page contain the token."""
 
     def _admitted(self, path: str, query: dict[str, list[str]]) -> bool:
         access = self.server.access
@@ -298,14 +331,25 @@ class PageRequest(BaseHTTPRequestHandler):
                 self.wfile.write(b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(value)))
 
 
+def has_come(connection: socket.socket) -> bool:
+    """Return whether a whole request waits to be read; not known with TLS, where the handshake comes
+    first.
+    """
+    connection.setblocking(False)  # its thread gives it another limit of time
+    try:
+        return b"\r\n\r\n" in connection.recv(HEAD_MOST, socket.MSG_PEEK)
+    except OSError:
+        return False
+
+
 def hang_up(connection: socket.socket) -> None:
-    """Close a connection whose thread is waiting for it, at the TCP level, as that thread is using TLS."""
+    """Close a connection at the TCP level while its thread, which uses TLS on it, is waiting."""
     with contextlib.suppress(OSError):
         socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 def _numbers(text: str) -> list[int]:
-    """The panels that a viewer wants, each once; what is no number is left out."""
+    """Parse the panels that a viewer requests, each once; words that are not numbers are ignored."""
     numbers = [
         int(part)
         for part in text.split(",")[:PANELS_ALL]

@@ -37,8 +37,8 @@ LOOK_S, BACKLOG = 0.1, 512
 class PlotNumbers:
     """Converts frames to maps of numbers.
 
-    fields : names of the fields that are sent; () = all that appear in tables
-    say : called with sentences for the user
+    fields : names of the fields that are sent; () = all fields that appear in tables
+    say : function called with messages for the user
     """
 
     def __init__(self, fields: Sequence[str], say: Callable[[str], None]) -> None:
@@ -48,8 +48,8 @@ class PlotNumbers:
         self._masks: dict[str, list[str]] = {}
 
     def of(self, frame: ReceivedFrame) -> dict[str, Any]:
-        """Map of a frame: time [s], status, and field -> label (-> part) -> number; NaN for an invalid
-        number.
+        """Return the map of a frame: time [s], status, and field -> label (-> part) -> number; NaN for an
+        invalid number.
         """
         if frame.session is not self._session:
             self._begin(frame.session)
@@ -92,7 +92,7 @@ class PlotNumbers:
 
 
 def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, ...]) -> Any:
-    """Label (-> part) -> number of (n_label, n_part) values; a number alone where it has no label."""
+    """Return label (-> part) -> number for values (n_label, n_part); a single number if it has no label."""
     rows = values.tolist()
     if parts:
         return {label: dict(zip(parts, row, strict=True)) for label, row in zip(labels, rows, strict=True)}
@@ -102,7 +102,7 @@ def named(values: NDArray[np.float64], labels: Sequence[str], parts: tuple[str, 
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """Labels as keys of a map: repeated labels get a number appended."""
+    """Return labels as keys of a map: repeated labels get a number appended."""
     return [label if label not in labels[:k] else f"{label} {k + 1}" for k, label in enumerate(labels)]
 
 
@@ -114,11 +114,11 @@ def serve_plot(
     stop: threading.Event,
     say: Callable[[str], None],
 ) -> int:
-    """Send the results at an address as numbers, at `bound`, until `stop` is set; returns how many frames
+    """Send the results at an address as numbers, at `bound`, until `stop` is set; return how many frames
     were sent.
 
     ConfigError for an address that cannot be bound, or a field that is named twice. Other interfaces than
-    this machine's are refused: the plugin has no keys.
+    this machine's are rejected, as the plugin has no keys.
     """
     if len(set(fields)) < len(fields):
         raise ConfigError("a field is named twice", where="--field", remedy="name each once")

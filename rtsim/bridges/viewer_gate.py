@@ -1,8 +1,9 @@
-"""A gate before a WebSocket without authentication: it admits programs of this machine and a few web pages.
+"""A gate in front of a WebSocket without authentication; it admits programs of this machine and a few web
+pages.
 
-A browser lets every page connect to WebSockets on its machine, and states the page in `Origin`. The
-WebSocket itself is hidden behind the gate: on Linux at a random address of the loopback network, elsewhere
-at an unpublished port.
+A browser lets every web page connect to WebSockets on its machine, and states the page in the header
+`Origin`. The WebSocket itself is hidden behind the gate: on Linux at a random address of the loopback
+network, elsewhere at an unpublished port.
 """
 
 from __future__ import annotations
@@ -44,18 +45,18 @@ REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n
 
 
 def hidden_host() -> str:
-    """A loopback address, if possible one that cannot be guessed."""
+    """Return a loopback address, one that cannot be guessed if possible."""
     if sys.platform != "linux":
         return HOST
     return "127." + ".".join(str(1 + secrets.randbelow(254)) for _ in range(3))
 
 
 class ViewerGate:
-    """Accepts viewers at a port, and connects the permitted ones to the WebSocket behind.
+    """Accepts viewers at a port, and connects permitted ones to the WebSocket behind the gate.
 
     port : port on this machine, 0 = any; afterwards the port in use
     origins : further permitted pages, such as http://viewer.lab:8080
-    say : called once for each page that is refused
+    say : function called once for each page that is rejected
     behind : host and port of the WebSocket, to be set before `open`
 
     Raises ConfigError if the port is not available, and for an invalid origin.
@@ -112,7 +113,9 @@ class ViewerGate:
             threading.Thread(target=self._lead, args=(viewer,), daemon=True).start()
 
     def _room_made(self) -> bool:
-        """Hang up on whoever has taken the longest to ask; whether there is a place now."""
+        """Close the connection that has taken longest to send its request; return whether there is a free
+        place now.
+        """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
         if oldest is None or time.monotonic() - oldest[1] < MOMENT_S:
             return False
@@ -122,7 +125,7 @@ class ViewerGate:
         return self._places.acquire(timeout=MOMENT_S)
 
     def _lead(self, viewer: socket.socket) -> None:
-        """Read a viewer's request, and stand between it and the WebSocket until one of them hangs up."""
+        """Read a viewer's request, and relay between it and the WebSocket until one of them disconnects."""
         try:
             with viewer, contextlib.suppress(OSError, ValueError):  # either has gone
                 request = read_request(viewer)
@@ -141,7 +144,9 @@ class ViewerGate:
             self._places.release()
 
     def _hand_over(self, viewer: socket.socket, behind: socket.socket) -> None:
-        """Hand over what comes from either; one that takes nothing is waited for, which holds up itself."""
+        """Relay data in both directions; a side that does not read is waited for, which delays only
+        itself.
+        """
         other = {viewer: behind, behind: viewer}
         while not self._over.is_set():
             for end in readable([viewer, behind], LOOK_S):
@@ -151,7 +156,7 @@ class ViewerGate:
                 other[end].sendall(piece)
 
     def _admitted(self, request: bytes) -> bool:
-        """Whether a request is of a program, or of a page that may look, and asks for this machine."""
+        """Return whether a request comes from a program or a permitted page, and addresses this machine."""
         hosts, origins = header_values(request, "host"), header_values(request, "origin")
         if len(hosts) != 1 or not HERE.fullmatch(hosts[0]) or len(origins) > 1:
             return False
@@ -168,8 +173,8 @@ class ViewerGate:
 
 
 def read_request(viewer: socket.socket) -> bytes:
-    """The head of an HTTP request, with what already follows; ValueError for one that is too long, cut, or
-    does not come in time.
+    """Return the head of an HTTP request, with any data that follow; ValueError for a request that is too
+    long, truncated or too slow.
     """
     due, request = time.monotonic() + REQUEST_S, b""
     while b"\r\n\r\n" not in request:
@@ -185,7 +190,7 @@ def read_request(viewer: socket.socket) -> bytes:
 
 
 def header_values(request: bytes, name: str) -> list[str]:
-    """The values of a header in a request; ValueError for ambiguous lines."""
+    """Return the values of a header in a request; ValueError for ambiguous lines."""
     lines = request.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
     found = []
     for line in lines:

@@ -1,5 +1,6 @@
-"""The command line. It takes one thread of linear algebra, unless these variables say more: matrices are
-small here, and threads would wait for each other. NumPy reads them when it is loaded.
+"""The command line. It limits linear algebra to one thread, unless these environment variables say
+otherwise, because matrices are small here and threads would wait for each other. NumPy reads the variables
+when it is loaded.
 """
 
 from __future__ import annotations

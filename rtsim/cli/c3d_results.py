@@ -16,7 +16,7 @@ SUFFIX = ".c3d"
 
 
 def is_c3d(path: Path) -> bool:
-    """Whether a file is a C3D file by its name."""
+    """Return whether the suffix of a file is that of a C3D file."""
     return path.suffix.lower() == SUFFIX
 
 
@@ -32,7 +32,7 @@ def check_into(outputs: Sequence[Path], source: str) -> None:
 def write_beside(
     out: Path, results: Results, gait: RunGait, source: str | Path, up: str | None, units: str | None
 ) -> tuple[str, ...]:
-    """Write the whole source and the results into a new C3D file; returns sentences for the user.
+    """Write the whole C3D source and the results into a new C3D file; return notes for the user.
 
     up, units : as given for the markers of the source
     """
@@ -54,7 +54,7 @@ def write_beside(
 def export_beside(recording: Path, out: Path, into: Path | None, up: str | None, units: str | None) -> None:
     """Write the results in a recording (.mcap) into a copy of the C3D file that was solved, and report it.
 
-    into : that file, if the recording does not name it or it was moved
+    into : path of the solved C3D file, if the recording does not name it or it was moved
     """
     import click
 

@@ -6,7 +6,9 @@ import sys
 
 
 def main() -> None:
-    """Load the command line and run it; its imports take a tenth of a second, in which a Ctrl-C may come."""
+    """Load the command line and run it; during the imports, which take a tenth of a second, Ctrl-C ends
+    without a traceback.
+    """
     try:
         import rtsim.cli.main
     except KeyboardInterrupt:

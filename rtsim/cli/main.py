@@ -1,4 +1,4 @@
-"""The command line: each command in a file of its own, imported only when it is called."""
+"""The command line: each command has its own module, which is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A command group whose commands are modules rtsim.cli.commands.<name>, imported when called."""
+    """A command group whose commands are the modules rtsim.cli.commands.<name>, imported when called."""
 
     # Closed pipes are not left to click, for which they are ordinary failures.
 
@@ -95,7 +95,7 @@ class LazyGroup(click.Group):
 
 
 def installed_version() -> str:
-    """Version of the installed package."""
+    """Return the version of the installed package."""
     try:
         return version("rtsim")
     except PackageNotFoundError:
@@ -111,8 +111,8 @@ def cli() -> None:
 
 
 def main(args: list[str] | None = None) -> None:
-    """Entry point: errors made on purpose become one sentence and exit code 1, a request to end the exit code
-    of its signal.
+    """Run the command line. A deliberate error becomes one message and exit code 1, a request to end the
+    exit code of its signal.
     """
     answer_requests()
     open_closed()
@@ -129,7 +129,9 @@ def main(args: list[str] | None = None) -> None:
 
 
 def tell_former_names(is_child: bool) -> None:
-    """Report former names in configs in one sentence each; done by the process that the user started."""
+    """Report former names in configs with one message each; only the process that the user started
+    does so.
+    """
     from rtsim.config.former_names import FormerName
 
     usual = warnings.showwarning
@@ -144,8 +146,8 @@ def tell_former_names(is_child: bool) -> None:
 
 
 def open_closed() -> None:
-    """Redirect outputs that the caller closed, as with `>&-`, to nowhere; characters that the encoding of
-    an output lacks are written as \\xb0, as `line` writes control characters.
+    """Redirect outputs that the caller closed, as with `>&-`, to nowhere; characters that the encoding of an
+    output lacks are escaped like \xb0, as control characters in `line`.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -161,7 +163,7 @@ SHORT_OF_MEMORY = (
 
 
 def outcome(args: list[str] | None) -> int:
-    """Run a command; returns its exit code, once everything was printed."""
+    """Run a command; return its exit code once everything was printed."""
     try:
         from rtsim.cli.terminal.lines import line
         from streams.errors import StreamError
@@ -196,19 +198,21 @@ def outcome(args: list[str] | None) -> int:
 
 
 def is_short_of_memory(error: Exception) -> bool:
-    """Whether the system has refused memory, which for the stack of a thread Python calls a runtime error."""
+    """Return whether the system has refused memory; for the stack of a thread, Python reports that as a
+    runtime error.
+    """
     return isinstance(error, MemoryError) or "can't start new thread" in str(error)
 
 
 def say_last(text: str, code: int) -> int:
-    """Print the last sentence; returns the exit code."""
+    """Print the last message; return the exit code."""
     with contextlib.suppress(OSError):  # nobody reads any more
         print(f"rtsim: {text}", file=sys.stderr, flush=True)
     return code
 
 
 def leave_pipe() -> int:
-    """Print nothing more, as the reader of the output, such as `head`, has ended; returns the exit code."""
+    """Stop printing, because the reader of the output, such as `head`, has ended; return the exit code."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

@@ -1,7 +1,7 @@
-"""Implausible numbers and texts of a config: not finite, beyond any plausible size, unprintable.
+"""Checks for implausible numbers and texts of a config: not finite, beyond any plausible size, unprintable.
 
-The unit is the end of a key, as in mass_kg. The bounds are wide: they only exclude typing errors and numbers
-that would overflow.
+The end of a key gives the unit, as in mass_kg. The bounds are wide: they only exclude typing errors and
+numbers that would overflow.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ RANGES = {"range_deg": 1e9, "range_mm": 1e9}
 
 
 def check_numbers(value: Any, key: str = "", name: str = "", floor: str = "") -> None:
-    """Raise ValueError, a sentence with the key and what is allowed, for an implausible number.
+    """Raise ValueError with the key and the allowed values for an implausible number.
 
     value : a record and its contents
     key : its key in the file
-    name : field that holds it
+    name : field that contains it
     floor : lower bound in the schema: "> 0", ">= 0" or ""
     """
     if isinstance(value, msgspec.Struct):
@@ -92,13 +92,13 @@ def check_texts(value: Any, key: str = "") -> None:
 
 
 def unit_of(name: str) -> str:
-    """The longest unit that a key ends with; nothing where it has none."""
+    """Return the longest unit with which a key ends; "" if it has none."""
     parts = name.split("_")
     return next((unit for k in range(1, len(parts)) if (unit := "_".join(parts[k:])) in UNITS), "")
 
 
 def in_words(unit: str) -> str:
-    """A unit as people write it: kg m^2 for kg_m2, N/mm^2 for N_mm2."""
+    """Return a unit in the usual spelling: kg m^2 for kg_m2, N/mm^2 for N_mm2."""
     return WORDS.get(unit, unit)
 
 
@@ -111,13 +111,13 @@ WORDS = {
 
 @cache
 def fields_of(record: type[msgspec.Struct]) -> tuple[tuple[str, str], ...]:
-    """Fields of a record, each with the lower bound that its schema gives."""
+    """Return the fields of a record, each with the lower bound from its schema."""
     hints = get_type_hints(record, include_extras=True)
     return tuple((field, floor_of(hints[field])) for field in record.__struct_fields__)
 
 
 def floor_of(hint: Any) -> str:
-    """The lower bound in a type, > 0 or >= 0, where the type has one at 0; "" otherwise."""
+    """Return the lower bound in a type, > 0 or >= 0, if the type has a bound at 0; "" otherwise."""
     if isinstance(hint, msgspec.Meta):
         return "> 0" if hint.gt == 0.0 else ">= 0" if hint.ge == 0.0 else ""
     parts = (*get_args(hint), *getattr(hint, "__metadata__", ()))

@@ -23,19 +23,19 @@ class ContactShape(NamedTuple):
 
 
 def held_by_none(a: Any) -> None:
-    """Return None: a marker method cannot keep a contact of this geometry as a constraint."""
+    """Return None: a marker method cannot enforce a contact of this geometry as a constraint."""
 
 
 class Geometry(NamedTuple):
     """One contact geometry: its surfaces, their checks and sizes.
 
     surfaces : key in the model's file -> its record; that of body A first, then that of body B
-    check : (a, b, key) -> raises ValueError for impossible surfaces
-    shape : (a, b) -> their sizes
-    volume : (shape, depth [m]) -> smallest volume of the overlap at this depth [m^3]
+    check : function (a, b, key) that raises ValueError for impossible surfaces
+    shape : function (a, b) -> sizes of the surfaces
+    volume : function (shape, depth [m]) -> smallest volume of the overlap at this depth [m^3]
     torques : whether the patch can have rolling and spinning torques
-    only_spread : whether it supports only laws by the volume of the overlap
-    holds : a -> radius of the sphere that methods can keep on a plane [mm]
+    only_spread : whether it supports only pressure laws based on the overlap volume
+    holds : function a -> radius of the sphere that methods can keep on a plane as a constraint [mm]
     """
 
     surfaces: dict[str, type[Place]]

@@ -1,7 +1,7 @@
 """Interface of the settings of a controller: its kind, parameters with units and ranges, stiffness.
 
-The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The law
-of each is the module of the same name in rtsim/device/controllers.
+The kinds are modules of rtsim/config/controllers, found by folder, each with a record `Controller`. The
+control law of each kind is in the module of the same name in rtsim/device/controllers.
 """
 
 from __future__ import annotations
@@ -61,32 +61,34 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
         return tuple(self.UNITS.values())
 
     def is_signed(self, name: str) -> bool:
-        """Whether a parameter may be below zero."""
+        """Return whether a parameter may be below zero."""
         return name in self.SIGNED
 
     def largest(self, name: str) -> float:
-        """The largest value that a parameter can have."""
+        """Return the largest value that a parameter can have."""
         return max((self.values[name], *self.ranges.get(name, ())))
 
     def smallest(self, name: str) -> float:
-        """The smallest value that a parameter can have."""
+        """Return the smallest value that a parameter can have."""
         return min((self.values[name], *self.ranges.get(name, ())))
 
     @property
     def stiffest(self) -> float:
-        """The largest change of torque with the measured angle [N m/rad]."""
+        """Return the largest derivative of the torque with respect to the measured angle [N m/rad]."""
         return 0.0
 
     @property
     def most_damping(self) -> float:
-        """The largest change of torque with the measured speed [N m s/rad]."""
+        """Return the largest derivative of the torque with respect to the measured speed [N m s/rad]."""
         return 0.0
 
     @property
     def needs_gait(self) -> bool:
-        """Whether the controller gives no torque without the phase of the gait."""
+        """Return whether the controller gives no torque without the gait phase."""
         return False
 
     def beyond(self, torque_max: float) -> str:
-        """A phrase on what could exceed the largest torque [N m]; empty where nothing can."""
+        """Return a phrase on the parameters by which the torque could exceed the largest torque [N m]; "" if
+        it cannot.
+        """
         return ""

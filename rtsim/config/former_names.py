@@ -12,14 +12,14 @@ VALUES = {("law", "proposed"): "brown_mcphee"}
 
 
 class FormerName(FutureWarning):
-    """Warning for a former name in a config; shown once for each name, file and process."""
+    """Warning about a former name in a config; shown once for each name, file and process."""
 
 
 def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
-    """The tables of a file with former keys and values replaced, each with a FormerName warning.
+    """Replace former keys and values in the tables of a file, each with a FormerName warning.
 
-    where : the file, as shown to the user
-    If a key and its former name are both present, both are kept, so that the schema refuses the former one.
+    where : the file, as shown to the user. If a key and its former name are both present, both are kept, so
+        that the schema rejects the former one.
     """
     current: dict[str, Any] = {}
     for key, value in tables.items():
@@ -36,7 +36,7 @@ def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def _within(value: Any, where: str) -> Any:
-    """A value with the current names in all tables that it holds."""
+    """Return a value with current names in all nested tables."""
     if isinstance(value, dict):
         return with_current_names(value, where)
     if isinstance(value, list):
@@ -45,5 +45,5 @@ def _within(value: Any, where: str) -> Any:
 
 
 def tell(sentence: str, where: str) -> None:
-    """Warn that a name has changed; the file is read as before."""
+    """Warn that a name has changed; the file is still read as before."""
     warnings.warn(f"{where}: {sentence}; the former name is still understood", FormerName, stacklevel=2)

@@ -16,7 +16,7 @@ Directed = Callable[[Any], Array]
 
 
 class ChainStep(NamedTuple):
-    """One elementary motion of a chain (kernels/joints/chain)."""
+    """One elementary motion of a joint that is a chain of motions (kernels/joints/chain)."""
 
     rotates: bool
     axis: Array  # (3,) unit, in the frame reached so far
@@ -25,21 +25,21 @@ class ChainStep(NamedTuple):
 
 
 def nothing(body: Any, directed: Directed) -> Sequence[float]:
-    """Return no numbers: for kinds of joints without parameters."""
+    """Return no numbers, for joint kinds without parameters."""
     return ()
 
 
 def no_offset(numbers: Array) -> Array:
-    """Return no offset: for kinds of joints whose frames coincide in the neutral position."""
+    """Return a zero offset, for joint kinds whose frames coincide in the neutral pose."""
     return np.zeros(3)
 
 
 def along_none(body: Any, k: int) -> None:
-    """Return None: for kinds of joints without a coordinate that translates the body along an axis."""
+    """Return None, for joint kinds without a coordinate that translates the body along an axis."""
 
 
 def unscaled(body: Any, factors: Array) -> dict[str, Any]:
-    """Return no changes: for kinds of joints without sizes of their own."""
+    """Return no changes, for joint kinds without sizes of their own."""
     return {}
 
 

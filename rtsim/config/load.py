@@ -1,4 +1,4 @@
-"""Read a TOML file into a checked record: every mistake is one sentence that names the key."""
+"""Reading of a TOML file into a checked record; every mistake gives one message that names the key."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_toml(path: Path, record: type[Record]) -> Record:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file, unchecked; ConfigError names file, line and remedy."""
+    """Read the tables of a TOML file, unchecked; ConfigError names file, line and remedy."""
     data = read_bounded(path, MOST_BYTES, "no config is that large; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")  # with or without the mark that some editors put first
@@ -44,7 +44,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str, where: str) -> dict[str, Any]:
-    """The tables of a TOML text, former names replaced; `where` names its origin in messages."""
+    """Parse the tables of a TOML text, with former names replaced; where : its origin, for messages."""
     deep = DEEP.search(text)
     if deep:
         line = text.count("\n", 0, deep.start()) + 1
@@ -67,7 +67,7 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
 def check_record(
     data: dict[str, Any], record: type[Record], where: str, options: Mapping[str, str] = MappingProxyType({})
 ) -> Record:
-    """The record that the tables make; ConfigError names the key that does not fit.
+    """Return the record made of the tables; ConfigError names the key that does not fit.
 
     options : key -> command-line option that it comes from, which is named instead
     """
@@ -84,7 +84,7 @@ def check_record(
 
 
 def value_at(data: dict[str, Any], key: str) -> Any:
-    """The value at a key of nested tables, as `exchange.rate_hz`."""
+    """Return the value at a key of nested tables, such as `exchange.rate_hz`."""
     for name in key.split("."):
         data = data[name]
     return data

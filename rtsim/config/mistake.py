@@ -1,4 +1,4 @@
-"""Translates schema errors into sentences about the file: the key, and its allowed values."""
+"""Translation of schema errors into messages about the file: the key, and its allowed values."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[str, str | None, str]:
-    """The fault, the allowed values (None if the fault states them) and the remedy, from a schema's
-    message.
+    """Translate a schema's message; return the fault, the allowed values (None if the fault states them) and
+    the remedy.
     """
     found = PATH.search(message)
     what = message[: found.start()] if found else message
@@ -49,19 +49,21 @@ def explain(message: str, data: object, record: type[msgspec.Struct]) -> tuple[s
 
 
 def bound_in_words(what: str) -> str:
-    """The bound that a schema's message states, in words; "" where it states none."""
+    """Return the bound stated in a schema's message as text; "" if it states none."""
     found = BOUND.search(what)
     return BOUNDS[found.group(1)].format(float(found.group(2))) if found else ""
 
 
 def quoted(what: str) -> str:
-    """Return the word in quotation marks in a schema's message."""
+    """Return the quoted word in a schema's message."""
     found = re.search(r"[`']([^`']*)[`']", what)
     return found.group(1) if found else ""
 
 
 def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
-    """The key at the end of a schema's path, where [...] stands for any key of a table, and its type."""
+    """Return the key at the end of a schema's path, in which [...] stands for any key of a table, and the
+    type of that key.
+    """
     key = ""
     for name, index in STEP.findall(path):
         if index == "...":
@@ -79,11 +81,11 @@ def locate(path: str, data: Any, kind: Any) -> tuple[str, Any]:
 
 
 def plain_type(kind: Any, data: object) -> Any:
-    """The type without its limits and without None; of several types the one with keys, to which a path
+    """Return a type without its limits and without None; of a union, the type with keys, to which a path
     leads.
 
-    Of several types with keys, it is the one whose kind is stated in the data; for a list, the one with
-    entries.
+    If several types have keys, the data state which kind is meant; for a list, the type with entries is
+    returned.
     """
     if get_origin(kind) is Annotated:
         return plain_type(get_args(kind)[0], data)
@@ -97,13 +99,13 @@ def plain_type(kind: Any, data: object) -> Any:
 
 
 def is_tagged_as(record: type[msgspec.Struct], data: object) -> bool:
-    """Whether the tag of a record says that the data are of this type."""
+    """Return whether the tag of a record agrees with the type stated in the data."""
     said = record.__struct_config__
     return isinstance(data, dict) and said.tag is not None and data.get(said.tag_field) == said.tag
 
 
 def fits(value: object, kind: Any) -> bool:
-    """Whether a value is of a type."""
+    """Return whether a value is of a type."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError:

@@ -9,7 +9,7 @@ from rtsim.errors import ConfigError
 
 
 def configs_root() -> Path:
-    """Folder that holds models/, labs/, runs/ and subjects/ of this installation."""
+    """Return folder that holds models/, labs/, runs/ and subjects/ of this installation."""
     package = Path(__file__).resolve().parents[1]
     for candidate in (package / "configs", package.parent / "configs"):
         if (candidate / "models").is_dir():
@@ -20,7 +20,7 @@ def configs_root() -> Path:
 
 
 def find_config(name: str, folder: str) -> Path:
-    """Path of a config given as a file path, or by the name of a shipped one in `folder`."""
+    """Return the path of a config given as a file path, or by the name of a shipped one in `folder`."""
     path = Path(name)
     if path.suffix == ".toml":
         if is_file(path):
@@ -33,7 +33,7 @@ def find_config(name: str, folder: str) -> Path:
 
 
 def shipped_names(folder: str) -> list[str]:
-    """Names of the shipped configs of one kind."""
+    """Return the names of the shipped configs of one kind."""
     return sorted(path.stem for path in (configs_root() / folder).glob("*.toml"))
 
 

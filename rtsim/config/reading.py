@@ -1,4 +1,4 @@
-"""Reading whole files of a bounded size; every failure is reported in one sentence."""
+"""Reading of whole files of limited size; every failure gives one message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from streams.recording.opening import open_regular
 
 
 def is_file(path: Path | str) -> bool:
-    """Whether a file of this name exists; False for an impossible name, such as one that is too long."""
+    """Return whether a file of this name exists; False for an impossible name, such as one that is too
+    long.
+    """
     return os.path.isfile(path)
 
 
@@ -32,7 +34,7 @@ def file_faults(path: Path) -> Iterator[None]:
 
 
 def read_bounded(path: Path, n_most: int, remedy: str) -> bytes:
-    """The bytes of a regular file of at most `n_most` bytes; ConfigError, with `remedy` for a larger one."""
+    """Read a regular file of at most `n_most` bytes; ConfigError, with `remedy` for a larger file."""
     with file_faults(path), open_regular(path) as file:
         pieces, n_left = [], n_most + 1
         if os.fstat(file.fileno()).st_size > n_most:

@@ -1,1 +1,1 @@
-"""Devices in the loop: what arms and limits them on the model's side, and a simulated orthosis."""
+"""Devices in the loop: arming and limits on the model's side, and a simulated orthosis."""

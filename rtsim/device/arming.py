@@ -1,5 +1,5 @@
-"""The arming state of the model: it commands no torque, ramps torque up, commands all of it, or has latched
-a fault.
+"""The arming state on the model's side: it commands no torque, ramps torque up, commands all of it, or has
+latched a fault.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Arming:
     state : the present state
     on : whether torque is commanded
     reason : why the newest transition happened
-    share : part of the torque that is commanded, 0 to 1
+    share : fraction of the wanted torque that is commanded, 0 to 1
     armed_s : time since `arm` [s]
     n_fault : number of faults so far
-    told : transitions that were not reported yet, oldest first
+    told : state transitions that have not been reported yet, oldest first
     """
 
     def __init__(self, ramp_s: float) -> None:
@@ -45,7 +45,7 @@ class Arming:
         self.told: deque[str] = deque(maxlen=MOST_TOLD)
 
     def arm(self, reason: str) -> None:
-        """Begin the ramp from zero torque; does nothing if it is armed already."""
+        """Begin the ramp from zero torque; do nothing if armed already."""
         if not self.on:
             self.armed_s = 0.0
             self._go("ramping", reason)
@@ -56,7 +56,7 @@ class Arming:
             self._go("disarmed", reason)
 
     def fault(self, reason: str) -> None:
-        """Latch a fault: no torque is commanded until somebody arms again. While disarmed nothing happens."""
+        """Latch a fault: no torque is commanded until somebody arms again. Do nothing while disarmed."""
         if self.on:
             self.n_fault += 1
             self._go("fault", reason)

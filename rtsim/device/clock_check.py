@@ -1,4 +1,4 @@
-"""The device's clock compared with this computer's.
+"""Comparison of the device's clock with this computer's clock.
 
 A message that was measured at time t of the device's clock arrives at time T of ours. T - t is the offset of
 the two clocks plus the transit time, which has a lower bound. The smallest T - t of a second, compared with
@@ -9,7 +9,8 @@ device's own clock.
 
 With a clock that runs ahead of ours, T - t falls below the smallest value so far. The time between two
 measurements is shortened by this difference, less JITTER_MS, at once: so a fast clock cannot make a jump of
-the angle look slow.
+the angle look slow. Neither can one that goes to and fro: a step counts from the furthest time that it has
+told on. A clock that is behind that for `agreement_ms` in all is a fault.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import math
 
 from rtsim.config.runs.hil_schema import DeviceLimits
+from rtsim.device.limits import TimeOff
 
 WINDOW_NS = 1_000_000_000
 """Times are compared over so long [ns]."""
@@ -24,11 +26,13 @@ LEAST_MESSAGES = 8
 """Fewer in a window tell nothing."""
 JITTER_MS = 0.2
 """That a message may come sooner than all before it [ms]."""
+BEHIND_NS = 1_000_000
+"""Time behind the furthest that it has told at which a clock has gone back [ns]."""
 
 
 class DeviceClockCheck:
-    """Judges the time stamps of the device's messages; each comes with its arrival, and no clock is read
-    here.
+    """Check of the time stamps of the device's messages; each comes with its arrival time, and no clock is
+    read here.
 
     Attributes
     ----------
@@ -40,18 +44,21 @@ class DeviceClockCheck:
         self.limits = limits
         self._share, self._old_ns = 1e-2 * limits.clock_percent, 1e6 * limits.delay_ms
         self._patience_ns = 1e6 * limits.agreement_ms
+        self._behind = TimeOff(1e-3 * limits.agreement_ms)
+        self._is_behind = False  # by the message before
         self._least = self._before = math.inf  # of T - t in this window, and the one before [ns]
         self._began = self._began_before = self._n = 0
-        self._old_since = self._newest = 0
-        self._rate = self._old = ""
+        self._old_since = self._newest = self._furthest = self._arrived = 0
+        self._rate = self._old = self._back = ""
 
     @property
     def wrong(self) -> str:
-        return self._rate or self._old
+        return self._rate or self._old or self._back
 
     def note(self, t_device: int, t_arrived: int) -> float:
-        """Note a message by its time on the device's clock and its arrival on ours [ns]; returns by how
-        much it is earlier than possible [s].
+        """Check a message by its time on the device's clock and its arrival on this computer's [ns].
+
+        Returns by how much the step of its clock since the message before is longer than is possible [s].
         """
         way = t_arrived - t_device
         if self._n and t_arrived - self._began >= WINDOW_NS:
@@ -61,11 +68,31 @@ class DeviceClockCheck:
         least = min(self._least, self._before)
         self._n, self._least = self._n + 1, min(self._least, way)
         if least == math.inf:
+            self._newest = self._furthest = t_device
+            self._arrived = t_arrived
             return 0.0
-        if t_device > self._newest:  # a clock that stands is told as one
+        passed_s, self._arrived = 1e-9 * (t_arrived - self._arrived), t_arrived
+        to_and_fro = self._furthest - self._newest
+        if t_device != self._newest:  # a clock that stands is told as one
+            self._go_back(t_device, passed_s)
+        if t_device > self._newest:
             self._age(way - least, t_arrived)
         self._newest = t_device
-        return 1e-9 * max(0.0, least - way - 1e6 * JITTER_MS)
+        return 1e-9 * (max(0.0, least - way - 1e6 * JITTER_MS) + to_and_fro)
+
+    def _go_back(self, t_device: int, passed_s: float) -> None:
+        """Check whether the clock has gone back; after a step back of more than a second it is followed from
+        there."""
+        behind_ns = self._furthest - t_device
+        over = self._behind.add(self._is_behind, passed_s)
+        self._is_behind = behind_ns > BEHIND_NS
+        if behind_ns <= 0 or behind_ns > WINDOW_NS:
+            self._furthest = t_device
+        self._back = (
+            f"the device's clock goes back: it is {1e-6 * behind_ns:.0f} ms behind what it has told"
+            if over and self._is_behind
+            else ""
+        )
 
     def _end_window(self, t_arrived: int) -> None:
         passed = self._began - self._began_before

@@ -6,19 +6,21 @@ import math
 
 from rtsim.config.runs.hil_schema import HilSpec
 from rtsim.device.arming import Arming
+from rtsim.device.limits import ROUNDED_S, TimeOff, of_itself, unbelievable
+from streams.account import plain
 from streams.messages import Device
 
 FOLLOWS = 10
 """Periods beyond those that may be missed, after which a device is as told, and its clock has gone on."""
 LEAP_DEG = 1.0
 """That an angle may be off by noise, beside what it turns at the greatest speed."""
-ROUNDED_S = 1e-9
-"""Sums of times are rounded [s]."""
+FELL = ("falling", "stopped")
 
 
 class CommandCompliance:
-    """Finds faults of a device whose messages are plausible one by one. How long a fault lasts is measured
-    in seconds, not in ticks, frames or messages.
+    """Detector of faults that no single message of a device shows.
+
+    The duration of a fault is measured in seconds, not in ticks, frames or messages.
 
     Attributes
     ----------
@@ -34,24 +36,30 @@ class CommandCompliance:
         self._patience_s = (exchange.missed_most + FOLLOWS) * period_s + ROUNDED_S
         if self._free:  # words of either side may be that old
             self._patience_s += 1e-3 * (exchange.deadline_ms + exchange.valid_for_ms)
-        self._tracking_s = 1e-3 * self._limits.tracking_ms + ROUNDED_S
+        self._off = TimeOff(1e-3 * self._limits.tracking_ms)
         self.disobeys = False
-        self._leap = ""
+        self._leap = self._between = ""
         self._was_on = False
         self._stands = False  # its clock, over the messages of this tick
-        self._still_s = self._deaf_s = self._off_s = self._disarmed_s = self._jumping_s = 0.0
+        self._is_new = False  # whether the newest message came in this tick
+        self._still_s = self._deaf_s = self._disarmed_s = self._jumping_s = 0.0
 
     def jumps(self) -> None:
-        """Allow the next angles to jump, as the limb returns to its start."""
+        """Allow the next measured angles to jump, as the limb returns to its start."""
         self._jumping_s = self._patience_s
 
     def tick(self, tick_s: float) -> None:
-        """Begin a tick, this long after the one before [s]; messages since then have been measured."""
+        """Begin a tick, this long after the one before [s]; called after the messages that came in between
+        were checked."""
+        self._is_new = False
         self._still_s = self._still_s + tick_s if self._stands else 0.0
         self._jumping_s = max(0.0, self._jumping_s - tick_s)
 
     def measured(self, before: Device, newest: Device, passed_s: float) -> None:
         """Check two successive messages; passed_s : time between their measurements [s]."""
+        if self._is_new:  # of all messages of a tick the newest alone is looked at later
+            self._between = self._between or self._wrong_between(before)
+        self._is_new = True
         self._stands = newest.t <= before.t
         if self._jumping_s > 0.0:
             return
@@ -64,23 +72,26 @@ class CommandCompliance:
             )
 
     def lifeless(self) -> str:
-        """A sentence on why its measurements are implausible; empty where they are sound. A jump is reported
-        once.
+        """Return a sentence on why the measurements are implausible; empty if they are not.
+
+        A jump is reported once, and so is what a message showed that another one followed in the same tick.
         """
-        leap, self._leap = self._leap, ""
+        leap, between = self._leap, self._between
+        self._leap = self._between = ""
         if self._still_s > self._patience_s:
             return f"the clock of the device has stood still for {1e3 * self._still_s:.0f} ms"
-        return leap
+        return leap or between
 
     def wrong(self, newest: Device, arming: Arming, commanded: float, late_s: float, tick_s: float) -> str:
-        """A sentence on how the device deviates from its commands, once a tick; empty where it does not.
+        """Return a sentence on how the device deviates from its commands, once a tick; empty if it does not.
 
         commanded : torque of the command before the newest [N m]
         late_s : age of the command that the device had taken when it sent its newest message [s]
         tick_s : time since the previous tick [s]
         """
         if arming.on != self._was_on:  # who is told otherwise has the whole time again
-            self._was_on, self._off_s = arming.on, 0.0
+            self._was_on = arming.on
+            self._off.forget()
         self._disarmed_s = 0.0 if arming.on else self._disarmed_s + tick_s
         self._deaf_s = self._deaf_s + tick_s if self._free and late_s > self._valid_s else 0.0
         wrong = self._state(newest, arming) or self._torque(newest, commanded, tick_s)
@@ -89,19 +100,34 @@ class CommandCompliance:
             return f"the device takes no commands: its newest one was {1e3 * late_s:.0f} ms old"
         return wrong
 
+    def _wrong_between(self, message: Device) -> str:
+        """What is wrong with a message that another one followed in the same tick, taken alone."""
+        if message.state in FELL:
+            return of_itself(message)
+        return unbelievable(message, self._limits) or fault_without_fall(message)
+
     def _state(self, newest: Device, arming: Arming) -> str:
         if arming.on and newest.state == "disarmed" and arming.armed_s > self._patience_s:
             return "the device was commanded to arm, and is not armed"
         if newest.state == "armed" and self._disarmed_s > self._patience_s:
             return "the device was commanded to disarm, and is still armed"
-        return ""
+        return fault_without_fall(newest) if arming.on else ""
 
     def _torque(self, newest: Device, commanded: float, tick_s: float) -> str:
         off = bool(newest.actuator) and abs(newest.actuator[0] - commanded) > self._limits.tracking_Nm
-        self._off_s = self._off_s + tick_s if off else 0.0
-        if self._off_s <= self._tracking_s:
+        # a message that leaves it out says neither
+        over = self._off.add(off, tick_s) if newest.actuator else self._off.over
+        if not (over and off):
             return ""
         return (
             f"the actuator applies {newest.actuator[0]:.3g} N m where {commanded:.3g} N m "
             f"are commanded, for more than {self._limits.tracking_ms:g} ms"
         )
+
+
+def fault_without_fall(message: Device) -> str:
+    """Return a sentence on a device that reports the reason of a safe state but says that it is armed; ""
+    otherwise."""
+    if message.state != "armed" or not message.fault:
+        return ""
+    return f"the device says that it is armed, and why it fell: {plain(message.fault)}"

@@ -1,5 +1,6 @@
-"""The control law of a device: the torque that it wants for the measured motion; the laws are modules of
-rtsim/device/controllers.
+"""The control law of a device, which computes the torque for the measured motion.
+
+The laws are modules of rtsim/device/controllers.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NOBODY_WALKS = Gait()
 
 
 class Seen(NamedTuple):
-    """Input of a controller in a tick: time, angle, speed and phase of the gait.
+    """Input of a controller in a tick: time, angle, speed and gait phase.
 
     tick : number of the tick in the run; -1 = called before the start
     time : time of the model [s]
@@ -56,15 +57,16 @@ class ControllerError(Exception):
 
 
 class Law(Protocol):
-    """Interface of the law of a controller: the torque that it wants."""
+    """Interface of a controller's law, which computes the wanted torque."""
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """Torque for parameters by name [N m]; called in every tick; ControllerError where it has no
-        value.
+        """Compute the torque for parameters by name [N m]; called in every tick; ControllerError if that
+        fails.
         """
 
 
 def law_of(spec: ControllerSpec) -> Law:
-    """The law of a controller in its state before the first tick; ConfigError where it cannot be used."""
+    """Create the law of a controller in its state before the first tick; ConfigError where it cannot be
+    used."""
     law: Law = import_module(f"rtsim.device.controllers.{spec.kind}").make(spec)
     return law

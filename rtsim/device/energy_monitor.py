@@ -1,4 +1,4 @@
-"""Compares the change of a model's energy with the work of the forces on it."""
+"""Comparison of the change of a model's energy with the work of the forces on it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 class EnergyMonitor:
-    """Compares the energy of a model with the work of all its forces and sources.
+    """Comparison of a model's energy with the work of all its forces and sources.
 
     It applies to a simulated limb only and uses the model's time. Over a tick of length T the energy E
     (kinetic, and potential in gravity) changes by the work of the loads: m (theta - theta_before) of the
@@ -37,7 +37,7 @@ class EnergyMonitor:
         self._powers = [0.0] * len(self.work)
 
     def add(self, energy: float, power: float, done: float, powers: list[float]) -> float:
-        """Add a state one tick after the one before; returns the drift [J], NaN where something is not a
+        """Add a state one tick after the one before; return the drift [J], NaN where something is not a
         number.
 
         Parameters

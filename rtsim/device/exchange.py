@@ -1,4 +1,4 @@
-"""The exchange as the model sees it: the newest message of the device, its age, and what is wrong with it.
+"""The exchange with a device on the model's side: the newest message, its age, and its faults.
 
 Ticks are those of the model. This module opens no socket: a port delivers the messages, from the network or
 from a recording.
@@ -36,9 +36,7 @@ LOOK_MS = 5
 
 
 class Port(Protocol):
-    """The connection to a device: sends outputs and receives messages; keeps : whether another device is
-    prevented from replacing it
-    """
+    """Connection to a device, for outputs and its messages; keeps : whether no other device may replace it"""
 
     keeps: bool
 
@@ -66,11 +64,11 @@ class DeafPort:
         self.keeps = False
 
     def receive(self) -> bool:
-        """Receive nothing."""
+        """Receive no message; return False."""
         return False
 
     def poll(self, timeout_ms: int) -> bool:
-        """Report that nothing has arrived."""
+        """Return False: no message has arrived."""
         return False
 
     def send(self, output: Output) -> None:
@@ -82,7 +80,7 @@ class DeafPort:
 
 
 def never() -> bool:
-    """Return False: a watch that never requests the end of torque."""
+    """Return False, as a watch that never requests the end of torque."""
     return False
 
 
@@ -105,7 +103,7 @@ class DeviceExchange:
     passed, is_there : messages that arrived in this tick; whether any device has sent a message
     law, gait, moment : control law, and the phase of the gait and the joint moment that it sees
     tuning, arming, limit : parameters of the controller, arming state, torque limiter
-    energy, hold, obedience : energy monitor, pause control, check of whether the device obeys commands
+    energy, hold, obedience : energy monitor, pause control, and check that the device obeys commands
     sensors, passive, clock : checks of the angle and speed, of the torque and of the clock of the device
     angle_known : whether the model knows the present joint angle; false while markers are lost
     in_time : share of the newest commands that were taken in time; 1 before there are any
@@ -115,8 +113,8 @@ class DeviceExchange:
     t_applied, step_ns : when the torque was applied, and duration of the forward step after it [ns]
     receive_ns, send_ns : duration of reading the device's message, and of encoding and sending output [ns]
     joint : offset of the device's joint from the limb's joint, if there is one
-    watches : further checks; each returns a sentence on why torque must end, for example silent markers
-    clocked : those of them that read a clock, so that their results are recorded for a replay
+    watches : further checks; each returns why torque must end, for example because markers are missing
+    clocked : checks that read a clock, so that their results are recorded for a replay
     by_clock : whether ticks are timed by this computer's clock: in a free run, and with live markers
     tick_s : duration of the tick for ramps, rates, energies and timeouts [s]: in lockstep the period, else
         the time since the previous tick, at most MOST_PERIODS periods: late frames speed no torque up
@@ -228,8 +226,8 @@ class DeviceExchange:
                 return  # it did not even wait: nothing comes later
 
     def begin_tick(self, t_ns: int) -> None:
-        """Compute the length of the tick, the age of the newest message and the missed answers at the
-        beginning of a tick [ns]. No answer counts as missed before a command was sent.
+        """Compute length of the tick, age of the newest message and missed answers at the tick's beginning
+        [ns]. No answer counts as missed before a command was sent.
         """
         before_ns, self._tick_ns = self._tick_ns, t_ns
         if self.seq == 0:
@@ -253,7 +251,7 @@ class DeviceExchange:
         self._n_taken = min(self._n_taken + 1, NEWEST)
 
     def fault(self) -> str:
-        """A sentence on what is wrong with the device at the moment; empty where nothing is."""
+        """Return a sentence on what is wrong with the device at present; empty if nothing is."""
         newest = self.newest
         wrong = self._unusable(newest)
         self._believed = not wrong
@@ -274,9 +272,7 @@ class DeviceExchange:
         return wrong or self.controller_fault or too_weak(newest, self.spec.limits)
 
     def judge(self, watched: str = "") -> str:
-        """Latch a fault of the device, or the fault that is `watched` elsewhere, so that torque ends; return
-        it as a sentence, "" without one.
-        """
+        """Latch a fault of the device, or `watched` from elsewhere, so that torque ends; return it or ""."""
         wrong = self.fault()
         if self._believed and self.newest is not None and self.newest.state != "falling":
             disobeyed, self._disobeyed = self._disobeyed, self.obedience.disobeys
@@ -288,14 +284,12 @@ class DeviceExchange:
         return wrong
 
     def torque(self) -> float:
-        """Torque on the limb by the device in this tick [N m], once `fault` has been evaluated; zero where
-        it is unknown.
-        """
+        """Return the device's torque on the limb in this tick [N m], 0 if unknown; called after `fault`."""
         believed = self._believed and not self._untrue
         return self.newest.torque[0] if self.newest is not None and believed else 0.0
 
     def _unusable(self, newest: Device | None) -> str:
-        """Why the newest message says nothing of the limb's torque, in words; empty where it does."""
+        """Return why the newest message tells nothing about the limb's torque, as text; empty if it does."""
         exchange = self.spec.exchange
         if newest is None:
             return "no device has answered yet"
@@ -307,7 +301,7 @@ class DeviceExchange:
         return wrong + self.sensors.hint(newest) if wrong else self.obedience.lifeless()
 
     def _compare(self, newest: Device) -> None:
-        """Hold a new measurement against what the model told."""
+        """Compare a new measurement with the angles that the model sent."""
         before, self._looked = self._looked, newest
         if newest is before:
             return
@@ -318,7 +312,7 @@ class DeviceExchange:
         self._unlooked_s = 0.0
 
     def wanted(self, time: float, angle: float, speed: float) -> float:
-        """The controller's torque for the measurements and for the model's time, angle and speed [N m].
+        """Return the controller's torque for the measurements and the model's time, angle and speed [N m].
 
         Zero if the controller cannot compute one, which is a fault.
         """
@@ -341,7 +335,7 @@ class DeviceExchange:
         return torque
 
     def output(self, time: float, angle: float, speed: float) -> Output:
-        """The next output, its torque limited; angle, speed : those of the model's joint [rad, rad/s]"""
+        """Build the next output with limited torque; angle, speed : of the model's joint [rad, rad/s]"""
         arming, spec, seq = self.arming, self.spec, self.seq
         self.commanded = self.limit.torque
         wanted, torque = self.wanted(time, angle, speed), 0.0
@@ -371,12 +365,12 @@ class DeviceExchange:
         return output
 
     def last_output(self, time: float) -> Output:
-        """The output at the end of a run: zero torque, disarmed."""
+        """Build the output at the end of a run: zero torque, disarmed."""
         self.arming.disarm("the run ends")
         return self.output(time, self.angle, 0.0)
 
     def _measure(self, message: Device, t_arrived: int) -> None:
-        """Angle and speed; over the ticks between two answers, or by the device's clock within ours."""
+        """Store measured angle and speed, over the ticks between answers or by the device's clock."""
         before, angle = self.newest, message.angle[0]
         ahead_s = self.clock.note(message.t, t_arrived)
         if before is not None:
@@ -393,7 +387,8 @@ class DeviceExchange:
         self.angle = angle
 
     def _taken_in_time(self) -> bool:
-        """Whether the device acts on what it was told: by its answer; free, by an output still valid."""
+        """Return whether the device acts on the newest command: it has answered or, in a free run, its output
+        is still valid."""
         if self.lockstep or self.newest is None:
             return self.answered
         n_old = self.awaited - self.newest.command

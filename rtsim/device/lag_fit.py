@@ -1,4 +1,4 @@
-"""Fits how a measured angle follows a known one: gain and delay, by least squares over about a second.
+"""Fit of how a measured angle follows a known one: gain and delay, by least squares over about a second.
 
 A device that measures the joint's angle r with a gain a and a delay d reports m(t) = b + a r(t - d). For a
 motion of one frequency w this is b + g r - q r' with g = a cos(w d) and q = a sin(w d)

@@ -1,4 +1,4 @@
-"""Limits of the commanded torque, and plausibility of the messages of a device."""
+"""Limits of the commanded torque; plausibility of the messages of a device, and how long they may be off."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ from rtsim.config.runs.hil_schema import DeviceLimits, HilSpec
 from rtsim.errors import ConfigError
 from streams.messages import Device
 
+HEALS = 0.25
+"""Part by which time in which something is right counts against time in which it is off: whoever is off for
+more than a fifth of the time is found."""
+ROUNDED_S = 1e-9
+"""Sums of times are rounded [s]."""
+
 
 def within(torque: float, most: float) -> float:
-    """A torque of at most this size [N m]; zero where either is no number, or the size is below zero."""
+    """Limit a torque to this size [N m]; return zero where either is no number, or the size is below zero."""
     if not (math.isfinite(torque) and most >= 0.0):
         return 0.0
     return min(max(torque, -most), most)
 
 
 class TorqueLimit:
-    """Limits a torque in size, in power at the joint's speed, and in rate of change.
+    """Limiter of a torque in size, in power at the joint's speed, and in rate of change.
 
     Attributes
     ----------
@@ -30,7 +36,8 @@ class TorqueLimit:
         self.torque = 0.0
 
     def limited(self, wanted: float, speed: float, tick_s: float) -> float:
-        """The torque to command [N m] for a wanted one at a speed [rad/s]; zero where that is not a number.
+        """Return the torque to command [N m] for a wanted torque at a speed [rad/s]; zero where that is not a
+        number.
 
         tick_s : time since the previous command [s], which bounds the change of torque
 
@@ -49,7 +56,8 @@ class TorqueLimit:
 
 
 class EnergyWatch:
-    """Net work of the device on the limb; earlier work is forgotten with a time constant of about a second.
+    """Net work of the device on the limb, in which earlier work is forgotten with a time constant of about a
+    second.
 
     E' = tau w - E
 
@@ -62,7 +70,7 @@ class EnergyWatch:
         self.largest = 0.0
 
     def add(self, torque: float, turned: float, tick_s: float) -> float:
-        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; returns the energy that
+        """Add a tick of this length [s] with a torque [N m] over an angle [rad]; return the energy that
         counts [J].
         """
         self.energy = math.exp(-tick_s) * self.energy + torque * turned
@@ -70,8 +78,39 @@ class EnergyWatch:
         return self.energy
 
 
+class TimeOff:
+    """Adds up the time for which something is off that comes and goes: a lie that is true now and then.
+
+    most_s : time for which it may be off [s]
+
+    Attributes
+    ----------
+    off_s : time that counts [s]; no more than is over, so that what is right again is soon believed
+    """
+
+    def __init__(self, most_s: float) -> None:
+        self.most_s, self.off_s = most_s, 0.0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has been off for too long."""
+        return self.off_s > self.most_s + ROUNDED_S
+
+    def add(self, off: bool, passed_s: float) -> bool:
+        """Add a time [s] in which it was off, or right; returns whether that is too long by now."""
+        if off:
+            self.off_s = min(self.off_s + passed_s, self.most_s + max(passed_s, 2.0 * ROUNDED_S))
+        else:
+            self.off_s = max(0.0, self.off_s - HEALS * passed_s)
+        return self.over
+
+    def forget(self) -> None:
+        """Reset the time to zero."""
+        self.off_s = 0.0
+
+
 def unbelievable(message: Device, limits: DeviceLimits) -> str:
-    """A sentence on what is implausible in a message; empty where nothing is."""
+    """Return a sentence on what is implausible in a message; empty if nothing is."""
     if len(message.angle) != 1:
         return f"the device has {len(message.angle)} joints, the model expects 1"
     low, high = limits.angle_deg
@@ -88,12 +127,13 @@ def unbelievable(message: Device, limits: DeviceLimits) -> str:
 
 
 def of_itself(newest: Device) -> str:
-    """Return a sentence on the state that a device reports, with the device's own reason."""
-    return f"the device is {newest.state} ({newest.fault or 'it does not say why'})"
+    """Return a sentence on a device that ends its torque by itself, or has done so, with its own reason."""
+    done = "is ending its torque by itself" if newest.state == "falling" else "has stopped by itself"
+    return f"the device {done} ({newest.fault or 'it does not say why'})"
 
 
 def too_weak(message: Device, limits: DeviceLimits) -> str:
-    """A sentence on why the device does not suit the torque limits; empty where it does, or states no
+    """Return a sentence on why the device does not suit the torque limits; empty if it does, or states no
     limits.
     """
     most = message.torque_max[0] if message.torque_max else math.inf

@@ -1,9 +1,8 @@
-"""A device whose joint centre is not aligned with the limb's: the angle that it measures, and the forces
-that it exerts.
+"""A device with a joint centre off the limb's: the angle that it measures, and the forces that it exerts.
 
 In the plane across a hinge, the limb's joint at the origin, e(theta) is the direction to the cuff by which
-the device holds the moving segment, r its distance, n across e, and d the place of the device's joint, fixed
-in the other segment. The device's bar goes from d to the cuff, which slides along it:
+the device holds the moving segment, r its distance, n across e, and d the position of the device's joint,
+fixed in the other segment. The device's bar goes from d to the cuff, which slides along it:
 
     r e(theta) - d = rho e(phi),    phi = theta - atan2(n . d, r - e . d),    rho = |r e - d|
 
@@ -33,7 +32,8 @@ Triple = tuple[float, float, float]
 
 
 class Worst(NamedTuple):
-    """Largest ratio J [1], and the largest size of its slope d(J)/d(theta) [1/rad]."""
+    """Largest ratio J of the speeds of both joints [1], and the largest size of its slope d(J)/d(theta)
+    [1/rad]."""
 
     ratio: float
     slope: float
@@ -72,38 +72,41 @@ class Misalignment:
         self.rest = math.hypot(self._cuff - self._along, self._beside)
 
     def in_plane(self, place: Sequence[float]) -> Triple:
-        """The component of a point (3,) across the axis."""
+        """Return the component of a point (3,) perpendicular to the axis."""
         x, y, z = self._axis
         along = dot(place, self._axis)
         return place[0] - along * x, place[1] - along * y, place[2] - along * z
 
     def angle(self, angle: float) -> float:
-        """Angle of the device's joint for an angle of the limb's joint [rad]."""
+        """Return the angle of the device's joint for an angle of the limb's joint [rad]."""
         forward, beside = self._bar(angle)
         return angle - math.atan2(beside, forward) + self._zero
 
     def ratio(self, angle: float) -> float:
-        """J: the ratio of the speeds, and of the limb's torque to the device's [1], at the limb's angle
-        [rad].
+        """Return J, the ratio of the joints' speeds and of the limb's torque to the device's [1], at the
+        limb's angle [rad].
         """
         forward, beside = self._bar(angle)
         return self._cuff * forward / (forward * forward + beside * beside)
 
     def forces(self, angle: float, torque: float) -> tuple[float, float]:
-        """Forces on the limb at the cuff [N], at the limb's angle [rad]: across the bar by the device's
-        torque [N m], and outwards along it by the straps.
+        """Return the forces on the limb at the cuff [N], at the limb's angle [rad].
+
+        They are that across the bar, from the device's torque [N m], and that outwards along it, from the
+        straps.
         """
         reach = math.hypot(*self._bar(angle))
         return torque / reach, -self.stiffness * (reach - self.rest)
 
     def worst(self, low: float, high: float) -> Worst:
-        """The worst ratios between two angles of the limb [rad]."""
+        """Return the largest ratios between two angles of the limb [rad]."""
         step = (high - low) / (N_LOOK - 1)
         ratios = [self.ratio(low + k * step) for k in range(N_LOOK)]
         return Worst(max(ratios), max(abs(b - a) for a, b in pairwise(ratios)) / step)
 
     def _bar(self, angle: float) -> tuple[float, float]:
-        """r - e . d and n . d at the limb's angle [rad]: [m]."""
+        """Return r - e . d and n . d [m] at the limb's angle [rad], in the symbols of the module's
+        docstring."""
         c, s = math.cos(angle), math.sin(angle)
         return self._cuff - c * self._along - s * self._beside, c * self._beside - s * self._along
 
@@ -119,6 +122,6 @@ def cross(a: Sequence[float], b: Sequence[float]) -> Triple:
 
 
 def unit(a: Sequence[float]) -> Triple:
-    """The direction of a vector (3,)."""
+    """Return the direction of a vector (3,)."""
     size = math.sqrt(dot(a, a))
     return a[0] / size, a[1] / size, a[2] / size

@@ -23,8 +23,8 @@ class SensorValues(NamedTuple):
 
 
 class Orthosis:
-    """Torque on a joint from its motion and from commands that a watchdog lets through. tau is the sum of a
-    spring, a damper, friction and the actuator.
+    """Torque on a joint from its motion, and from commands that a watchdog lets pass: spring, damper,
+    friction and actuator.
 
     tau = -k (theta - theta_n) - c w - z + a; z: an elastic element that slips at the friction (Jenkin's); a:
     first-order lag behind the command, delayed, limited in size and rate.
@@ -53,18 +53,18 @@ class Orthosis:
         self._turned = math.nan
 
     def move(self, angle: float, speed: float) -> None:
-        """Move the joint to an angle at a speed [rad, rad/s]."""
+        """Set the joint to an angle and a speed [rad, rad/s]."""
         self.angle = angle + math.radians(self.spec.mechanics.misalignment_deg)
         self.speed = speed
 
     def rest(self) -> None:
-        """Note that the joint is at rest."""
+        """Set the joint's speed to zero."""
         self.speed = 0.0
 
     def step(
         self, watchdog: Watchdog, period_s: float, t_ns: int | None = None, asked: bool = True
     ) -> SensorValues:
-        """Advance by one tick of this length [s]; returns its sensor values.
+        """Advance by one tick of this length [s]; return the sensor values.
 
         t_ns, asked : as in `Watchdog.tick`; torque that is no longer commanded falls by the clock, whereas
             torque rises by at most one tick per call
@@ -89,7 +89,7 @@ class Orthosis:
         return dropout > 0.0 and float(self._noise.random()) < dropout
 
     def _actuate(self, watchdog: Watchdog, period_s: float, passed_s: float) -> float:
-        """The actuator's torque at the end of the tick [N m]."""
+        """Compute the actuator's torque at the end of the tick [N m]."""
         spec, output = self.spec.actuator, watchdog.output
         commanded, most, time_s = 0.0, 0.0, passed_s
         if watchdog.state == "armed" and output is not None:
@@ -112,7 +112,7 @@ class Orthosis:
         return self.actuator
 
     def _passive(self) -> float:
-        """Spring, damper and hysteresis [N m]."""
+        """Return the torque of spring, damper and hysteresis [N m]."""
         m = self.spec.mechanics
         turned = 0.0 if math.isnan(self._turned) else self.angle - self._turned
         self._turned = self.angle

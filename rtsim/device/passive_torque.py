@@ -1,4 +1,5 @@
-"""Whether the total torque that a device reports is the sum of its actuator's and its passive mechanics'.
+"""Check whether the total torque that a device reports is the sum of its actuator's and its passive
+mechanics'.
 
 With the mechanics of its config, at the measured angle m and speed w, the device must satisfy
 
@@ -16,11 +17,12 @@ import math
 
 from rtsim.config.runs.device_schema import Mechanics
 from rtsim.config.runs.hil_schema import DeviceLimits
+from rtsim.device.limits import TimeOff
 from streams.messages import Device
 
 
 class PassiveTorque:
-    """Compares the total torque of a device with its parts.
+    """Comparison of a device's total torque with the sum of its parts.
 
     Attributes
     ----------
@@ -30,10 +32,11 @@ class PassiveTorque:
     def __init__(self, limits: DeviceLimits, mechanics: Mechanics | None) -> None:
         self.limits, self._mechanics = limits, mechanics
         self.watched = mechanics is not None or limits.passive_max_Nm is not None
-        self._off_s = 0.0
+        self._off = TimeOff(1e-3 * limits.tracking_ms)
 
     def wrong(self, newest: Device, commanded: float, passed_s: float) -> str:
-        """A sentence on what contradicts the reported torque, once a tick; empty without a contradiction.
+        """Return a sentence on what contradicts the reported torque, once a tick; empty without a
+        contradiction.
 
         commanded : torque of the command before the newest [N m]; passed_s : length of the tick [s]
         """
@@ -41,8 +44,8 @@ class PassiveTorque:
             return ""
         applied = newest.actuator[0] if newest.actuator else commanded
         beyond = self._beyond(newest, newest.torque[0] - applied)
-        self._off_s = self._off_s + passed_s if beyond > 0.0 else 0.0
-        if 1e3 * self._off_s <= self.limits.tracking_ms:
+        over = self._off.add(beyond > 0.0, passed_s)
+        if not over or beyond <= 0.0:
             return ""
         of = "its actuator's" if newest.actuator else "what is commanded"
         return (
@@ -51,7 +54,8 @@ class PassiveTorque:
         )
 
     def _beyond(self, newest: Device, passive: float) -> float:
-        """Excess of the torque that no actuator makes over what the mechanics allow [N m]."""
+        """Return by how much the torque without the actuator's exceeds what the passive mechanics allow [N
+        m]."""
         m, most = self._mechanics, self.limits.passive_max_Nm
         if most is not None:
             return abs(passive) - most

@@ -8,8 +8,9 @@ ROUNDED_S = 1e-9
 
 
 class PauseControl:
-    """Decides whether the limb moves in a tick. The exchange with the device continues in a pause, and the
-    device stays disarmed.
+    """Control of whether the limb moves in a tick.
+
+    The exchange with the device continues in a pause, and the device stays disarmed.
 
     Before the limb is stopped, or returns to its start, the device is given time to end its torque: a sudden
     stop would jerk a device that follows its angle.
@@ -45,7 +46,10 @@ class PauseControl:
         self._resets, self._waited_s = True, 0.0
 
     def tick(self, off: bool, tick_s: float) -> None:
-        """Decide for a tick of this length [s]; off : whether the device reports that it applies no torque"""
+        """Decide whether the limb moves in a tick of this length [s].
+
+        off : whether the device reports that it applies no torque
+        """
         if not (self.wanted or self._resets or self.paused or self.n_left):  # as in nearly every tick
             self.back = self.stands = False
             self.n_moved += 1

@@ -1,4 +1,4 @@
-"""Commands that were received since the last tick, from any thread."""
+"""Queue of the commands received since the last tick, from any thread."""
 
 from __future__ import annotations
 

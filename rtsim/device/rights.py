@@ -1,4 +1,4 @@
-"""Who may give which command to a run, and who alone may arm a device.
+"""Rights of users: who may give which command to a run, and who alone may arm a device.
 
 The emergency stop is open to all. The role `watch` may ask for the status; `set` may also change parameters
 and methods, tare, move the limb, and disarm; `arm` may also arm and end the run. A user who has armed keeps
@@ -32,7 +32,7 @@ class RunRights:
 
     Parameters
     ----------
-    owner : who arms from the command line, in words; empty if nobody does
+    owner : name of the user who arms from the command line; empty if nobody does
     replay : whether a recording is being replayed
     """
 
@@ -45,7 +45,7 @@ class RunRights:
         return () if self._replay else (EMERGENCY,)
 
     def refusal(self, command: str, asker: Asker) -> str:
-        """A sentence on why a user may not give a command; empty if the user may."""
+        """Return a sentence on why a user may not give a command; empty if the user may."""
         if self._replay and command not in OF_REPLAY:
             return (
                 f"A replayed run takes its commands, {command} among them, from the recording; it accepts "
@@ -61,7 +61,7 @@ class RunRights:
         return ""
 
     def done(self, command: str, asker: Asker) -> None:
-        """Note that a command was carried out."""
+        """Record that a command was carried out, for the sole right to arm."""
         if command == "arm":
             self.owner = asker.name
         elif command == "disarm":

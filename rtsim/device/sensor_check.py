@@ -1,4 +1,4 @@
-"""Whether the angle and the speed that a device measures are those of the joint, as known from the model.
+"""Check whether the angle and speed that a device measures are those of the joint, as known from the model.
 
 The reference r is the angle that the model sent in the output to which the device's message is the answer:
 for a simulated limb its angle at the device's joint, for a person the estimate from markers in usable
@@ -17,13 +17,13 @@ following
     beyond 3/4 pi or a delay of more than `delay_ms` is a fault. Delays of motions with several frequencies
     are found up to 15 % too short, so that it is one from 85 % of `delay_ms` on.
 speed
-    h is the angle without what is older than half a second, h' = m' - h/0.5 s, and e how much further the
-    speed says that it turned, e' = x - e/0.5 s. x is what the change of m in a tick is beyond the least and
-    the greatest of the two speeds times the tick, so that it is nothing where a speed changes meanwhile. Of
-    a person the tick is as long as the model's time of the two outputs says, or the device's clock, whichever
-    fits: frames come in bursts, and a simulated device turns with them. A fault is |e| of more than
-    `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5 where h is more than 1 degree,
-    for `agreement_ms`.
+    h is the measured angle after a high-pass filter of half a second, h' = m' - h/0.5 s, and e the error of
+    its change, after the same filter, e' = x - e/0.5 s. x is the part of the change of m in a tick that lies
+    outside the range of both speeds (before and after) times the tick, so that x is zero where the speed
+    changes in between. For a person the length of the tick is the model's time between the two outputs, or
+    that by the device's clock, whichever fits: frames come in bursts, and a simulated device turns with them.
+    A fault is |e| of more than `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5
+    where h is more than 1 degree, for `agreement_ms`.
 
 A fault of gain or delay remains until the motion shows the opposite, or until the angle has agreed for ten
 seconds without such a motion.
@@ -72,7 +72,7 @@ IN_DEGREES = (40.0, 80.0)
 
 
 class SensorCheck:
-    """Compares what a device measures with what the model sent it.
+    """Comparison of a device's measured angle and speed with those that the model sent.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class SensorCheck:
         self._compare = hold(compare, (*held, 0, 0, 0.0, 0.0, 0.0, 0.0), given=(3, 4, 5, 6, 7, 8))
 
     def look(self, newest: Device, awaited: int, passed_s: float, by_device_s: float = math.nan) -> None:
-        """Compare a new measurement.
+        """Compare a new measurement with the angles sent.
 
         awaited : number of the newest output
         passed_s : time since the previous measurement, by the ticks [s]
@@ -120,7 +120,7 @@ class SensorCheck:
             self._since_s = 0.0
 
     def wrong(self, on: bool) -> str:
-        """A sentence on what is wrong with the sensors; empty if nothing is.
+        """Return a sentence on what is wrong with the sensors; empty if nothing is.
 
         on : whether torque is commanded
         """
@@ -133,7 +133,7 @@ class SensorCheck:
         return why or (self._speed if found & SPEED_OVER else "")
 
     def hint(self, newest: Device) -> str:
-        """A hint if the angle would be right when read in degrees; empty otherwise."""
+        """Return a hint if the angle would be right when read in degrees; empty otherwise."""
         if len(newest.angle) != 1:  # of a device of other joints something else is wrong
             return ""
         reference, said = self.told.angle(newest.command), newest.angle[0]
@@ -142,7 +142,7 @@ class SensorCheck:
         return "; it looks like degrees, and radians are expected" if looks else ""
 
     def _follow(self, passed_s: float) -> None:
-        """Judge the fit."""
+        """Judge the fitted gain and delay."""
         fit, most = self._fit, self.limits.agreement_deg
         fit.solve()
         offset = math.degrees(fit.offset)
@@ -161,7 +161,7 @@ class SensorCheck:
             self._follows = ""
 
     def _as_told(self, fit: LagFit) -> str:
-        """Faults of gain and delay, in words."""
+        """Describe faults of gain and delay in words."""
         gain, delay_ms = fit.gain, 1e3 * fit.delay_s
         if gain < FROZEN:
             return "the device's angle does not move while the joint moves"
@@ -180,7 +180,7 @@ class SensorCheck:
         return ""
 
     def _of_speed(self, found: int) -> str:
-        """Faults of the speed, in words."""
+        """Describe faults of the speed in words."""
         turned, extra, hh, eh = (float(self._state[k]) for k in (TURNED, EXTRA, HH, EH))
         if found & GAIN_OFF:
             gain = 1.0 + eh / hh
@@ -195,6 +195,6 @@ class SensorCheck:
 
 
 def hint_of_turns(off_deg: float) -> str:
-    """A hint if the angle differs by whole turns; empty otherwise."""
+    """Return a hint if the angle differs by whole turns; empty otherwise."""
     turns = round(off_deg / 360.0)
     return f", {turns:+d} turns" if turns and abs(off_deg - 360.0 * turns) < 5.0 else ""

@@ -23,8 +23,8 @@ FREE_TICKS = 2
 
 
 class Path(NamedTuple):
-    """A spring in the loop: stiffness [N m/rad], damping [N m s/rad], and delay in addition to half a tick
-    [s].
+    """A spring in the control loop: stiffness [N m/rad], damping [N m s/rad], and delay in addition to half a
+    tick [s].
     """
 
     name: str
@@ -33,7 +33,7 @@ class Path(NamedTuple):
     delay_s: float
 
     def through(self, worst: Worst, torque_max: float) -> Path:
-        """Return the spring as it acts on the limb through a misaligned device whose torque is at most this
+        """Return the spring as the limb feels it through a misaligned device with a torque of at most this
         size [N m].
         """
         return self._replace(
@@ -42,7 +42,7 @@ class Path(NamedTuple):
         )
 
     def needs(self, tick_s: float) -> float:
-        """Damping of the limb that keeps it passive [N m s/rad]."""
+        """Return the damping of the limb that keeps the spring passive [N m s/rad]."""
         return self.stiffness * (0.5 * tick_s + self.delay_s) + self.damping
 
 

@@ -1,4 +1,4 @@
-"""The joint angles that the model sent to the device with each output."""
+"""Record of the joint angles that the model sent to the device with each output."""
 
 from __future__ import annotations
 
@@ -36,24 +36,26 @@ class ToldAngles:
         ROW.pack_into(self._bytes, at, seq, time, angle if known else math.nan, speed)
 
     def angle(self, seq: int) -> float:
-        """The angle in an output [rad]; NaN where it was not known, was never sent or is too old."""
+        """Return the angle that was sent in an output [rad]; NaN where it was not known, was never sent or is
+        too old."""
         row = self._row(seq)
         return row[ANGLE] if seq >= 0 and row[SEQ] == seq else math.nan
 
     def speed(self, seq: int) -> float:
-        """The speed in an output whose angle is known [rad/s]."""
+        """Return the speed that was sent in an output with a known angle [rad/s]."""
         return self._row(seq)[SPEED]
 
     def between_s(self, one: int, other: int) -> float:
-        """Time of the model from one output to another [s]; NaN where one was never sent, or is too old."""
+        """Return the model's time between two outputs [s]; NaN where one was never sent, or is too old."""
         a, b = self._row(one), self._row(other)
         if one < 0 or other < 0 or a[SEQ] != one or b[SEQ] != other:
             return math.nan
         return b[TIME] - a[TIME]
 
     def beyond(self, measured: float, first: int, last: int) -> float:
-        """Distance of an angle from the range of those sent from one output to another [rad], with its
-        sign; 0 inside.
+        """Return the distance of an angle from the range of the angles sent between two outputs [rad].
+
+        It has a sign, and is 0 inside the range.
         """
         return float(beyond(self.rows, measured, first, last))
 

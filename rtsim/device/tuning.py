@@ -1,4 +1,4 @@
-"""Parameters that are tuned during a run: within declared ranges, ramped, with undo and snapshots."""
+"""Parameters that are changed during a run: within declared ranges, by ramps, with undo and snapshots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Values = dict[str, float]
 
 
 class Tuning:
-    """Parameters during a run, each on a ramp to its target value.
+    """Parameters of a run, each on a ramp to its target value.
 
     A command starts a ramp, from the present value, for each parameter whose target it changes; all others
     are unaffected.
@@ -44,7 +44,7 @@ class Tuning:
         self._left_s: Values = {}  # of the ramps that are not over [s]
 
     def listed(self) -> str:
-        """A sentence with all parameters: values, targets of ramps, and ranges."""
+        """Return a sentence with all parameters: values, targets of ramps, and ranges."""
         told = []
         for name, value in self.targets.items():
             low, high = self.ranges.get(name, (value, value))
@@ -52,7 +52,7 @@ class Tuning:
         return f"{', '.join(told)}; snapshots: {', '.join(self.snapshots)}."
 
     def refusal(self, name: str, args: Mapping[str, Any]) -> str:
-        """A sentence on why a command cannot be carried out; empty if it can."""
+        """Return a sentence on why a command cannot be carried out; empty if it can."""
         if not 0.0 <= number_of(args.get(OVER_S, self.over_s)) <= LONGEST_RAMP_S:
             return (
                 f"{OVER_S} = {args[OVER_S]!s:.32} is not the duration of a change; allowed: 0 to "
@@ -74,7 +74,7 @@ class Tuning:
         return ""
 
     def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
-        """Carry out a command that is not refused; returns a sentence on what was done.
+        """Carry out a command that was not refused; return a sentence on what was done.
 
         least_s : shortest duration of the change [s]; less than LEAST_RAMP_S only while no torque is
             commanded
@@ -123,7 +123,7 @@ class Tuning:
 
 
 def number_of(value: object) -> float:
-    """The number that a client sent, as a number or as text; NaN where it is neither."""
+    """Convert what a client sent as a number, or as text, to a number; NaN where it is neither."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return math.nan
     try:

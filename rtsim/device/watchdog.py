@@ -33,7 +33,7 @@ class Delays:
         self._began_ns = 0
 
     def note(self, t_sent: int, t_arrived: int) -> None:
-        """Note when a command was sent and when it arrived [ns], each on the clock of its side."""
+        """Record when a command was sent and when it arrived [ns], each on the clock of its side."""
         if self._one_clock:
             return
         if t_arrived - self._began_ns > WINDOW_NS:
@@ -41,17 +41,17 @@ class Delays:
         self._least = (min(self._least[0], t_arrived - t_sent), self._least[1])
 
     def age_ms(self, t_sent: int, t_ns: int) -> float:
-        """Age of a command at a time of this side's clock [ms]."""
+        """Return the age of a command at a time of this side's clock [ms]."""
         return 1e-6 * (t_ns - t_sent - min(self._least))
 
 
 class Passed:
-    """The time that a tick stands for, by its nominal length and by the clock.
+    """Duration of ticks, by their nominal length and by the clock.
 
     A tick counts with its nominal length, unless the clock is ahead of the ticks by more than an allowance;
-    then it counts with the time that the clock shows. So a model that requests ticks gets repeatable ones
-    however long it computes, while a process that was suspended, or a model that requests slowly, cannot
-    stretch time further than the allowance. A clock that stands still or goes back is ignored.
+    then it counts with the time that the clock shows. So a model that requests ticks gets ticks of the same
+    length however long it computes. A process that was suspended, or a model that requests slowly, cannot
+    stretch time by more than the allowance. A clock that stands still or goes back is ignored.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,8 @@ class Passed:
         self._behind_s = 0.0
 
     def count(self, period_s: float, t_ns: int, allowed_s: float) -> float:
-        """The time that a tick of a length [s] at a time [ns] stands for [s], never less than its length."""
+        """Return the duration that counts for a tick of a length [s] at a time [ns] [s], never less than its
+        length."""
         since_s = 1e-9 * (t_ns - self._t_ns) if self._t_ns else period_s
         self._t_ns = t_ns
         self._behind_s = max(-period_s, self._behind_s + since_s - period_s)  # ticks are not quite even
@@ -70,8 +71,9 @@ class Passed:
 
 
 class Watchdog:
-    """Whether torque may act. After the safe state it may act only when one command has disarmed the device
-    and another one arms it.
+    """Decision of whether torque may act.
+
+    After the safe state it may act only when one command has disarmed the device and another one arms it.
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ class Watchdog:
     state : disarmed, armed, falling or stopped
     fault : why the safe state was entered; empty if it was not
     output : the newest command; None before there is one
-    most : largest torque of the safe state, by the command at its beginning [N m]
+    most : largest torque of the safe state, as limited by the command at its beginning [N m]
     """
 
     def __init__(self, safe: SafeState, period_s: float, one_clock: bool = True) -> None:
@@ -103,15 +105,16 @@ class Watchdog:
         self.most = math.inf
 
     def age_ms(self, t_ns: int) -> float:
-        """Age of the newest command [ms]; infinite before the first, negative where the clock was
+        """Return the age of the newest command [ms]; infinite before the first, negative where the clock was
         set back.
         """
         return math.inf if self.output is None else self._delays.age_ms(self.output.t_sent, t_ns)
 
     def look(self, t_ns: int, torque: float, angle: float) -> None:
-        """Enter the safe state if the command is too old by now. It is called before new commands are read,
-        so that a device that was suspended finds its last command expired; the safe state then began at the
-        time of expiry.
+        """Enter the safe state if the newest command is too old.
+
+        It is called before new commands are read, so that a device that was suspended finds its last command
+        expired; the safe state then began at the time of expiry.
 
         torque : present torque [N m]
         angle : joint angle [rad]
@@ -127,8 +130,9 @@ class Watchdog:
             self.fall("the clock went back", torque, angle)
 
     def take(self, output: Output, t_arrived: int, torque: float, angle: float) -> bool:
-        """Take the newest command; returns whether its session is new. The arrival time [ns], and torque and
-        angle at that time, are given.
+        """Adopt the newest command; return whether its session is new.
+
+        t_arrived : its arrival [ns]; torque, angle : torque [N m] and joint angle [rad] at that time
         """
         new = self.output is None or output.session != self.output.session
         if new:
@@ -152,7 +156,7 @@ class Watchdog:
         return new
 
     def fall(self, why: str, torque: float, angle: float, late_s: float = 0.0) -> None:
-        """Begin the safe state from a torque [N m] at an angle [rad]; a ramp down that has begun continues.
+        """Begin the safe state at a torque [N m] and an angle [rad]; a ramp down that has begun continues.
 
         late_s : time since it should have begun
         """
@@ -164,7 +168,7 @@ class Watchdog:
             self._valid_s, self.most = 1e-3 * self.output.valid_for_ms, self.output.torque_max[0]
 
     def tick(self, period_s: float, t_ns: int | None, asked: bool) -> float:
-        """Begin a tick of a length [s] at a time [ns]; returns the time that it stands for [s].
+        """Begin a tick of a length [s] at a time [ns]; return the duration that counts for it [s].
 
         t_ns : None if only ticks measure time, as in one process with the model
         asked : the model requests the tick, so that the clock may be ahead by the validity of the command
@@ -181,7 +185,7 @@ class Watchdog:
         return passed_s
 
     def falling_torque(self, angle: float, speed: float) -> float:
-        """Torque of the safe state at the end of the tick [N m].
+        """Return the torque of the safe state at the end of the tick [N m].
 
         ramp: tau0 (1 - t / t_ramp). damp, hold: -c w and -k (theta - theta0) - c w, from `lasts_ms` on faded
         out by the same ramp. last: tau0 for some ticks.

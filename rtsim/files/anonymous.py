@@ -1,4 +1,4 @@
-"""A copy of a recording without any text that names a person, to be given to others."""
+"""A copy of a recording without any text that identifies a person, which can be given to others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AnonymousCopy(NamedTuple):
     n_text : number of removed or replaced texts, by kind
     n_bad : number of omitted messages that could not be decoded
     prefixes : replaced prefixes of marker names
-    note : a sentence on a truncated end, else ""
+    note : a note on a truncated end, else ""
     """
 
     n_text: Counter[str]
@@ -82,7 +82,7 @@ class Anonymiser:
         return message
 
     def _session(self, session: Session) -> Session:
-        """Return the descriptor, its labels and what else it says."""
+        """Return the descriptor of a session without texts that may name a person."""
         fields = tuple(self._field(field, session.stream == "result") for field in session.fields)
         words = chain.from_iterable((field.name, *field.labels, *field.parts) for field in fields)
         table = {key: value for key, value in session.meta.items() if key in KEYS}
@@ -98,7 +98,8 @@ class Anonymiser:
     def _field(self, field: FieldSpec, is_result: bool) -> FieldSpec:
         """Return the description of an array, with the prefixes of its labels replaced.
 
-        Of results rtsim itself says in words what they are; those of a sender of markers or forces go.
+        Descriptions of results are kept, as rtsim wrote them; those by a sender of markers or forces are
+        removed.
         """
         labels = tuple(map(self._label, field.labels))
         if is_result:
@@ -110,11 +111,15 @@ class Anonymiser:
         return f"{self._prefix(prefix)}:{name}" if colon else label
 
     def _prefix(self, prefix: str) -> str:
-        """Return what stands for a person's name before the markers, the same everywhere."""
+        """Return the replacement for a person's name in front of marker names; the same prefix always has
+        the same replacement.
+        """
         return self.prefixes.setdefault(prefix, f"{PERSON}_{len(self.prefixes) + 1}")
 
     def _plain(self, table: Mapping[str, Any], known: frozenset[str] | set[str]) -> dict[str, Any]:
-        """Return a table of plain values without texts that are not known; empty lists and tables go, too."""
+        """Return a table of plain values without texts that are not in `known`; empty lists and tables are
+        removed, too.
+        """
         kept = {key: self._value(value, known) for key, value in table.items()}
         return {key: value for key, value in kept.items() if value not in (None, [], {})}
 

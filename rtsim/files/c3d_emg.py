@@ -1,4 +1,4 @@
-"""Electromyograms in the analog channels of a C3D file: chosen by names, in volts, with sentences on
+"""Electromyograms in the analog channels of a C3D file: selected by name, in volts, with notes on
 irregularities.
 """
 
@@ -51,7 +51,7 @@ class C3dEmg(NamedTuple):
 
 
 def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
-    """Channels of a C3D file by their names, with commas between; see `find_channel`.
+    """Read channels of a C3D file by their names, separated by commas; see `find_channels`.
 
     ConfigError for a file without analog channels, a name without or with several matches, a channel of a
     force plate, and units other than voltages.
@@ -94,7 +94,7 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
 
 
 def texts_of(content: Content, key: str, n: int) -> list[str]:
-    """Texts of n channels, from ANALOG:LABELS, LABELS2 and so on, "" where a text is missing."""
+    """Return the texts of n channels, from ANALOG:LABELS, LABELS2 and so on, "" where a text is missing."""
     group, found = content.parameters["ANALOG"], []
     for suffix in ("", *map(str, range(2, 256))):
         more = group.get(f"{key}{suffix}")
@@ -105,10 +105,12 @@ def texts_of(content: Content, key: str, n: int) -> list[str]:
 
 
 def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Container[int] = ()) -> list[int]:
-    """The channel of a name, or those of a pattern such as `EMG*`: by exact case, else in any case, else
-    without the part before the last point (Voltage.RF). ConfigError where none or several match.
+    """Return the indices of the channels with a name, or of a pattern such as `EMG*`.
 
-    of_plates : channels of force plates, which are not offered in its place
+    The name is compared in exact case, else in any case, else without the part before the last point
+    (Voltage.RF). ConfigError if no channel matches, or several match a name.
+
+    of_plates : channels of force plates, which the error does not suggest as alternatives
     """
     if "*" in name or "?" in name:
         found = [k for k, label in enumerate(labels) if label and fnmatchcase(label.lower(), name.lower())]
@@ -138,7 +140,7 @@ def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Cont
 
 
 def plate_columns(content: Content) -> set[int]:
-    """Analog channels of a file that belong to its force plates."""
+    """Return the indices of the analog channels of a file that belong to its force plates."""
     wired = content.parameters["FORCE_PLATFORM"].get("CHANNEL", [])
     return {int(value) - 1 for value in wired if isinstance(value, (int, float)) and math.isfinite(value)}
 
@@ -154,7 +156,7 @@ def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[s
 
 
 def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[FloatArray, str, list[str]]:
-    """(n,) factors to volts, the resulting unit, and sentences for the user. ConfigError for a unit that is
+    """(n,) factors to volts, the resulting unit, and notes for the user. ConfigError for a unit that is
     not a voltage.
     """
     known = {unit.lower(): scale for unit, scale in VOLTS.items()}
@@ -180,7 +182,7 @@ def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[
 
 
 def oddities(name: str, samples: FloatArray) -> list[str]:
-    """Sentences on a raw channel (n,) that is missing, constant or cut off at the amplifier's limit."""
+    """Return notes on a raw channel (n,) that is missing, constant, or clipped at the amplifier's limit."""
     there = samples[np.isfinite(samples) & (np.abs(samples) <= GREATEST)]
     if len(there) < len(samples):
         share = 100.0 * (1.0 - len(there) / len(samples))

@@ -1,7 +1,7 @@
-"""File formats that can be read: one row each, in one table that readers, checks and help texts share.
+"""File formats that can be read, one row each, in one table that readers, checks and help texts share.
 
-A new format is its module, with a function that reads it, and its row here. The functions below import what
-reads a format when a file is read: a start that reads none does without.
+A new format needs a module with a function that reads it, and a row here. The functions in this file import
+a reader only when a file of its format is read, so that the program starts faster.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def _zebris() -> Reader:
 
 
 class FileFormat(NamedTuple):
-    """A format of files, known by their suffix.
+    """A file format, recognised by its suffix.
 
     suffix : suffix with its dot, in lower case
-    reader : imports and returns the function that reads a file at a path
-    takes : options of this function besides the path, the axis that points up and the unit of length
-    is_own : whether rtsim writes it, not a laboratory's system
-    peaks_only : whether it holds only peak pressures of a step
+    reader : function that imports and returns the reader of a file at a path
+    takes : options of the reader besides the path, the axis that points up and the unit of length
+    is_own : whether rtsim writes it, rather than a laboratory's system
+    peaks_only : whether it contains only the peak pressures of a step
     """
 
     suffix: str
@@ -122,33 +122,33 @@ PRESSURE = (
 
 
 def suffixes(formats: Sequence[FileFormat]) -> tuple[str, ...]:
-    """The suffixes of some formats."""
+    """Return the suffixes of some formats."""
     return tuple(row.suffix for row in formats)
 
 
 def listed(formats: Sequence[FileFormat]) -> str:
-    """The suffixes of some formats as a list: .trc, .c3d, .mcap."""
+    """Return the suffixes of some formats as a list: .trc, .c3d, .mcap."""
     return ", ".join(suffixes(formats))
 
 
 def in_words(formats: Sequence[FileFormat]) -> str:
-    """A file of some formats in a sentence: a .trc, .c3d or .mcap file."""
+    """Return a phrase for a file of some formats: "a .trc, .c3d or .mcap file"."""
     *some, last = suffixes(formats)
     return f"a {', '.join(some)} or {last} file" if some else f"a {last} file"
 
 
 def of_laboratories(formats: Sequence[FileFormat]) -> tuple[FileFormat, ...]:
-    """Formats of laboratories among some formats: those that rtsim does not write itself."""
+    """Return the formats that laboratory systems write, without those that rtsim writes itself."""
     return tuple(row for row in formats if not row.is_own)
 
 
 def has_format(path: str | Path, formats: Sequence[FileFormat]) -> bool:
-    """Whether the suffix of a file is that of one of these formats."""
+    """Return whether the suffix of a file is that of one of these formats."""
     return Path(path).suffix.lower() in suffixes(formats)
 
 
 def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, remedy: str) -> FileFormat:
-    """The format of a file by its suffix; ConfigError for a folder and for the suffix of another format.
+    """Return the format of a file by its suffix; ConfigError for a folder and for an unsupported suffix.
 
     what : content of the file, such as "markers"
     remedy : remedy for the error
@@ -165,7 +165,7 @@ def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, rem
 
 
 def read(row: FileFormat, path: str | Path, **options: Any) -> Any:
-    """Read a file with the reader of a format; options that it does not take are left out.
+    """Read a file with the reader of a format; options that the reader does not accept are left out.
 
     options : up and units, which every reader of markers and forces takes, and those of `FileFormat.takes`
     """

@@ -1,4 +1,4 @@
-"""A model as the TOML text of a model file: what is at its default is left out."""
+"""A model as the TOML text of a model file; values at their default are left out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rtsim.files.toml_text import entries, entry, is_table
 
 
 def model_text(spec: ModelSpec, comment: str = "") -> str:
-    """The text that is read as the same model again, number for number."""
+    """Return a text that is read back as the same model with identical numbers."""
     tables = given(spec)
     lines = [f"# {line}" for line in comment.splitlines()]
     lines += [entry(key, value) for key, value in tables.items() if not is_table(value)]
@@ -25,7 +25,7 @@ def model_text(spec: ModelSpec, comment: str = "") -> str:
 
 
 def given(record: msgspec.Struct) -> dict[str, Any]:
-    """The fields of a record that are not at their default, records inside as tables."""
+    """Return the fields of a record that are not at their default, with nested records as tables."""
     found = {}
     for field in msgspec.structs.fields(record):
         value = getattr(record, field.name)

@@ -1,6 +1,4 @@
-"""Output files, written completely or not at all, and replacing an existing file only where that is
-requested.
-"""
+"""Output files, written completely or not at all, which replace an existing file only on request."""
 
 from __future__ import annotations
 
@@ -18,8 +16,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_folder(path: Path, where: str, in_place: bool = False) -> None:
-    """Raise ConfigError if the folder of a file at `path` does not exist or is not writable; in_place as
-    below.
+    """Raise ConfigError if the folder of a file at `path` does not exist or is not writable.
+
+    in_place : whether the file itself is opened, as for a log; it may be a device
     """
     if not path.parent.is_dir():
         raise ConfigError(f"there is no folder {path.parent}", where=where, remedy="make it first")
@@ -27,8 +26,8 @@ def check_folder(path: Path, where: str, in_place: bool = False) -> None:
 
 
 def check_writable(path: Path, where: str, in_place: bool = False) -> None:
-    """Raise ConfigError where a file of this name cannot be written, tested with one beside it, before the
-    work begins.
+    """Raise ConfigError before the work begins if a file of this name cannot be written, tested with a
+    temporary file beside it.
 
     in_place : whether an existing file is opened itself, such as a log or a picture, and may be a device;
         otherwise it is replaced
@@ -51,7 +50,9 @@ def check_writable(path: Path, where: str, in_place: bool = False) -> None:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether something has this name; OSError for one that no file can have, as one that is too long."""
+    """Return whether a file or folder of this name exists; OSError for an impossible name, such as one that
+    is too long.
+    """
     try:
         os.stat(path)
     except FileNotFoundError:
@@ -60,8 +61,9 @@ def _is_there(path: Path) -> bool:
 
 
 def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> None:
-    """Raise ConfigError if a file at `path` exists and must not be, or cannot be, overwritten; in_place as
-    above.
+    """Raise ConfigError if a file at `path` exists and must not or cannot be overwritten.
+
+    in_place : whether the file itself is opened, as for a log; it may be a device
     """
     if path.is_dir():
         raise ConfigError("this is a folder", where=str(path), remedy="give the name of a file")
@@ -78,8 +80,8 @@ def check_free(path: Path, overwrite: bool = False, in_place: bool = False) -> N
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` to be written, which replaces the existing file once it is complete and
-    on the disk.
+    """Yield a temporary file beside `path`, which replaces the file at `path` once it is complete and on the
+    disk.
 
     ConfigError if that fails, as on a full disk; then nothing is left behind, and an existing file is kept.
     """
@@ -91,20 +93,18 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or parts of it, with plain line ends in UTF-8; ConfigError as by `whole`."""
+    """Write a text, or parts of it, with plain line ends in UTF-8; ConfigError as in `whole`."""
     with whole(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines([text] if isinstance(text, str) else text)
 
 
 def cell_of(text: str) -> str:
-    """An untrusted text as a cell of comma-separated values, which spreadsheets display without evaluating
-    it.
-    """
+    """Return an untrusted text as a cell of a CSV file that spreadsheets display without evaluating it."""
     one_line = text.replace("\r", " ")  # which the writer leaves as it is, and readers take for another row
     return f"'{one_line}" if text.startswith(FORMULA) else one_line
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write bytes to a file; ConfigError as for `whole`."""
+    """Write bytes to a file; ConfigError as in `whole`."""
     with whole(path) as part:
         part.write_bytes(data)

@@ -1,4 +1,4 @@
-"""Reading our own recordings (MCAP): the marker trial and the results."""
+"""Reads our own recordings (MCAP): the marker trial and the results."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Results(NamedTuple):
 
 
 class _Course(NamedTuple):
-    """A descriptor and the frames that followed it."""
+    """A descriptor and the frames that follow it in a recording."""
 
     session: Session
     frames: list[Frame]
 
 
 class _Content(NamedTuple):
-    """Content of a recording, in the order of the descriptors' first appearance."""
+    """The content of a recording, in the order in which the descriptors first appear."""
 
     courses: list[_Course]
     notes: list[str]
@@ -74,9 +74,11 @@ class _Content(NamedTuple):
 
 
 class _Sorting:
-    """Puts frames to their descriptors: the newest of their id, or the first where none came before.
+    """Assigns frames to their descriptors: to the newest with their session id, or to the first if none came
+    before.
 
-    An id alone does not tell: a sender that uses one again for another content gets a course for each.
+    A session id is not unique: a sender may use one again for another content, and then each content has its
+    own entry.
     """
 
     def __init__(self) -> None:
@@ -86,7 +88,7 @@ class _Sorting:
         self._waiting: dict[str, list[Frame]] = {}
 
     def take(self, message: Session | Frame, payload: bytes) -> None:
-        """Take in the next message of the recording, with its bytes."""
+        """Add the next message of the recording; payload : its bytes."""
         if isinstance(message, Session):
             self._begin(message, payload)
         elif message.session in self._now:
@@ -96,7 +98,7 @@ class _Sorting:
 
     @property
     def n_orphan(self) -> int:
-        """Frames whose descriptor never came."""
+        """Number of frames without a descriptor in the recording."""
         return sum(map(len, self._waiting.values()))
 
     def _begin(self, session: Session, payload: bytes) -> None:
@@ -112,9 +114,10 @@ class _Sorting:
 def read_recorded_markers(
     path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
-    """The marker stream of a recording in the ground frame; the measured markers of the results without one.
+    """Read the marker stream of a recording in the ground frame; without one, the measured markers of the
+    results.
 
-    A recording that was cut off is read as far as it goes. ConfigError when it contains no markers.
+    A truncated recording is read up to its end. ConfigError when it contains no markers.
     """
     path = Path(path)
     content = _load(path)
@@ -129,7 +132,9 @@ def read_recorded_markers(
 
 
 def read_model_markers(path: str | Path, *, up: str | None = None, units: str | None = None) -> MarkerTrial:
-    """The markers of the fitted model (field markers_model) in a recording; ConfigError without any."""
+    """Read the markers of the fitted model (field markers_model) from a recording; ConfigError if there are
+    none.
+    """
     path = Path(path)
     content = _load(path)
     course, notes = _longest(content, "result", "markers_model")
@@ -144,7 +149,7 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
 
 
 def read_force_messages(path: str | Path) -> RecordedForces:
-    """The forces stream in a recording, as far as it is complete; ConfigError where there is none."""
+    """Read the complete messages of the forces stream of a recording; ConfigError if there are none."""
     path = Path(path)
     content = _load(path)
     course, notes = _longest(content, "forces")
@@ -157,9 +162,9 @@ def read_force_messages(path: str | Path) -> RecordedForces:
 
 
 def read_results(path: str | Path) -> Results:
-    """The results in a recording; of several sessions, those of the longest one.
+    """Read the results in a recording; if it has several sessions, those of the longest one.
 
-    A recording that was cut off is read as far as it goes. ConfigError when it contains no results.
+    A truncated recording is read up to its end. ConfigError when it contains no results.
     """
     path = Path(path)
     content = _load(path)
@@ -198,7 +203,7 @@ class RecordedFrames(NamedTuple):
 
 
 def read_sessions(path: str | Path) -> tuple[list[RecordedFrames], list[str]]:
-    """All sessions of a recording that have frames, in order, and sentences on omissions."""
+    """Read all sessions of a recording that have frames, in order; return them, and notes on omissions."""
     path = Path(path)
     content = _load(path)
     found, notes = [], list(content.notes)
@@ -249,7 +254,9 @@ def _load(path: Path) -> _Content:
 
 
 def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[_Course | None, list[str]]:
-    """The course of a stream (with that field) that has the most frames; a sentence if there are others."""
+    """Return the session of a stream (with that field) that has the most frames, and a note if there are
+    others.
+    """
     found = [
         course
         for course in content.courses
@@ -271,11 +278,10 @@ def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[
 def _stack(
     session: Session, frames: Sequence[Frame], path: Path
 ) -> tuple[list[Frame], dict[str, FloatArray], list[str]]:
-    """Frames in order of seq without repetitions and misfits, their fields (n, ...), and sentences for
-    the user.
+    """Return frames in the order of seq, without repetitions and invalid ones, their fields (n, ...), and
+    notes for the user.
 
-    A result that an estimator published again while no frame came (flag stale) is a repetition, too: it was
-    measured once.
+    A result that an estimator published again because no frame came (flag stale) is a repetition, too.
     """
     layout = FieldLayout(session)
     unique = {frame.seq: frame for frame in frames}
@@ -299,7 +305,7 @@ def _stack(
 
 
 def _repeats(frame: Frame, before: Frame) -> bool:
-    """Whether a frame is the one before it, published again under the flag stale."""
+    """Return whether a frame repeats the previous one under the flag stale."""
     return (
         isinstance(frame, Result)
         and bool(frame.status & Status.STALE)
@@ -308,7 +314,7 @@ def _repeats(frame: Frame, before: Frame) -> bool:
 
 
 def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatArray]:
-    """The columns of each field, reshaped to (n, ...)."""
+    """Split rows into the columns of each field, reshaped to (n, ...)."""
     fields = {}
     start = 0
     for name, spec in specs.items():
@@ -320,8 +326,10 @@ def _split(rows: FloatArray, specs: Mapping[str, FieldSpec]) -> dict[str, FloatA
 
 
 def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]:
-    """Time in the trial (n,) [s]; the source's clock from the first frame on where the trial was looped; by
-    the `rate` [Hz] where neither increases.
+    """Return the time of each frame in the trial, (n,) [s].
+
+    If the trial was looped, the source's clock since the first frame is used; if neither increases, the
+    `rate` [Hz].
     """
     times = np.array([frame.time for frame in frames])
     if _increase(times):
@@ -342,7 +350,7 @@ def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]
 
 
 def _increase(times: FloatArray) -> bool:
-    """Whether each time (n,) is after the one before."""
+    """Return whether each time (n,) is later than the previous one."""
     return bool((times[1:] > times[:-1]).all())
 
 

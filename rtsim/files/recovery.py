@@ -1,4 +1,6 @@
-"""Recovery of a recording that was cut or damaged: a complete recording with checksums and an index."""
+"""Recovery of a recording that was truncated or damaged into a complete recording with checksums and an
+index.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ class RecoveredRecording(NamedTuple):
     """Outcome of a recovery.
 
     n_message : number of kept messages
-    seconds : time from the first of them to the last [s]
-    n_lost : number of messages in damaged places, as counted by the file
-    note : a sentence on the damage, "" for an intact one
+    seconds : time from the first kept message to the last [s]
+    n_lost : number of messages in damaged places, according to the file's index
+    note : a note on the damage, "" for an intact one
     metadata : its metadata, name -> texts
     """
 
@@ -64,7 +66,7 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
 
 
 def examined(path: Path) -> RecoveredRecording:
-    """Read all of a recording to find what it contains; ConfigError where the file is no recording."""
+    """Read a whole recording and return what it contains; ConfigError if the file is not a recording."""
     messages, first, last, n_kept = opened(path), None, 0, 0
     try:
         for t_ns, _, _ in of_few_topics(messages):
@@ -83,7 +85,7 @@ def examined(path: Path) -> RecoveredRecording:
 def of_few_topics(
     messages: Iterator[tuple[int, bytes, bytes]],
 ) -> Iterator[tuple[int, bytes, bytes]]:
-    """The messages of the first MOST_TOPICS topics."""
+    """Yield the messages of the first MOST_TOPICS topics."""
     topics: set[bytes] = set()
     for message in messages:
         if len(topics) < MOST_TOPICS:
@@ -93,7 +95,7 @@ def of_few_topics(
 
 
 def opened(path: Path) -> RecordedMessages:
-    """The messages of a recording; ConfigError where it cannot be opened."""
+    """Open a recording and return its messages; ConfigError if it cannot be opened."""
     try:
         return read_messages(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Keys and values as TOML text, number for number."""
+"""Keys and values as TOML text with exact numbers."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def is_table(value: Any) -> bool:
-    """Whether a value is written as one or several tables."""
+    """Return whether a value is written as one or several tables."""
     return isinstance(value, dict) or (
         isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
     )
 
 
 def entry(key: str, value: Any) -> str:
-    """A key and its value as TOML; a long list is written in lines of its own."""
+    """Return a key and its value as TOML; a long list is written over several lines."""
     line = f"{word(key)} = {inline(value)}"
     if len(line) <= WIDTH or not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return line
@@ -29,12 +29,12 @@ def entry(key: str, value: Any) -> str:
 
 
 def entries(table: Mapping[str, Any]) -> list[str]:
-    """A line for each key of a table."""
+    """Return a line of TOML for each key of a table."""
     return [entry(key, value) for key, value in table.items()]
 
 
 def inline(value: Any) -> str:
-    """A value as TOML on one line."""
+    """Return a value as TOML on one line."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{word(key)} = {inline(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, (list, tuple)):
@@ -50,5 +50,5 @@ def word(key: str) -> str:
 
 
 def text(value: object) -> str:
-    """A string, whole number or truth value as in JSON, except for the delete character."""
+    """Return a string, integer or boolean as in JSON, with the delete character escaped."""
     return msgspec.json.encode(value).decode().replace("\x7f", "\\u007F")

@@ -1,4 +1,6 @@
-"""Conversion of a file's lengths to metres: declared or given units, checked against the size of a person."""
+"""Conversion of a file's lengths to metres with declared or given units, which are checked against the size
+of a person.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ ANY_SCENE = (0.02, 20.0)  # [m] extent of anything that is tracked; inside it a 
 
 
 def metres_per_unit(text: str, where: str) -> float:
-    """Metres in a unit, its name in any case; ConfigError naming `where` where it is not a unit of length."""
+    """Return the metres per unit for the name of a unit, in any case; ConfigError naming `where` if it is
+    not a unit of length.
+    """
     factor = METRES.get(text.strip().strip(".").lower())
     if factor is None:
         raise ConfigError(
@@ -30,17 +34,19 @@ def metres_per_unit(text: str, where: str) -> float:
 
 
 def length_unit(units: str | None) -> str:
-    """The unit of length in units as given, before a comma and the unit of moments; "" without one."""
+    """Return the unit of length from an option such as `mm,Nm`, where the unit of moments follows a comma;
+    "" without one.
+    """
     return (units or "").partition(",")[0].strip()
 
 
 def resolve_units(
     names: Sequence[str], positions: NDArray[np.float64], declared: str, source: str
 ) -> tuple[float, list[str]]:
-    """Factor to metres for positions (n, n_marker, 3) of a file, and sentences on what was assumed.
+    """Return the factor to metres for positions (n, n_marker, 3) of a file, and notes on assumptions.
 
-    A declared unit under which a person would have an impossible size is replaced by the only unit among
-    m, cm, mm that gives a possible one; ConfigError when none or several do.
+    A declared unit under which a person would have an impossible size is replaced by the only unit among m,
+    cm, mm that gives a possible size; ConfigError if none or several do.
     """
     size, what, possible, believed = _size(names, positions)
     scale = metres_per_unit(declared, f"{source}, units") if declared.strip() else None
@@ -79,7 +85,9 @@ Band = tuple[float, float]
 
 
 def _size(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[float | None, str, Band, Band]:
-    """A length in file units to judge the unit by, what it measures, its possible and believed band [m]."""
+    """Return a length in file units by which the unit is judged, what it measures, and its possible and its
+    plausible range [m].
+    """
     pelvis, _, foot = upper_and_lower(names)
     vector = foot_to(pelvis, foot, positions)
     if vector is not None:
@@ -88,9 +96,10 @@ def _size(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[float |
 
 
 def _extent(positions: NDArray[np.float64]) -> float | None:
-    """Twice the distance within which three of four markers lie from the middle one, median over the frames.
+    """Return twice the distance from the median position within which three quarters of the markers lie,
+    median over the frames; None if no frame shows two markers.
 
-    Robust against a few ghosts far away. None when no frame shows two markers.
+    The measure is robust against a few distant ghost markers.
     """
     extents = []
     for frame in thin(positions):

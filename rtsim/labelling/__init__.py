@@ -1,1 +1,1 @@
-"""Markers without names, labelled by the segments of the person or the model that is followed."""
+"""Labelling of markers without names, by the segments of the tracked person or model."""

@@ -51,11 +51,11 @@ near."""
 
 
 class SharedCentre(NamedTuple):
-    """A joint centre: its position on the segment, the neighbour that shares it, and its position on that
-    [m].
+    """A joint centre that two segments share: its position on this segment [m], the adjacent segment, and its
+    position on that one [m].
 
-    slack : additional tolerance of distances to it [m], as over a spine that bends: then it only limits the
-        position of a segment
+    slack : additional tolerance of distances to it [m], for example across a spine that bends; the centre
+        then only limits the position of a segment
     vague : additional tolerance if two markers of its segment determine it poorly [m]
     """
 
@@ -67,8 +67,8 @@ class SharedCentre(NamedTuple):
 
 
 class ExpectedPlace(NamedTuple):
-    """The pose of a segment before it was lost: (3, 3) and (3,) as in `SegmentPlacement`; the distance that
-    it may have moved since [m], and 1 - cosine of the largest possible rotation.
+    """The pose of a segment before it was lost: rotation (3, 3) and origin (3,) as in `SegmentPlacement`;
+    the distance that it may have moved since [m], and 1 - cosine of the largest possible rotation.
     """
 
     rotation: Array
@@ -86,13 +86,13 @@ class ExpectedPlace(NamedTuple):
 
 
 class SegmentShape(NamedTuple):
-    """A segment: which markers it has, (k, 3) where they are on it [m], and its joint centres.
+    """A segment with its markers, their positions (k, 3) on it [m], and its joint centres.
 
-    bases : markers that fix the segment alone, then those that do with each of its joint centres, those that
-        fix it best first
+    bases : sets of markers that determine the pose of the segment alone, then together with each of its
+        joint centres, the best sets first
     loose : additional error of markers compared with those on a bone [m]
-    part : part of the markers' error that remains once it was learned where skin has them
-    expected : where it was a while ago, if that is known
+    part : remaining fraction of the markers' error once their soft tissue displacement was learned
+    expected : earlier pose, if it is known
     """
 
     name: str
@@ -112,7 +112,9 @@ class SegmentShape(NamedTuple):
 
     @property
     def off(self) -> float:
-        """Tolerance of a distance between markers, besides `off_part` of it [m]."""
+        """Tolerance of a distance between markers, in addition to the fraction `off_part` of the distance
+        [m].
+        """
         return self.part * (OFF + self.loose)
 
     @property
@@ -122,7 +124,7 @@ class SegmentShape(NamedTuple):
 
     @property
     def off_joint(self) -> float:
-        """Tolerance of a distance to a joint centre, besides a part of it [m]."""
+        """Tolerance of a distance to a joint centre, in addition to a fraction of the distance [m]."""
         return OFF_JOINT + self.loose
 
 
@@ -133,13 +135,13 @@ class SegmentPlacement(NamedTuple):
     origin: Array
 
     def place(self, local: Array) -> Array:
-        """(k, 3) points of the segment in ground [m]."""
+        """Return points of the segment in ground, (k, 3) [m]."""
         return local @ self.rotation.T + self.origin
 
 
 class MarkedBody:
-    """The segments of a person or a model: the one with the most distinctive shape first, then each after
-    one of its neighbours.
+    """The segments of a person or a model in the order of the search: the one with the most distinctive
+    shape first, then each after an adjacent one.
 
     ruler : distances between its markers
     names : all markers, in the order of the tracked markers
@@ -147,11 +149,11 @@ class MarkedBody:
     loosely : pairs of segments that share points with a tolerance SLACK
     order : segments with markers, in the order of the search
     segment_of : (n_marker,) segment of each marker
-    local : (n_marker, 3) its position on that [m]
-    reach : (n_marker,) tolerance of this position relative to others of its segment [m]
-    weak : (n_marker,) markers on segments that are poorly distinguishable from other points: with three
-        markers and no joint, or two and no joint to a segment with three
-    unheld : (n_shape,) segments that no joint holds in place
+    local : (n_marker, 3) position of each marker on its segment [m]
+    reach : (n_marker,) tolerance of this position relative to other markers of the segment [m]
+    weak : (n_marker,) whether the marker is on a segment that is poorly distinguishable from other points:
+        with three markers and no joint, or two and no joint to a segment with three
+    unheld : (n_shape,) whether no joint restricts the position of the segment
     """
 
     def __init__(
@@ -175,8 +177,8 @@ class MarkedBody:
         self.unheld = np.array([all(joint.slack for joint in shape.joints) for shape in self.shapes], bool)
 
     def learned(self, bias: Array, known: NDArray[np.bool_]) -> MarkedBody:
-        """The body with marker positions corrected for soft tissue displacement bias (n_marker, 3) on their
-        segments [m], if all markers of a segment are known.
+        """Return the body with marker positions corrected for soft tissue displacement bias (n_marker, 3) on
+        their segments [m], if all markers of a segment are known.
         """
         other = copy(self)
         other.shapes = [
@@ -188,9 +190,9 @@ class MarkedBody:
         return other
 
     def after_gap(self, rotations: Array, origins: Array, gap_s: float) -> MarkedBody:
-        """The body with its expected pose from this long ago [s].
+        """Return the body with its expected pose after a gap of `gap_s` [s].
 
-        rotations, origins : (n_segment, 3, 3) and (n_segment, 3) [m], NaN = not known
+        rotations, origins : (n_segment, 3, 3) and (n_segment, 3) poses before the gap [m], NaN = not known
         """
         other = copy(self)
         turned = 1.0 - float(np.cos(min(np.pi, TURNS + TURNS_FAST * gap_s)))
@@ -202,8 +204,8 @@ class MarkedBody:
         return other
 
     def partly_seen(self, missing: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n_marker,) markers on segments that no joint holds and of which a marker is missing: the
-        remaining markers of a trunk may resemble those of an arm.
+        """Return the markers on segments that no joint holds in place and of which a marker is missing,
+        (n_marker,), because the remaining markers of a trunk may resemble those of an arm.
 
         missing : (n_marker,)
         """
@@ -233,13 +235,15 @@ class MarkedBody:
         return SegmentShape(name, markers, places, tuple(shared), bases, loose=loose)
 
     def _is_told_apart(self, shape: SegmentShape) -> bool:
-        """Whether distances leave one over that says whether points are those of a segment."""
+        """Return whether a segment has at least one distance more than its pose needs, so that its points
+        can be recognised.
+        """
         n = len(shape.markers)
         beside = [len(self.shapes[j.other].markers) for j in shape.joints if not j.slack]
         return n > FEWEST or (n == FEWEST and bool(beside)) or (n == 2 and max(beside, default=0) >= FEWEST)
 
     def _ordered(self) -> list[int]:
-        """Order of the segments: first those that are seen best where markers are hidden, then outwards
+        """Return the order of the segments: first those best visible if markers are hidden, then outwards
         along the joints.
         """
         left = set(range(len(self.shapes)))
@@ -261,7 +265,7 @@ class MarkedBody:
 
 
 def fixes(points: Array) -> bool:
-    """Whether (k, 3) points determine the pose of a rigid segment: three that are not on one line."""
+    """Return whether points (k, 3) determine the pose of a rigid segment: three that are not on one line."""
     if len(points) < FEWEST:
         return False
     centred = points - points.mean(axis=0)
@@ -269,8 +273,8 @@ def fixes(points: Array) -> bool:
 
 
 def bases_of(local: Array, ends: Array) -> tuple[tuple[int, ...], ...]:
-    """Markers that fix a segment together with the points `ends` of it, three in all; the largest triangle
-    first.
+    """Return sets of markers that determine the pose of a segment together with the points `ends` of it,
+    three points in all; the largest triangle first.
 
     local : (k, 3) - markers on the segment [m]; ends : (0 or 1, 3) - a joint centre on it [m]
     """
@@ -286,10 +290,11 @@ SLENDER = 0.005
 
 
 def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Weighted least squares (Kabsch 1976), many at once, never mirrored.
+    """Fit poses by weighted least squares (Kabsch 1976), many at once, without mirroring.
 
-    local : (k, 3) or (c, k, 3) - points of a segment [m]; ground : (c, k, 3) [m]; weights : (c, k)
-    Returns (c, 3, 3) rotations, (c, 3) origins [m], and (c,) whether points on no line fix them.
+    local : (k, 3) or (c, k, 3) - points of a segment [m]; ground : (c, k, 3) [m]; weights : (c, k). Return
+        rotations (c, 3, 3), origins (c, 3) [m], and whether the points are not on a line and so determine
+        the pose, (c,).
     """
     total = np.maximum(weights.sum(axis=1), 1e-12)[:, None]
     middle = (weights[:, None] @ local)[:, 0] / total
@@ -306,12 +311,14 @@ def fit_all(local: Array, ground: Array, weights: Array) -> tuple[Array, Array, 
 
 
 def crossed(a: Array, b: Array) -> Array:
-    """(c, 3) - the cross product of rows; NumPy's own spends most of its time on axes of any shape."""
+    """Return the cross product of rows, (c, 3); NumPy's own spends most of its time on handling axes of any
+    shape.
+    """
     (ax, ay, az), (bx, by, bz) = a.T, b.T
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=1)
 
 
 def fit(local: Array, ground: Array) -> SegmentPlacement:
-    """The pose of one segment by (k, 3) of its points and the same points in ground."""
+    """Fit the pose of one segment to points (k, 3) on it and the same points in ground."""
     rotations, origins, _ = fit_all(local, ground[None], np.ones((1, len(local))))
     return SegmentPlacement(rotations[0], origins[0])

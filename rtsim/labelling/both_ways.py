@@ -1,4 +1,4 @@
-"""Labels for a whole recording: it is labelled forwards and backwards, and both passes must agree.
+"""Labels for a whole recording, which is processed forwards and backwards; both passes must agree.
 
 Labels are uncertain just after a gap and become certain later; the backward pass resolves those before. If
 the two passes label a point differently, its track decides: a label counts if both agree on it somewhere
@@ -24,7 +24,7 @@ class RecordingNames(NamedTuple):
     """The assignment of points to markers in each frame of a recording.
 
     points : (n, n_marker) number of the point, -1 = none
-    certain : (n, n_marker) whether it is certain
+    certain : (n, n_marker) whether the label is certain
     following : (n,) whether the person was found
     """
 
@@ -36,8 +36,8 @@ class RecordingNames(NamedTuple):
 class UnnamedRecording(NamedTuple):
     """The data of a recording before labelling.
 
-    markers : (n, n_marker, 3) markers with names, NaN = none [m]
-    points : (n, n_point, 3) points without names, NaN = not seen [m]
+    markers : (n, n_marker, 3) positions of markers with names, NaN = none [m]
+    points : (n, n_point, 3) positions of points without names, NaN = not visible [m]
     steps : (n,) time since the previous frame [s], 0 = unknown
     """
 
@@ -51,7 +51,7 @@ def name_both_ways(
 ) -> RecordingNames:
     """Label all frames with a new labeller.
 
-    progress : called with the number of finished frames, of twice their number
+    progress : function called with the number of finished frames, which count twice
     """
     n = len(recording.points)
     done = _ProgressSum(progress)
@@ -78,7 +78,7 @@ class _ProgressSum:
 def _one_way(
     labeller: Labeller, recording: UnnamedRecording, order: Iterable[int], steps: Array, done: _ProgressSum
 ) -> RecordingNames:
-    """Names as the labeller gives them from frame to frame; steps : (n,) from the frame seen before [s]."""
+    """Label the recording in one direction; steps : (n,) time from the previously processed frame [s]."""
     shape = recording.markers.shape[:2]
     names = RecordingNames(np.full(shape, -1), np.zeros(shape, bool), np.zeros(shape[0], bool))
     for k in order:
@@ -96,8 +96,8 @@ def _one_way(
 
 
 def tracks_of(recording: UnnamedRecording) -> Indices:
-    """(n, n_point) number of the track of each point, -1 = not seen. A track ends when its point is hidden,
-    or could be confused with another.
+    """Return the number of the track of each point, (n, n_point), -1 = not visible. A track ends when its
+    point is hidden, or could be confused with another.
     """
     found = np.full(recording.points.shape[:2], -1)
     tracks, n_track, known = PointTracks(), 0, dict[int, int]()
@@ -117,7 +117,7 @@ def tracks_of(recording: UnnamedRecording) -> Indices:
 
 
 def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: Indices) -> RecordingNames:
-    """Merge two assignments into one; tracks : (n, n_point) as in `tracks_of`."""
+    """Merge the labels of both passes; tracks : (n, n_point) as from `tracks_of`."""
     shape = forwards.points.shape
     supported = np.zeros((tracks.max(initial=-1) + 1, shape[1]), bool)
     alike = (forwards.points == backwards.points) & (forwards.points >= 0)
@@ -149,7 +149,7 @@ def agreed_names(forwards: RecordingNames, backwards: RecordingNames, tracks: In
 
 
 def _give_each_point_once(points: Indices, certain: Flags) -> None:
-    """Take a point away from all markers that claim it, but for the only one that is certain of it."""
+    """Assign a point that several markers claim to the only marker that is certain of it, or else to none."""
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for k in np.flatnonzero(doubled).tolist():

@@ -1,4 +1,4 @@
-"""Labelling of points, frame by frame: by a search at the start and after gaps, by tracking in between.
+"""Labelling of points frame by frame: by a search at the start and after gaps, by tracking in between.
 
 Every point is tracked, with or without a label. A search for the person takes several frame periods: it uses
 the points of the frame in which it began, and its result is transferred along their tracks. Labels are
@@ -15,7 +15,6 @@ from rtsim.labelling.name_certainty import NameCertainty
 from rtsim.labelling.occluded_markers import OccludedMarkers, PredictedMarkers
 from rtsim.labelling.person_search import FoundPerson, search_person
 from rtsim.labelling.reidentification import SegmentPoints, reidentified, search_lost_segments
-from rtsim.labelling.renaming import DEARER, SURELY, better_names
 from rtsim.labelling.running_search import RunningSearch
 from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
@@ -39,11 +38,11 @@ REMEMBERED_S = 1.5
 """Time for which a marker is expected where it was [s]."""
 USUAL_S = 0.01
 """Time between frames whose times say nothing [s]."""
-STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.0015, 0.75, 0.3, 10
+DEARER = 0.25
+"""Difference in cost at which names are given up for others that fit better."""
+STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.001, 0.5, 0.25, 10
 """Duration of a step of a search [s]; parts of the time between frames that a search may take while nobody
 is known, as no result waits for it then, and beside names; and so many steps at most."""
-ROUNDS = 1e-6
-"""Part of a step by which the time between frames may be short, as a difference of times is."""
 LATE, MOST_RESTS = 0.5, 10
 """A frame that waited for longer than this part of the time between frames shows that the loop is behind:
 searches rest, but for a step after so many frames."""
@@ -52,31 +51,30 @@ PersonSearch = RunningSearch[FoundPerson | None]
 
 
 class Labeller:
-    """Follows the markers of one person among points without names.
+    """Labels the markers of one person among points without names.
 
     Parameters
     ----------
-    paced : whether searches go on over frames that come in real time; else each ends in its frame
+    paced : whether searches extend over several frames, as in real time; else each search ends in its frame
 
     Attributes
     ----------
-    doubted : whether names of the newest frame are not certain
-    following : whether there are names at all
-    n_search, n_regained : searches for the person, and markers that came back, so far
+    doubted : whether labels of the newest frame are uncertain
+    following : whether the person is being tracked
+    n_search, n_regained : numbers of searches for the person, and of markers that reappeared, so far
     """
 
     def __init__(self, body: MarkedBody, paced: bool = False) -> None:
         self.body, self.paced = body, paced
         self._n = len(body.segment_of)
         self.n_search = self.n_regained = 0
-        self._tracks = PointTracks(self._n)
-        self._hidden, self._fits = OccludedMarkers(body), SegmentFits(body)
+        self._tracks, self._hidden, self._fits = PointTracks(), OccludedMarkers(body), SegmentFits(body)
         self.certainty = NameCertainty(body)
         assigned(np.zeros((1, 1)), np.ones(1))  # what it imports is not waited for in a frame
         self.forget()
 
     def forget(self) -> None:
-        """Forget the person."""
+        """Discard all labels and start anew."""
         self.doubted, self.following = True, False
         self._tracks.forget()
         self._hidden.forget()
@@ -99,7 +97,7 @@ class Labeller:
         markers : (n_marker, 3) [m], written; NaN = without a position
         cloud : (n, 3) points without names [m]
         dt : time since the previous frame [s], 0 = unknown
-        waited : how long the frame lay there before anybody worked on it [s]
+        waited : time that the frame waited before it was processed [s]
         """
         step = dt if dt > 0.0 else USUAL_S
         self._keep_up(step, waited)
@@ -120,24 +118,24 @@ class Labeller:
             if self._n_frame % LEARN_EVERY == 0:
                 self._fits.learn(markers, self.certainty.certain | ~self._followed)
             self._last, self._gone_s = markers.copy(), 0.0
-            sure = self.certainty.certain | ~self._followed
-            self._tracks.rule_out(sure & np.isfinite(markers[:, 0]))
         self.doubted = not self.following or bool(self.disputed(markers).any())
         if not self.doubted:
             self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
 
     def _keep_up(self, dt: float, waited: float) -> None:
-        """Let searches rest while the loop is behind, which they would keep there."""
+        """Pause searches while the loop is behind schedule, because they would delay it further."""
         self._late = self.paced and waited > LATE * dt
         self._rests = self._late and self.following and self._n_rest < MOST_RESTS
         self._n_rest = self._n_rest + 1 if self._rests else 0
 
     def disputed(self, markers: Array) -> NDArray[np.bool_]:
-        """(n_marker,) markers whose labels are uncertain."""
+        """Return the markers with uncertain labels, (n_marker,)."""
         return np.isfinite(markers[:, 0]) & self._followed & ~self.certainty.certain
 
     def named_points(self) -> Indices:
-        """(n,) marker of each point of the newest frame, -1 = none; valid until the next frame."""
+        """Return the marker of each point of the newest frame, (n,), -1 = none; valid until the next
+        frame.
+        """
         return self._tracks.marker
 
     def turn_round(self) -> None:
@@ -145,7 +143,7 @@ class Labeller:
         self._tracks.speeds *= -1.0
 
     def _lose(self) -> None:
-        """Nobody is followed any more."""
+        """Stop tracking the person."""
         self.following, self._search, self._lost_search = False, None, None
         self._lost.clear()
         self._wait_s, self._seek_pause_s = 0.0, SEEK_S
@@ -153,7 +151,7 @@ class Labeller:
         self.certainty.forget()
 
     def _follow(self, markers: Array, cloud: Array, doubtful: NDArray[np.bool_], dt: float) -> None:
-        """Names by the points that go on, then by the segments of those that are there."""
+        """Label points by their tracks, then by the segments of the visible ones."""
         tracks = self._tracks
         tracks.marker[~self._followed[tracks.marker]] = -1
         rows = np.flatnonzero(tracks.marker >= 0)
@@ -168,11 +166,11 @@ class Labeller:
             self._put_right(markers, cloud)
         self._seek_lost(markers, cloud, dt, self._steps(dt, BESIDE_PART))
         foretold = self._regain(markers, cloud, dt)
-        self._hidden.take(markers, foretold, self.certainty.certain, dt)
+        self._hidden.take(markers, foretold, dt)
         self._n_seen = max(self._n_seen, int(np.count_nonzero(np.isfinite(markers[:, 0]))))
 
     def _seek_lost(self, markers: Array, cloud: Array, dt: float, n_step: int) -> None:
-        """Seek segments that were lost, one after the other, when points come up and now and then."""
+        """Search lost segments, one after the other, when new points appear and at intervals."""
         tracks = self._tracks
         self._segment_wait_s -= dt
         free = tracks.marker < 0
@@ -203,8 +201,8 @@ class Labeller:
         self._take(markers, cloud, list(zip(sought_markers[kept].tolist(), now[kept].tolist(), strict=True)))
 
     def _regain(self, markers: Array, cloud: Array, dt: float) -> PredictedMarkers:
-        """Markers that came back, then those beside them; what was foretold of those that are hidden
-        still.
+        """Label markers that have reappeared, then those beside them; return the predictions of markers that
+        are still hidden.
         """
         tracks = self._tracks
         strangers = self._hidden.strangers(markers)
@@ -218,17 +216,16 @@ class Labeller:
         return foretold
 
     def _take(self, markers: Array, cloud: Array, pairs: list[tuple[int, int]]) -> None:
-        """Markers that came back, with their points: in doubt."""
+        """Assign points to markers that have reappeared; these labels are uncertain."""
         for marker, point in pairs:
             self._tracks.marker[point] = marker
             markers[marker] = cloud[point]
             self.n_regained += 1
             self.certainty.doubt(np.array([marker]))
-            self._hidden.rename(np.array([marker]))
             self._again_s = min(self._again_s, CONFIRM_S)
 
     def _put_right(self, markers: Array, cloud: Array) -> None:
-        """Check each marker by the others of its segment: it stays in place, is let go, or gets a better
+        """Check each marker against the others of its segment: keep its label, remove it, or assign a better
         point.
         """
         tracks = self._tracks
@@ -253,7 +250,7 @@ class Labeller:
         self.certainty.confirm(self._fits.sure_beside(self.certainty.certain & np.isfinite(markers[:, 0])))
 
     def _seek(self, markers: Array, cloud: Array, dt: float) -> None:
-        """Begin a search for the person where it is time for one, or go on with it."""
+        """Begin a search for the person when it is due, or continue the running one."""
         if self._rests or self._lost_search is not None:  # one search in a frame
             return
         alone = not self.following and not np.isfinite(markers[:, 0]).any()
@@ -277,12 +274,12 @@ class Labeller:
             self._compare(markers, cloud, now, found, search)
 
     def _steps(self, dt: float, part: float) -> int:
-        """Number of steps of a search that fit into a part of the time between frames [s]; 0 = all of
-        them.
+        """Return the number of search steps that fit into a fraction of the time between frames [s]; 0 = all
+        steps.
         """
         if not self.paced:
             return 0
-        return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S + ROUNDS)))
+        return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S)))
 
     def _begin_search(self, markers: Array, cloud: Array) -> bool:
         named = markers
@@ -308,14 +305,12 @@ class Labeller:
         given = np.full(self._n, -1)
         given[with_name] = len(cloud) + np.arange(len(with_name))
         points = np.vstack([cloud, named[with_name]])
-        cannot = np.zeros((len(points), self._n), bool)
-        cannot[: len(cloud)] = self._tracks.cannot & ~self.certainty.certain
-        search = search_person(body, points, given, cannot)
+        search = search_person(body, points, given)
         self._search = RunningSearch(search, points, given, self._tracks.numbers, self._tracks.marker)
         return True
 
     def _begin(self, markers: Array, cloud: Array, now: Indices, found: FoundPerson) -> None:
-        """Names as they were found."""
+        """Begin tracking with the labels of a search."""
         seen = np.flatnonzero(now >= 0)
         self._tracks.marker[:] = -1
         self._tracks.near[:] = UNKNOWN
@@ -333,7 +328,9 @@ class Labeller:
         self._regain(markers, cloud, 0.0)
 
     def _vote(self, agreed: NDArray[np.bool_], now: Indices) -> None:
-        """Support the names of these (n_marker,) markers by a search that found the points `now`."""
+        """Count a search that agrees with the labels of these markers (n_marker,) as evidence; now : points
+        that it found.
+        """
         missing = self._followed & (now < 0)
         self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
 
@@ -345,55 +342,24 @@ class Labeller:
         found: FoundPerson,
         search: PersonSearch,
     ) -> None:
-        """Whether the names are the same by a search that knows nothing of the frames before."""
-        tracks, current = self._tracks, self._tracks.points_of(self._n)
+        """Compare the labels with those of a search that does not use earlier frames."""
+        current = np.full(self._n, -1)
+        rows = np.flatnonzero(self._tracks.marker >= 0)
+        current[self._tracks.marker[rows]] = rows
         moved = (now >= 0) & (now != current) & ((current >= 0) | np.isin(now, current[current >= 0]))
-        new = (now >= 0) & (now != current)
-        new[new] = moved[new] | (tracks.marker[now[new]] < 0) & ~tracks.cannot[now[new], new.nonzero()[0]]
         if moved.any():
-            left = np.union1d(np.flatnonzero(moved), tracks.marker[now[moved]])
-            left = left[left >= 0]
-            self.certainty.contradict(left)
-            tracks.may_be_again(left)
-            proven = self.certainty.proven[left].any()
-            if proven and found.disputed[moved].any():
-                return
-            if not self._rename(markers, cloud, now, found, search, new, SURELY if proven else DEARER):
-                return
-            current = tracks.points_of(self._n)
+            self.certainty.doubt(np.flatnonzero(moved))
+            if not found.disputed[moved].all() and self._is_dearer(found, search):
+                self._begin(markers, cloud, now, found)
+            return
         agreed = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
         self._vote(agreed, now)
-        new &= (now != current) & ~found.disputed
-        for k in np.unique(self.body.segment_of[new]).tolist():
-            self._rename(markers, cloud, now, found, search, new & (self.body.segment_of == k), DEARER)
+        new = np.flatnonzero((now >= 0) & (current < 0) & ~found.disputed)
+        new = new[self._tracks.marker[now[new]] < 0]
+        self._take(markers, cloud, [(int(m), int(now[m])) for m in new])
 
-    def _rename(
-        self,
-        markers: Array,
-        cloud: Array,
-        now: Indices,
-        found: FoundPerson,
-        search: PersonSearch,
-        new: NDArray[np.bool_],
-        dearer: float,
-    ) -> bool:
-        """Name these markers (n_marker,) as they were found, if that is cheaper by so much; whether it is."""
-        followed = search.named(self._tracks.numbers, self._tracks.marker)
-        better = better_names(self.body, self._fits, followed, found, search.points, new, dearer)
-        if better is not None:
-            changed = np.flatnonzero((better != followed) & self._followed)
-            self._move(markers, cloud, changed, np.where(better >= 0, now, -1))
-        return better is not None
-
-    def _move(self, markers: Array, cloud: Array, moved: Indices, now: Indices) -> None:
-        """Give markers the points now[moved], -1 = none, instead of theirs, which nobody else keeps."""
-        self._again_s = min(self._again_s, CONFIRM_S)
-        tracks, given = self._tracks, moved[now[moved] >= 0]
-        left = tracks.marker[now[given]]
-        left = np.union1d(left[left >= 0], moved)
-        self.certainty.doubt(left)
-        self._hidden.rename(left)
-        self.n_regained += int(np.count_nonzero(np.isnan(markers[given, 0])))
-        tracks.marker[np.isin(tracks.marker, left)] = -1
-        markers[left] = np.nan
-        tracks.marker[now[given]], markers[given] = given, cloud[now[given]]
+    def _is_dearer(self, found: FoundPerson, search: PersonSearch) -> bool:
+        """Return whether the tracked labels fit the searched frame worse than those found by the search."""
+        points = search.named(self._tracks.numbers, self._tracks.marker)
+        followed = self._fits.cost(points, search.points)
+        return self._fits.cost(found.points, search.points) < followed - DEARER

@@ -1,4 +1,4 @@
-"""Certainty of labels: supported by searches that agree on them, and by other markers of the segment."""
+"""Certainty of labels, from searches that agree with them and from other markers of the segment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Judged(NamedTuple):
     """Markers with questionable labels after a frame.
 
     exchanged, gone : markers for which another point fits better, and markers that are not at their
-        predicted place
+        predicted position
     """
 
     exchanged: Indices
@@ -39,7 +39,6 @@ class NameCertainty:
     """Certainty of the label of each marker.
 
     certain : (n_marker,) whether there is enough evidence
-    proven : (n_marker,) whether there was, on the same track, even if a search has contradicted it since
     """
 
     def __init__(self, body: MarkedBody) -> None:
@@ -47,25 +46,20 @@ class NameCertainty:
         self.forget()
 
     def forget(self) -> None:
-        """Forget everything that supports the names."""
+        """Discard all evidence for the labels."""
         n = len(self._needed)
         self._votes, self._apart_s = np.zeros(n, np.int64), np.full(n, np.inf)
         self._stays_s, self._n_stay = np.zeros(n), np.zeros(n, np.int64)
         self._dt = 0.0
-        self.certain, self.proven = np.zeros(n, bool), np.zeros(n, bool)
+        self.certain = np.zeros(n, bool)
 
     def pass_by(self, dt: float) -> None:
-        """Advance the time for which names have been supported by this many seconds."""
+        """Add this time to the duration for which labels have been supported; dt : [s]."""
         self._apart_s += dt
         self._dt = dt
 
     def doubt(self, markers: Indices) -> None:
-        """Discard all evidence for these markers' names."""
-        self.contradict(markers)
-        self.proven[markers] = False
-
-    def contradict(self, markers: Indices) -> None:
-        """Let these markers' names be uncertain until there is new evidence."""
+        """Discard all evidence for these markers' labels."""
         self._votes[markers] = 0
         self._stays_s[markers] = 0.0
         self._n_stay[markers] = 0
@@ -77,13 +71,10 @@ class NameCertainty:
         self._votes[markers] += 1
         self._apart_s[markers] = 0.0
         self.certain |= self._votes >= self._needed
-        self.proven |= self.certain
 
     def stay(self, off: Array, apart: Array, reach: Array, known: NDArray[np.bool_]) -> Judged:
-        """Count a frame in which markers are compared with the places that the others of their segment give;
-        return which markers seem exchanged, and which are not where they must be. off : (n_marker,) distance
-        of each marker from that place [m]; apart : the same of the nearest point without a name [m]; reach :
-        allowed distance [m]; known : where three others give the place.
+        """Compare markers with the positions predicted from the others of their segment; return which
+        markers seem exchanged, and which are not at their position.
         """
         doubted = known & ~self.certain & np.isfinite(off)
         in_place = doubted & (off <= NEAR * reach) & (apart > np.maximum(2.0 * off, reach))
@@ -94,9 +85,8 @@ class NameCertainty:
         return Judged(np.flatnonzero(exchanged), np.flatnonzero(gone))
 
     def confirm(self, sure_beside: NDArray[np.bool_]) -> None:
-        """Make those markers certain that have long been consistent with certain ones; sure_beside :
-        (n_marker,).
+        """Mark markers as certain that have long been consistent with certain ones; sure_beside :
+        (n_marker,) whether enough certain markers are beside it.
         """
         stays = (self._stays_s >= STAYS_S) & (self._n_stay >= STAYS_FRAMES)
         self.certain |= stays & sure_beside
-        self.proven |= self.certain

@@ -1,9 +1,9 @@
 """Search for all markers of a person in a cloud of points: segment after segment, outwards along the joints.
 
-The best hypotheses on all segments so far are kept (beam search), as a pelvis resembles itself upside down
-and only the thighs resolve this. The extra cost of the best hypothesis with another point for a marker shows
-how certain its label is. The search pauses after each segment, so that a loop can continue it in the next
-frame.
+The best hypotheses on all segments so far are kept (beam search): for example, a pelvis resembles itself
+upside down, and only the thighs resolve this. The extra cost of the best hypothesis with another point for a
+marker shows how certain its label is. The search pauses after each segment, so that a loop can continue it
+in the next frame.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from rtsim.labelling.body import Array, Indices, MarkedBody, SegmentPlacement, S
 from rtsim.labelling.segment_search import Hypotheses, SegmentHypotheses, finished, search_segment
 from rtsim.labelling.tracks import paired
 
-BEAM, FIRST_BEAM, WORST = 10, 30, 4.0
-"""Ways to see the person that are kept; the same of the first segment alone, as only its neighbours tell
-which of them is right; and by how much one may be dearer than the best."""
+BEAM, WORST = 10, 4.0
+"""Ways to see the person that are kept, and by how much one may be dearer than the best."""
 MARGIN, MARGIN_LEAST = 0.15, 0.55
 """Part by which another naming must be dearer for the names to be sure, and by how much at least."""
 SEEN_LEAST = 0.4
@@ -31,7 +30,7 @@ class FoundPerson(NamedTuple):
     """The person found in a cloud of points.
 
     points : (n_marker,) point of each marker, -1 = none
-    placements : poses of the segments, None = not seen
+    placements : poses of the segments, None = not visible
     cost : as in `Hypotheses`
     disputed : (n_marker,) markers that a similarly good hypothesis places elsewhere
     """
@@ -45,14 +44,11 @@ class FoundPerson(NamedTuple):
 PersonSearch = Generator[None, None, FoundPerson | None]
 
 
-def search_person(
-    body: MarkedBody, cloud: Array, given: Indices, cannot: NDArray[np.bool_] | None = None
-) -> PersonSearch:
-    """Search for the person in a cloud (n, 3) [m]; None where too few markers are seen. Yields as
-    `search_segment`.
+def search_person(body: MarkedBody, cloud: Array, given: Indices) -> PersonSearch:
+    """Search for the person in a cloud of points (n, 3) [m]; the result is None if too few markers are
+    visible. Yields between steps like `search_segment`.
 
     given : (n_marker,) point of each labelled marker, -1 = unlabelled
-    cannot : (n, n_marker) markers that a point is not, as far as known
     """
     n_marker, n_segment = len(body.segment_of), len(body.shapes)
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
@@ -60,7 +56,7 @@ def search_person(
                       np.full((1, n_segment, 3), np.nan), np.zeros(1))  # fmt: skip
     for k in body.order:
         shape = body.shapes[k]
-        seen = yield from search_segment(shape, ways, cloud, apart, body.faces, cannot)
+        seen = yield from search_segment(shape, ways, cloud, apart, body.faces)
         ways = extended(ways, k, shape, seen)
     points = ways.points[0]
     if np.count_nonzero(points >= 0) < SEEN_LEAST * n_marker:
@@ -84,7 +80,7 @@ def find_person(body: MarkedBody, cloud: Array, given: Indices) -> FoundPerson |
 
 
 def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypotheses) -> Hypotheses:
-    """The hypotheses with the k-th segment added: one for each way to find it, and one without it."""
+    """Extend each hypothesis by the k-th segment: once for each way to place it, and once without it."""
     more = ways.chosen(seen.beside)
     more.points[:, shape.markers] = seen.points
     more.rotations[:, k], more.origins[:, k] = seen.rotations, seen.origins
@@ -94,13 +90,15 @@ def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypothe
     order = np.argsort(every.costs, kind="stable")
     order = order[every.costs[order] <= every.costs[order[0]] + WORST]
     _, first = np.unique(every.points[order], axis=0, return_index=True)
-    return every.chosen(order[np.sort(first)][: BEAM if len(ways.costs) > 1 else FIRST_BEAM])
+    return every.chosen(order[np.sort(first)][:BEAM])
 
 
 def completed(
     body: MarkedBody, points: Indices, placements: tuple[SegmentPlacement | None, ...], cloud: Array
 ) -> Indices:
-    """The hypothesis with markers added that soft tissue has displaced further, if no other point is near."""
+    """Return the hypothesis with further markers that have a larger soft tissue displacement, if no other
+    point is near.
+    """
     points = points.copy()
     left = np.setdiff1d(np.arange(len(cloud)), points[points >= 0])
     placed = [
@@ -114,8 +112,8 @@ def completed(
 
 
 def contradicted(one: Indices, other: Indices) -> NDArray[np.bool_]:
-    """(n_marker,) markers to which both hypotheses assign different points, or whose point the other one
-    assigns to another marker.
+    """Return the markers to which the two hypotheses assign different points, or whose point the other
+    hypothesis assigns to another marker, (n_marker,).
     """
     differs = (one != other) & (one >= 0)
     return (differs & (other >= 0)) | (differs & np.isin(one, other[other >= 0]))

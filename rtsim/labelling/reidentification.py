@@ -1,7 +1,7 @@
 """Identification of points that appear near a hidden marker.
 
-A hand that swings past a hidden hip brings its own markers there. So a point is identified as a marker only
-if it appeared within reach, or has stayed close to the predicted place for long.
+Markers of a hand that swings past a hidden hip marker must not be mistaken for it. So a point is identified
+as a marker only if it appeared within the tolerance of the prediction, or has stayed close to it for long.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rtsim.labelling.body import Array, Indices, MarkedBody
 from rtsim.labelling.occluded_markers import PredictedMarkers
@@ -22,6 +21,8 @@ from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned,
 CLOSE, LONG_S = 0.015, 0.2
 """Distance [m] within which, and time [s] for which, a point that came from elsewhere must stay: a hand that
 swings by 0.3 m once a second crosses that in 0.14 s even where it turns round."""
+STRANGER_M = 0.015
+"""Largest distance of a point that is nobody's from where it must be [m]."""
 CLEARLY = 1.0
 """Difference in cost by which every other hypothesis on a segment must be worse, as in `Hypotheses`."""
 SegmentPoints = list[tuple[int, int]]
@@ -32,19 +33,17 @@ is."""
 
 
 def reidentified(
-    tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: tuple[Array, Array], dt: float
+    tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: Array, dt: float
 ) -> list[tuple[int, int]]:
-    """Hidden markers that have reappeared, with their points.
+    """Return hidden markers that have reappeared, with their points.
 
-    strangers : (k, 3) predicted positions of points that belong to no marker, and (k,) how far off they may
-        be [m]
+    strangers : (k, 3) predicted positions of points that belong to no marker [m]
     dt : time since the previous frame [s]
     """
     free = np.flatnonzero(tracks.marker < 0)
-    apart = distances(np.vstack([foretold.places, strangers[0]]), cloud[free])
-    cannot = ~foretold.can_be(cloud[free]) | tracks.cannot[np.ix_(free, foretold.markers)].T
-    apart[: len(foretold.markers)][cannot] = np.inf
-    pairs = assigned(apart, np.concatenate([foretold.reach, strangers[1]]))
+    apart = distances(np.vstack([foretold.places, strangers]), cloud[free])
+    apart[: len(foretold.markers)][~foretold.can_be(cloud[free])] = np.inf
+    pairs = assigned(apart, np.concatenate([foretold.reach, np.full(len(strangers), STRANGER_M)]))
     own = pairs.rows < len(foretold.markers)
     pairs = PairedPoints(pairs.rows[own], pairs.columns[own])
     near = np.full(len(tracks.marker), -1)
@@ -67,7 +66,9 @@ def reidentified(
 def search_lost_segments(
     body: MarkedBody, fits: SegmentFits, tracks: PointTracks, markers: Array, cloud: Array, lost: Indices
 ) -> RunningSearch[SegmentPoints]:
-    """Seek segments of which too few markers are seen, beside their neighbours; finds markers and points."""
+    """Search segments with too few visible markers, next to adjacent segments; the search returns markers
+    and points.
+    """
     named = np.flatnonzero(np.isfinite(markers[:, 0]))
     points = np.full(len(markers), -1)
     points[named] = len(cloud) + np.arange(len(named))
@@ -81,30 +82,23 @@ def search_lost_segments(
     index = np.full(len(every), -1)
     index[kept] = np.arange(len(kept))
     chosen = np.where(points >= 0, index[points], -1)
-    cannot = np.zeros((len(every), len(markers)), bool)
-    cannot[: len(cloud)] = tracks.cannot
-    in_order = sorted(lost.tolist(), key=body.order.index)
-    search = _search_segments(body, fits.places(markers), every[kept], chosen, in_order, cannot[kept])
+    places = fits.places(markers)
+    search = _search_segments(body, places, every[kept], chosen, sorted(lost.tolist(), key=body.order.index))
     numbers = np.append(tracks.numbers, np.full(len(named), -1))[kept]
     return RunningSearch(search, every[kept], chosen, numbers, np.append(tracks.marker, named)[kept])
 
 
 def _search_segments(
-    body: MarkedBody,
-    places: SegmentPlaces,
-    points: Array,
-    chosen: Indices,
-    lost: list[int],
-    cannot: NDArray[np.bool_],
+    body: MarkedBody, places: SegmentPlaces, points: Array, chosen: Indices, lost: list[int]
 ) -> Generator[None, None, SegmentPoints]:
-    """As `search_lost_segments`, with chosen : (n_marker,) - the point of each marker, -1 = none."""
+    """Search as in `search_lost_segments`; chosen : (n_marker,) point of each marker, -1 = none."""
     apart = distances(points, points)
     chosen = chosen.copy()
     found: SegmentPoints = []
     for k in lost:
         before = Hypotheses(chosen[None], places.rotations[None], places.origins[None], np.zeros(1))
         shape = body.shapes[k]
-        seen = yield from search_segment(shape, before, points, apart, body.faces, cannot)
+        seen = yield from search_segment(shape, before, points, apart, body.faces)
         ways = [
             (float(cost), chosen_points) for cost, chosen_points in zip(seen.costs, seen.points, strict=True)
         ]

@@ -1,4 +1,4 @@
-"""A search that goes on over several frames, on the points of the frame in which it began."""
+"""A search that extends over several frames, on the points of the frame in which it began."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ Found = TypeVar("Found")
 
 
 class RunningSearch(Generic[Found]):
-    """A search that rests after each of its steps.
+    """A search that pauses after each step.
 
     Parameters
     ----------
-    search : yields after each step; points : (n, 3) - that it looks at [m]
-    given : (n_marker,) - which of them are markers with names, -1 = none
-    numbers, marker : (k,) - of the first k points, those without names, as `PointTracks` has them
+    search : generator that yields after each step; points : (n, 3) - points that it uses [m]
+    given : (n_marker,) - the point of each labelled marker, -1 = none
+    numbers, marker : (k,) - track number and marker of the first k points, those without names, as in
+        `PointTracks`
     """
 
     def __init__(
@@ -35,7 +36,7 @@ class RunningSearch(Generic[Found]):
         self._search = search
 
     def go_on(self, n_step: int) -> tuple[bool, Found | None]:
-        """Go on by so many steps, 0 = to the end; return whether it is over, and what it found."""
+        """Continue by n_step steps, 0 = to the end; return whether the search is finished, and its result."""
         done = 0
         while True:
             try:
@@ -47,8 +48,9 @@ class RunningSearch(Generic[Found]):
                 return False, None
 
     def carried(self, numbers: Indices, points: Indices) -> Indices:
-        """(m,) - where points (m,) that were found are in a frame of these numbers, -1 = not there any more
-        or -1 before."""
+        """Transfer found points (m,) to a later frame by their track numbers; return their indices there, -1
+        = disappeared, or -1 before.
+        """
         row_of = {number: row for row, number in enumerate(numbers.tolist())}
         row_of[-1] = -1
         sought = np.where((points >= 0) & (points < len(self.numbers)), points, -1)

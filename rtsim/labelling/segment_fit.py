@@ -24,7 +24,7 @@ JOINT = 0.5
 
 
 class SegmentPlaces(NamedTuple):
-    """Poses of all segments of a body.
+    """Poses of all segments of a body in one frame.
 
     rotations, origins : (n_segment, 3, 3) and (n_segment, 3) poses in ground [m]; NaN = not known
     """
@@ -34,11 +34,11 @@ class SegmentPlaces(NamedTuple):
 
 
 class SegmentFits:
-    """The segments of a body as rows of one table, fitted all at once.
+    """Fits all segments of a body at once, as rows of one table.
 
     Parameters
     ----------
-    body : whose
+    body : the body with its segments
     """
 
     def __init__(self, body: MarkedBody) -> None:
@@ -63,13 +63,13 @@ class SegmentFits:
         self._n_learned = np.zeros(len(self._body.local), np.int64)
 
     def _local(self, learned: bool) -> Array:
-        """(n_segment, most + joints, 3) - markers and joint centres on their segments [m]."""
+        """Return markers and joint centres on their segments, (n_segment, most + joints, 3) [m]."""
         local = self._body.local + self._bias if learned else self._body.local
         return np.concatenate([local[self._marker], self._here], axis=1)
 
     def places(self, markers: Array, learned: bool = True) -> SegmentPlaces:
-        """Poses of segments by their markers (n_marker, 3) [m], and by joint centres if these do not
-        suffice.
+        """Fit the poses of segments to their markers (n_marker, 3) [m], and to joint centres if the markers
+        do not suffice.
         """
         ground, seen = self._seen(markers)
         local = self._local(learned)
@@ -92,13 +92,16 @@ class SegmentFits:
         return np.where(seen[:, :, None], ground, 0.0), seen.astype(np.float64)
 
     def _anchors(self, rotations: Array, origins: Array) -> Array:
-        """(n_segment, joints, 3) - joint centres by the neighbours [m], NaN = not known."""
+        """Return the joint centres computed from adjacent segments, (n_segment, joints, 3) [m], NaN = not
+        known.
+        """
         placed = (rotations[self._other] @ self._there[..., None])[..., 0] + origins[self._other]
         placed[self._other < 0] = np.nan
         return placed
 
     def by_the_others(self, markers: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """(n_marker, 3) predictions of each marker from the others of its segment and adjacent joint centres
+        """Predict each marker from the others of its segment and adjacent joint centres, (n_marker, 3) [m];
+        also return whether three markers predict it, (n_marker,).
         [m]; (n_marker,) whether three markers predict it.
         """
         ground, seen = self._seen(markers)
@@ -118,8 +121,8 @@ class SegmentFits:
         return places, known
 
     def sure_beside(self, certain: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n_marker,) markers with three certain ones in their segment, or two and a joint centre determined
-        by three certain ones of the neighbour.
+        """Return which markers have three certain ones in their segment, or two and a joint centre
+        determined by three certain ones of the adjacent segment, (n_marker,).
         """
         n = (certain[self._marker] & (self._marker >= 0)).sum(axis=1)
         joined = ((n[self._other] >= FEWEST) & (self._other >= 0)).any(axis=1)
@@ -128,7 +131,7 @@ class SegmentFits:
         return ((others >= FEWEST) | ((others == FEWEST - 1) & joined[of])) & (of >= 0)
 
     def placed(self, markers: Array) -> Array:
-        """(n_marker, 3) marker positions on the fitted segments [m]; NaN = not known."""
+        """Return marker positions on the fitted segments, (n_marker, 3) [m]; NaN = not known."""
         rotations, origins = self.places(markers)
         local, of = self._body.local + self._bias, self._body.segment_of
         placed = (rotations[of] @ local[:, :, None])[:, :, 0] + origins[of]
@@ -136,13 +139,13 @@ class SegmentFits:
         return placed
 
     def lost(self, markers: Array) -> Indices:
-        """Segments with at least two hidden and fewer than three visible markers."""
+        """Return the segments with at least two hidden and fewer than three visible markers."""
         seen = self._seen(markers)[1].sum(axis=1)
         return np.flatnonzero((seen < FEWEST) & (self._size - seen >= 2))
 
     def learn(self, markers: Array, certain: NDArray[np.bool_]) -> None:
-        """Learn the soft tissue displacement of the markers; certain : (n_marker,) markers with certain
-        labels.
+        """Learn the soft tissue displacement of markers; certain : (n_marker,) whether the label is
+        certain.
         """
         used = np.where(certain[:, None], markers, np.nan)
         ground, seen = self._seen(used)
@@ -158,15 +161,17 @@ class SegmentFits:
 
     @property
     def reach(self) -> Array:
-        """(n_marker,) tolerance of the predictions from other markers of the segment [m]."""
+        """Return the tolerance of the predictions from other markers of the segment, (n_marker,) [m]."""
         return self._body.reach * np.where(self._n_learned >= LEARNED_TIMES, LEARNED, 1.0)
 
     def learned_body(self) -> MarkedBody:
-        """The body with the learned soft tissue displacements."""
+        """Return the body with the learned soft tissue displacements."""
         return self._body.learned(self._bias, self._n_learned >= LEARNED_TIMES)
 
     def in_place(self, found: FoundPerson, points: Array) -> NDArray[np.bool_]:
-        """(n_marker,) markers that are so close to their place on the segment that they are unambiguous."""
+        """Return which markers are so close to their place on the segment that they are unambiguous,
+        (n_marker,).
+        """
         near = np.zeros(len(found.points), bool)
         for shape, placement in zip(self._body.shapes, found.placements, strict=True):
             if placement is not None:
@@ -176,7 +181,9 @@ class SegmentFits:
         return near
 
     def cost(self, chosen: Indices, points: Array) -> float:
-        """Cost of an assignment, as in `Hypotheses`; chosen : (n_marker,) point of each marker, -1 = none."""
+        """Return the cost of an assignment, as in `Hypotheses`; chosen : (n_marker,) point of each
+        marker, -1 = none.
+        """
         markers = np.where((chosen >= 0)[:, None], points[chosen], np.nan)
         ground, seen = self._seen(markers)
         rotations, origins = self.places(markers, learned=False)

@@ -1,15 +1,14 @@
 """Search for one segment in a cloud of points, given the segments that were found already.
 
 Two markers and a joint centre of a neighbour determine the pose of a segment, and so do three markers. All
-pairs or triples of points with matching distances are aligned with the segment; the other markers are then
-the points nearest to their predicted places, and a least-squares fit over all of them rates the hypothesis
-(Fischler and Bolles 1981, by all samples instead of random ones).
+pairs or triples of points with matching distances are aligned with the segment. The other markers are then
+the points nearest to their predicted positions, and a least-squares fit over all of them rates the
+hypothesis (Fischler and Bolles 1981, but with all samples instead of random ones).
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,13 +16,10 @@ from numpy.typing import NDArray
 
 from rtsim.labelling.body import FEWEST, OFF_JOINT, PART, Array, Indices, SegmentShape, crossed, fit_all
 
-KEPT = 40
-"""Ways to see a segment that are judged by a fit in one step, and kept."""
-FIRST_BASES, MORE_BASES, MOST_BASES = 2, 5, 12
-"""Pairs or triples of markers that are tried in the first step, in each of the next ones where these leave a
-marker without a point, and altogether."""
-STEPS = (0, *range(FIRST_BASES, MOST_BASES, MORE_BASES), MOST_BASES)
-"""Bounds of the bases of the steps."""
+KEPT = 20
+"""Ways to see a segment that are judged by a fit, and kept."""
+FIRST_BASES, MOST_BASES = 2, 12
+"""Pairs or triples of markers that are tried, and those where these leave a marker without a point."""
 MOST_SAMPLES = 800
 """Pairs or triples of points that are tried for one of them: a cloud beyond that has too much that looks
 alike."""
@@ -42,7 +38,8 @@ class Hypotheses(NamedTuple):
     """h hypotheses on the markers of a person.
 
     points : (h, n_marker) point of each marker, -1 = none
-    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) poses of the segments [m], NaN = not seen
+    rotations, origins : (h, n_segment, 3, 3) and (h, n_segment, 3) poses of the segments [m], NaN = not
+        visible
     costs : (h,) sum of squared deviations of markers relative to their tolerances, plus 1 for each marker
         without a point
     """
@@ -58,9 +55,9 @@ class Hypotheses(NamedTuple):
 
 
 class SegmentHypotheses(NamedTuple):
-    """Hypotheses on one segment, c of them, the cheapest first: which hypothesis on the other segments
-    each belongs to, (c, k) the points of its markers, -1 = none, the segment's pose [m], and their costs
-    as in `Hypotheses`.
+    """Hypotheses on one segment, c of them, the one with the lowest cost first: the hypothesis on the other
+    segments to which each belongs, the points of its markers (c, k), -1 = none, the segment's pose [m], and
+    costs as in `Hypotheses`.
     """
 
     beside: Indices
@@ -75,47 +72,28 @@ class SegmentHypotheses(NamedTuple):
                                  self.origins[rows], self.costs[rows])  # fmt: skip
 
 
-class Samples(NamedTuple):
-    """Points that can be the markers of a base, c times: which hypothesis on the other segments each belongs
-    to, (c, 3, 3) the corners of the triangle that they are on the segment and in ground [m], and (c, 3) a
-    point that the pose lays onto another one, on the segment and in ground [m].
-    """
-
-    hypothesis: Indices
-    local: Array
-    ground: Array
-    middle: Array
-    there: Array
-
-
 def search_segment(
-    shape: SegmentShape,
-    before: Hypotheses,
-    cloud: Array,
-    apart: Array,
-    faces: bool,
-    cannot: NDArray[np.bool_] | None = None,
+    shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> Generator[None, None, SegmentHypotheses]:
-    """The best hypotheses on a segment beside those on the others. Yields now and then, after about a
+    """Find the best hypotheses on a segment, given those on the other segments. Yields about once a
     millisecond.
 
     cloud : (n, 3) points [m]
     apart : (n, n) distances between them [m]
-    faces : whether its third axis must point to the same side as those of the others
-    cannot : (n, n_marker) markers that a point is not, as far as known
+    faces : whether its third axis must point to the same side as those of the other segments
     """
-    return (yield from _SegmentSearch(shape, before, cloud, apart, faces, cannot).run())
+    return (yield from _SegmentSearch(shape, before, cloud, apart, faces).run())
 
 
 def seen_segments(
     shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
 ) -> SegmentHypotheses:
-    """The best hypotheses on a segment, found in one go, without yielding."""
+    """Find the best hypotheses on a segment in one go, without yielding."""
     return finished(search_segment(shape, before, cloud, apart, faces))
 
 
 def finished(search: Generator[None, None, Found]) -> Found:
-    """Run a search to its end; returns its result."""
+    """Run a search to its end and return its result."""
     while True:
         try:
             next(search)
@@ -125,13 +103,7 @@ def finished(search: Generator[None, None, Found]) -> Found:
 
 class _SegmentSearch:
     def __init__(
-        self,
-        shape: SegmentShape,
-        before: Hypotheses,
-        cloud: Array,
-        apart: Array,
-        faces: bool,
-        cannot: NDArray[np.bool_] | None = None,
+        self, shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
     ) -> None:
         self.shape, self.before, self.cloud, self.apart, self.faces = shape, before, cloud, apart, faces
         others = np.array([joint.other for joint in shape.joints], np.int64)
@@ -145,13 +117,13 @@ class _SegmentSearch:
         ]
         self.anchored = np.isfinite(self.there[:, :, 0]) & self.firm
         self.can = self._can(slack)
-        if cannot is not None:
-            self.can &= ~cannot[:, shape.markers].T
         self.length = np.linalg.norm(shape.local[:, None] - shape.local[None], axis=2)
         self.square = np.einsum("ij,ij->i", cloud, cloud)
 
     def _can(self, slack: Array) -> NDArray[np.bool_]:
-        """(h, k, n) - which points each marker may be, by distances to joint centres and by names."""
+        """Return which points each marker may be, by its distances to joint centres and by labels, (h, k,
+        n).
+        """
         shape, points = self.shape, self.before.points
         usual = np.linalg.norm(shape.local[:, None] - self.here[None], axis=2)
         found = np.linalg.norm(self.cloud[None, :, None] - self.there[:, None], axis=3)
@@ -168,40 +140,23 @@ class _SegmentSearch:
 
     def run(self) -> Generator[None, None, SegmentHypotheses]:
         found: list[SegmentHypotheses] = []
-        anchors = self._anchors()
-        for anchor in np.unique(anchors).tolist():
-            rows = np.flatnonzero(anchors == anchor)
-            for corner, bases in self._base_sets(anchor):
-                samples = [self._sampled(rows, base, corner) for base in bases]
-                found.append(self._fitted(samples))
-                yield
+        first = np.where(self.anchored.any(axis=1), self.anchored.argmax(axis=1) if len(self.here) else 0, -1)
+        for anchor in np.unique(first).tolist():
+            rows = np.flatnonzero(first == anchor)
+            bases = self.shape.bases[1 + anchor]
+            for some in (bases[:FIRST_BASES], bases[FIRST_BASES:MOST_BASES]):
+                for base in some:
+                    found.append(self._fitted(self._sampled(rows, base, anchor)))
+                    yield
                 rows = self._in_need(rows, found)
                 if not len(rows):
                     break
         return self._best(found)
 
-    def _anchors(self) -> Indices:
-        """(h,) - the joint centre that helps to fix the segment, one that is not vague if there is one; -1 =
-        none."""
-        if not len(self.here):
-            return np.full(len(self.before.costs), -1)
-        vague = np.array([joint.vague > 0.0 for joint in self.shape.joints])
-        best = (2 * self.anchored - (self.anchored & vague)).argmax(axis=1)
-        return np.where(self.anchored.any(axis=1), best, -1)
-
-    def _base_sets(self, anchor: int) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:
-        """The joint centre, -1 = none, and the bases of each step. Three markers are tried before two and a
-        vague centre, which is up to 60 mm off.
-        """
-        shape = self.shape
-        corners = [anchor]
-        if anchor >= 0 and shape.joints[anchor].vague and len(shape.markers) >= FEWEST:
-            corners = [-1, anchor]
-        sets = [(corner, shape.bases[1 + corner][k:end]) for corner in corners for k, end in pairwise(STEPS)]
-        return [(corner, some) for corner, some in sets if some]
-
     def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
-        """Rows beside which not all markers were seen, and that could still be among the best."""
+        """Return the hypotheses (rows) for which not all markers of the segment were found yet, and that
+        could still be among the best.
+        """
         best = np.inf
         for some in found:
             whole = (some.points >= 0).all(axis=1)
@@ -210,58 +165,55 @@ class _SegmentSearch:
             best = min(best, float(costs[whole].min(initial=np.inf)))
         return rows[self.before.costs[rows] < best]
 
-    def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> Samples:
-        """Sample hypotheses of the neighbours, and points that can be the markers of a base."""
+    def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> tuple[Indices, Array, Array]:
+        """Generate poses of the segment from points that can be the markers of a base, for each hypothesis
+        on the other segments; return hypotheses, points and poses.
+        """
         hypothesis, p = np.nonzero(self.can[rows, base[0]])
         hypothesis, taken = rows[hypothesis], p[:, None]
         for k, marker in enumerate(base[1:], 1):
             fitting = self.can[hypothesis, marker].copy()
             for earlier in range(k):
-                fitting &= self._fits(base[earlier], marker)[taken[:, earlier]]
+                usual = self.length[base[earlier], marker]
+                near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
+                np.fill_diagonal(near, False)
+                fitting &= near[taken[:, earlier]]
             row, p = np.nonzero(fitting)
             hypothesis, taken = hypothesis[row], np.column_stack([taken[row], p])
         if len(taken) > MOST_SAMPLES:
             hypothesis, taken = hypothesis[:MOST_SAMPLES], taken[:MOST_SAMPLES]
+        rotations, origins = self._aligned(hypothesis, base, taken, anchor)
+        if self.faces and len(hypothesis):
+            kept = np.flatnonzero(self._faces_so(hypothesis, rotations))
+            return hypothesis[kept], rotations[kept], origins[kept]
+        return hypothesis, rotations, origins
+
+    def _aligned(
+        self, hypothesis: Indices, base: tuple[int, ...], taken: Indices, anchor: int
+    ) -> tuple[Array, Array]:
+        """Return poses that align the segment with the points of a base and a joint centre. A poorly
+        determined joint centre only gives the rotation about the line of two markers, because a fit to all
+        three would miss the points.
+        """
         local, ground = self.shape.local[list(base)], self.cloud[taken]
-        vague = anchor >= 0 and self.shape.joints[anchor].vague and len(self.shape.markers) < FEWEST
-        middle, there = local.mean(axis=0), ground.mean(axis=1)
+        own, there = local, ground
         if anchor >= 0:
             here, centre = self.here[anchor][None], self.there[hypothesis, anchor][:, None]
-            own = [(local, here), (ground, centre)] if vague else [(here, local), (centre, ground)]
-            local, ground = np.vstack(own[0]), np.concatenate(own[1], axis=1)
-            if not vague:
-                middle, there = local.mean(axis=0), ground.mean(axis=1)
-        n = len(hypothesis)
-        local, middle = np.broadcast_to(local, (n, 3, 3)), np.broadcast_to(middle, (n, 3))
-        return Samples(hypothesis, local, ground, middle, there)
-
-    def _fits(self, marker: int, other: int) -> NDArray[np.bool_]:
-        """(n, n) - whether points are as far apart as two markers."""
-        usual = self.length[marker, other]
-        near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
-        np.fill_diagonal(near, False)
-        return near
-
-    def _aligned(self, samples: list[Samples]) -> tuple[Indices, Array, Array]:
-        """Hypotheses of the neighbours and the poses that lay the segment onto points of a base and a joint
-        centre. A vague one only says how a segment of two markers turns about their line: midway between all
-        three these would miss their points.
-        """
-        every = Samples(*(np.concatenate(column) for column in zip(*samples, strict=True)))
-        rotations = frames(every.ground) @ frames(every.local).swapaxes(1, 2)
-        origins = every.there - (rotations @ every.middle[:, :, None])[:, :, 0]
-        if not self.faces or not len(every.hypothesis):
-            return every.hypothesis, rotations, origins
-        kept = np.flatnonzero(self._faces_so(every.hypothesis, rotations))
-        return every.hypothesis[kept], rotations[kept], origins[kept]
+            if self.shape.joints[anchor].vague and len(self.shape.markers) < FEWEST:
+                local, ground = np.vstack([local, here]), np.concatenate([ground, centre], axis=1)
+            else:
+                own = local = np.vstack([here, local])
+                there = ground = np.concatenate([centre, ground], axis=1)
+        rotations = frames(ground) @ frames(local[None])[0].T
+        return rotations, there.mean(axis=1) - rotations @ own.mean(axis=0)
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
-        """(c,) - whether the third axis points to the side to which those of the others do."""
+        """Return whether the third axis points to the same side as those of the other segments, (c,)."""
         sides = np.einsum("csi,ci->cs", self.before.rotations[hypothesis, :, :, 2], rotations[:, :, 2])
         return ~(sides <= (0.0 if len(self.shape.markers) > 2 else SIDE_OF_TWO)).any(axis=1)
 
     def _turned(self, hypothesis: Indices, rotations: Array) -> Array:
-        """(c,) - what it costs that the segment is turned against its neighbours."""
+        """Return the cost of the rotation of the segment relative to its neighbours, (c,)."""
         costs = np.zeros(len(hypothesis))
         for joint in self.shape.joints:
             beside = self.before.rotations[hypothesis, joint.other]
@@ -271,8 +223,8 @@ class _SegmentSearch:
         return costs
 
     def _nearest(self, hypothesis: Indices, rotations: Array, origins: Array) -> tuple[Indices, Array]:
-        """(c, k) - the point nearest to where each marker is, and how far off it is, squared, over what it
-        may be.
+        """Return the point nearest to the predicted position of each marker, and the squared distance
+        relative to its tolerance, (c, k) each.
         """
         placed = self.shape.local @ rotations.swapaxes(1, 2) + origins[:, None]
         square = np.einsum("cki,cki->ck", placed, placed)
@@ -282,9 +234,9 @@ class _SegmentSearch:
         least = np.take_along_axis(off, nearest[:, :, None], axis=2)[:, :, 0]
         return nearest, np.maximum(least, 0.0) / self.shape.off_most**2
 
-    def _fitted(self, samples: list[Samples]) -> SegmentHypotheses:
-        """The best of them, fitted to all points that are theirs."""
-        hypothesis, rotations, origins = self._aligned(samples)
+    def _fitted(self, sampled: tuple[Indices, Array, Array]) -> SegmentHypotheses:
+        """Fit the best sampled poses to all their points."""
+        hypothesis, rotations, origins = sampled
         nearest, off = self._nearest(hypothesis, rotations, origins)
         costs = self.before.costs[hypothesis] + np.minimum(off, NEAREST_MOST**2).sum(axis=1)
         kept = np.argsort(costs, kind="stable")[:KEPT]
@@ -299,8 +251,8 @@ class _SegmentSearch:
                                  self._costs(hypothesis, points, rotations, origins))  # fmt: skip
 
     def _fit(self, hypothesis: Indices, points: Indices) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Least squares over markers and joint centres, and where those fix the segment, by so many markers
-        that they are hardly some others by chance.
+        """Fit by least squares to markers and joint centres; also return where these determine the pose,
+        with so many markers that a chance match is unlikely.
         """
         local = np.vstack([self.shape.local, self.here])
         well = (OFF_JOINT / self.off_joint) ** 2
@@ -327,8 +279,8 @@ class _SegmentSearch:
         return costs + self._turned(hypothesis, rotations) if self.faces else costs
 
     def _best(self, found: list[SegmentHypotheses]) -> SegmentHypotheses:
-        """Hypotheses of all bases, each once; those that are cheapest together with their neighbours come
-        first.
+        """Merge the hypotheses of all bases without duplicates; those with the lowest cost including their
+        neighbours come first.
         """
         k = len(self.shape.markers)
         if not found:
@@ -342,7 +294,7 @@ class _SegmentSearch:
 
 
 def without_doubles(points: Indices, off: Array) -> Indices:
-    """(c, k) points without repetitions in a row: the nearer of two markers keeps the point."""
+    """Remove repeated points in each row of (c, k): the nearer of two markers keeps the point."""
     ordered = np.sort(points, axis=1)
     doubled = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
     for row in np.flatnonzero(doubled).tolist():
@@ -356,8 +308,8 @@ def without_doubles(points: Indices, off: Array) -> Indices:
 
 
 def frames(corners: Array) -> Array:
-    """(c, 3, 3) axes as columns from triangles (c, 3, 3): along the first side, in the plane, perpendicular
-    to both.
+    """Return axes as columns from triangles (c, 3, 3): along the first side, in the plane, perpendicular to
+    both.
     """
     x = corners[:, 1] - corners[:, 0]
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), NEAR_FIRST)

@@ -1,7 +1,7 @@
-"""Tracks of points from frame to frame, whether they have names or not, by each point's speed.
+"""Tracks of points from frame to frame, with or without names, by position and velocity.
 
-All points of a frame are paired with those of the frame before at once, by the least sum of squares (Kuhn
-1955). Ambiguous pairs, in which two points could be exchanged, are reported.
+All points of a frame are paired at once with those of the previous frame, by the least sum of squared
+distances (Kuhn 1955). Ambiguous pairs, in which two points could be exchanged, are reported.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ FORBIDDEN = 1e6
 
 
 class PairedPoints(NamedTuple):
-    """Pairs of a place and a point, as rows and columns of a matrix of distances."""
+    """Pairs of a predicted position and a point, as rows and columns of a matrix of distances."""
 
     rows: Indices
     columns: Indices
 
 
 def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
-    """Pairs of places (k, 3) and points (n, 3) that are mutually nearest, within (k,) reach, and
-    unambiguous.
+    """Pair positions (k, 3) with points (n, 3) that are mutually nearest, within the tolerance `reach` (k,),
+    and unambiguous.
     """
     if not len(places) or not len(cloud):
         return PairedPoints(np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -56,7 +56,9 @@ def paired(places: Array, reach: Array, cloud: Array) -> PairedPoints:
 
 
 def assigned(apart: Array, reach: Array) -> PairedPoints:
-    """Rows and columns of (k, n) distances paired by the least sum of squares, within (k,) reach."""
+    """Pair rows and columns of distances (k, n) by the least sum of squares, within the tolerance `reach`
+    (k,).
+    """
     from scipy.optimize import linear_sum_assignment  # a quarter of a second that runs with names do not wait
 
     if not apart.size:
@@ -68,20 +70,20 @@ def assigned(apart: Array, reach: Array) -> PairedPoints:
 
 
 def distances(places: Array, cloud: Array) -> Array:
-    """(k, n) - between places (k, 3) and points (n, 3) [m]."""
+    """Return the distances between positions (k, 3) and points (n, 3), (k, n) [m]."""
     d = places[:, None] - cloud[None]
     return np.sqrt(np.einsum("ijk,ijk->ij", d, d))
 
 
 def second(apart: Array) -> Array:
-    """(k,) - the second smallest of each row; infinite in rows of one."""
+    """Return the second smallest value of each row, (k,); infinite for rows with one value."""
     if apart.shape[1] < 2:
         return np.full(len(apart), np.inf)
     return np.partition(apart, 1, axis=1)[:, 1]
 
 
 def exchangeable(apart: Array, pairs: PairedPoints) -> NDArray[np.bool_]:
-    """(k,) whether a pair could be exchanged with another one, or with an unpaired point."""
+    """Return whether a pair could be exchanged with another one, or with an unpaired point, (k,)."""
     square = apart[pairs.rows] ** 2
     own = square[np.arange(len(pairs.rows)), pairs.columns]
     among = square[:, pairs.columns]
@@ -96,36 +98,36 @@ def exchangeable(apart: Array, pairs: PairedPoints) -> NDArray[np.bool_]:
 
 
 class PointTracks:
-    """The points of the newest frame, with what is known of each from the frames before.
+    """The points of the newest frame, with what is known of each from earlier frames.
 
     Attributes
     ----------
     places, speeds : (n, 3) [m, m/s]; NaN = not known
     numbers : (n,) number of the track of each point
     marker : (n,) its marker, -1 = none
-    near, since : (n,) missing marker to whose place it is near (-1 = none, UNKNOWN = not checked yet), and
-        for how long [s]
+    near, since : (n,) missing marker to whose predicted position it is near (-1 = none, UNKNOWN = not
+        checked yet), and for how long [s]
     fresh : (n,) whether it has just appeared
-    cannot : (n, n_marker) markers that a point is not, as they were seen elsewhere at the same time
     ended : (k, 3) last positions of unlabelled points that have disappeared [m]
-    came_up : (n,) whether it was near to that place when it appeared
+    came_up : (n,) whether it was near that position when it appeared
     """
 
-    def __init__(self, n_marker: int = 0) -> None:
-        self._n_point, self._n_marker = 0, n_marker
+    def __init__(self) -> None:
+        self._n_point = 0
         self.forget()
 
     def forget(self) -> None:
-        """Forget all points."""
+        """Discard all points."""
         self.places, self.speeds = np.zeros((2, 0, 3))
         self.ended = np.zeros((0, 3))
         self.numbers, self.marker, self.near = np.zeros((3, 0), np.int64)
         self.since, self.came_up, self.fresh = np.zeros(0), np.zeros(0, bool), np.zeros(0, bool)
-        self.cannot = np.zeros((0, self._n_marker), bool)
 
     def go_on(self, cloud: Array, dt: float) -> NDArray[np.bool_]:
-        """Take the next frame's points (n, 3) [m], dt [s] later; returns (n,) whether each is ambiguous."""
-        before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up, self.cannot
+        """Take the points of the next frame (n, 3) [m], `dt` [s] later; return whether each is ambiguous,
+        (n,).
+        """
+        before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up
         unknown = np.isnan(self.speeds[:, 0])
         foretold = self.places + dt * np.where(unknown[:, None], 0.0, self.speeds)
         reach = NOISE + np.where(unknown, SPEED * dt, 0.5 * ACCELERATION * dt * dt)
@@ -137,7 +139,6 @@ class PointTracks:
         self._n_point += n
         self.marker, self.near = np.full(n, -1), np.full(n, UNKNOWN)
         self.since, self.came_up, self.fresh = np.zeros(n), np.ones(n, bool), np.ones(n, bool)
-        self.cannot = np.zeros((n, self._n_marker), bool)
         old, new = pairs
         over = np.ones(len(before[0]), bool)
         over[old] = False
@@ -145,33 +146,10 @@ class PointTracks:
         if dt > 0.0:
             self.speeds[new] = (cloud[new] - before[0][old]) / dt
         for now, earlier in zip(
-            (self.numbers, self.marker, self.near, self.since, self.came_up, self.cannot),
-            before[1:],
-            strict=True,
+            (self.numbers, self.marker, self.near, self.since, self.came_up), before[1:], strict=True
         ):
             now[new] = earlier[old]
         self.fresh[new] = False
         doubtful = np.zeros(n, bool)
         doubtful[new] = exchangeable(apart, pairs)
-        self.cannot[doubtful] = False
         return doubtful
-
-    def points_of(self, n_marker: int) -> Indices:
-        """(n_marker,) point of each marker in the newest frame, -1 = none."""
-        points = np.full(n_marker, -1)
-        rows = np.flatnonzero(self.marker >= 0)
-        points[self.marker[rows]] = rows
-        return points
-
-    def rule_out(self, seen: NDArray[np.bool_]) -> None:
-        """Note that other points than theirs are not these markers, which are seen and certain; seen :
-        (n_marker,).
-        """
-        rows = np.flatnonzero(self.marker >= 0)
-        own = self.cannot[rows, self.marker[rows]]
-        self.cannot |= seen
-        self.cannot[rows, self.marker[rows]] = own
-
-    def may_be_again(self, markers: Indices) -> None:
-        """Forget which points these markers are not."""
-        self.cannot[:, markers] = False

@@ -1,4 +1,4 @@
-"""Recognises labels that are not names but numbers of unlabelled markers."""
+"""Recognition of labels that are not names but numbers of unlabelled markers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ NUMBERED = re.compile(r"(new|marker|point|trajectory|unidentified|unknown|unname
 
 
 def unnamed_in(labels: Sequence[str], followed: Sequence[int]) -> NDArray[np.int64]:
-    """Labels of a stream that are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all of them if no
-    tracked marker is among them.
+    """Return the labels of a stream that are not names: empty, `*12`, `Unlabeled 3`, `New 0012`, `17`; all
+    of them if no tracked marker is among them.
 
     followed : labels of the tracked markers, by their numbers
     """

@@ -1,1 +1,1 @@
-"""The live loop: frames in, results out, with its budget of time measured on every frame."""
+"""The live loop: frames in, results out, with the time spent on every frame measured against its limit."""

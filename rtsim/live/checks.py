@@ -100,7 +100,9 @@ def check_measured(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_side(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError if one leg is requested of a model with both, or both of a model with one."""
+    """Raise ConfigError if one leg is requested of a model with both legs, or both of a model with one
+    leg.
+    """
     from rtsim.models.load import ONE_LEG
 
     one_leg = spec.of_subject and not spec.has_both_sides and run.model != ONE_LEG  # which becomes two

@@ -1,5 +1,6 @@
-"""Where the forces of plates come from, the mass of the person on them, and what a run reports of both
-at its beginning."""
+"""The source of the plate forces, the mass of the person on the plates, and the notes on both at the
+beginning of a run.
+"""
 
 from __future__ import annotations
 
@@ -75,9 +76,10 @@ def check_forces(run: RunConfig, streamed: bool = True) -> None:
 def load_forces(
     source: str, forces: str, trial: MarkerTrial, units: str | None = None, up: str | None = None
 ) -> ForceTrial | None:
-    """The plates in a file, of the walker, or in a C3D source; None where there are none.
+    """Load the force plates from a file, from the synthetic walker, or from a C3D source; None if there are
+    none.
 
-    units, up : of the files, where they are wrong
+    units, up : unit of length and up axis that override those of the files
     """
     from rtsim.files.forces.c3d_plates import NoPlatesError
     from rtsim.files.forces.forces import read_forces
@@ -97,7 +99,7 @@ def load_forces(
 
 
 def check_tare(run: RunConfig) -> None:
-    """Raise ConfigError for seconds of a recording where forces are a stream."""
+    """Raise ConfigError for a span of time for taring if forces are a stream."""
     if run.plates.tare and (is_stream(run.source) or is_stream(run.forces)):
         raise ConfigError(
             "--tare takes seconds of a recording, and these forces come from a stream", where="--tare",
@@ -106,7 +108,7 @@ def check_tare(run: RunConfig) -> None:
 
 
 def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceTrial | None:
-    """The plates of a recording with their mean over a span of time [s] subtracted, if one is given."""
+    """Subtract from the plates of a recording their mean over a span of time [s], if one is given."""
     from rtsim.files.forces.force_tare import tare
 
     if span is None:
@@ -119,12 +121,14 @@ def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceT
 
 
 def may_have_forces(run: RunConfig) -> bool:
-    """Whether forces are requested, or the source may contain some."""
+    """Return whether forces are requested, or the source may contain some."""
     return bool(run.forces) or is_c3d(run.source)
 
 
 def has_forces(run: RunConfig) -> bool:
-    """Whether forces are requested, or the source contains some and the model has feet to apply them to."""
+    """Return whether forces are requested, or the source contains some and the model has feet to apply them
+    to.
+    """
     if run.forces or not is_c3d(run.source):
         return bool(run.forces)
     from rtsim.live.subjects.feet import placed_feet
@@ -138,15 +142,15 @@ def has_forces(run: RunConfig) -> bool:
 
 
 def weighs(run: RunConfig) -> bool:
-    """Whether a requested stage needs the mass of the person."""
+    """Return whether a requested stage needs the mass of the person."""
     from rtsim.stages.building.find import find_stages
 
     return any(stage.weighs for stage in find_stages(run.stages).values())
 
 
 def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
-    """The samples from start to end [s], with one sample before and one after; ConfigError where there are
-    none.
+    """Return the samples from start to end [s], with one sample before and one after; ConfigError if there
+    are none.
     """
     first, last = np.searchsorted(forces.times, (start, end))
     rows = slice(max(0, first - 1), last + 1)
@@ -165,7 +169,7 @@ def part_of(forces: ForceTrial, start: float, end: float) -> ForceTrial:
 
 
 def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
-    """The forces of the plates of a run over its trial, tared where requested; None without plates."""
+    """Return the forces of the plates of a run over its trial, tared if requested; None without plates."""
     units, up = run.units or None, run.up or None
     loaded = load_forces(run.source, run.forces, trial, units, up) if has_forces(run) else None
     forces = tared(loaded, run.plates.tare)
@@ -173,7 +177,7 @@ def forces_of(run: RunConfig, trial: MarkerTrial) -> ForceTrial | None:
 
 
 def weigh(forces: ForceTrial) -> float:
-    """The mass [kg] of a person who stands still on the plates; 0 if nobody does."""
+    """Return the mass [kg] of a person who stands still on the plates; 0 if nobody does."""
     from rtsim.methods.plates.plate_check import GRAVITY
 
     weight = forces.force[:, :, 1].sum(axis=1)
@@ -184,12 +188,14 @@ def weigh(forces: ForceTrial) -> float:
 
 
 def mass_of_model(spec: ModelSpec) -> float:
-    """Mass [kg] of all bodies of a model that brings its own markers; 0 = unknown."""
+    """Return mass [kg] of all bodies of a model that brings its own markers; 0 = unknown."""
     return sum(body.mass_kg for body in spec.bodies)
 
 
 def mass_of_person(run: RunConfig, subject: Subject) -> float:
-    """Mass [kg] of a person: as given, of the subject, or weighed in a static trial; 0 = unknown."""
+    """Return the mass of a person, as given, from the subject, or weighed in a static trial [kg]; 0 =
+    unknown.
+    """
     from rtsim.files.forces.c3d_plates import NoPlatesError
     from rtsim.files.forces.forces import read_forces
 
@@ -203,14 +209,15 @@ def mass_of_person(run: RunConfig, subject: Subject) -> float:
 
 
 class KnownMass(NamedTuple):
-    """The mass [kg] of the tracked person or model, 0 = not known, and a sentence on it, "" = none."""
+    """The mass of the tracked person or model [kg], 0 = not known, and a note on it, "" = none."""
 
     mass_kg: float = 0.0
     told: str = ""
 
 
 def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
-    """The mass of the tracked model or person; if nothing else states it, the mass stored in the files.
+    """Return the mass of the tracked model or person; if nothing else states it, the mass stored in the
+    files.
 
     plates : whether there are force plates, so that a missing mass is reported
     """
@@ -224,7 +231,9 @@ def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plat
 
 
 def stored_mass(run: RunConfig) -> float:
-    """Mass [kg] that the person's file of measures, the static trial or the recording stores; 0 = none."""
+    """Return the mass that the person's file of measures, the static trial or the recording stores [kg]; 0 =
+    none.
+    """
     from rtsim.live.inputs.sources import load_trial
     from rtsim.subjects.calibration.person_measures import load_measures
 
@@ -240,8 +249,8 @@ def stored_mass(run: RunConfig) -> float:
 
 
 def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
-    """Mass [kg] for the standing check: given, of the subject's file, or stored in the recording; 0 =
-    none.
+    """Return the mass for the check whether the person stands on the plates [kg]: as given, from the
+    subject's file, or stored in the recording; 0 = none.
     """
     from rtsim.config.paths import find_config
     from rtsim.subjects.subject import load_subject
@@ -251,13 +260,13 @@ def mass_before(run: RunConfig, trial: MarkerTrial) -> float:
 
 
 def told_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """Sentences on faults of the plates of a recording, before the run."""
+    """Return notes on faults of the plates of a recording, before the run."""
     return checked_before(run, trial, forces)[0]
 
 
 def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tuple[list[str], str]:
-    """Sentences on faults of the plates of a recording, and the one fault that makes all of them unusable;
-    "" without one.
+    """Return notes on faults of the plates of a recording, and the one fault that makes all of them
+    unusable; "" if there is none.
     """
     from rtsim.live.subjects.feet import beginning, lines_of_model, placed_feet
     from rtsim.methods.plates.plate_check import UNUSABLE, check_plates
@@ -290,7 +299,7 @@ def checked_before(run: RunConfig, trial: MarkerTrial, forces: ForceTrial) -> tu
 
 
 def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
-    """The bodies that a file of external loads names for each plate; empty for another kind of file."""
+    """Return the bodies that a file of external loads names for each plate; empty for other files."""
     from rtsim.files.osim.external_loads import read_external_loads
 
     if Path(run.forces).suffix.lower() != LOADS:
@@ -300,8 +309,8 @@ def pressed_by(run: RunConfig, forces: ForceTrial) -> tuple[str, ...]:
 
 
 def told_bodies(run: RunConfig) -> list[str]:
-    """Sentences on bodies of external loads that are not feet; empty if all are feet, or the model has its
-    own markers.
+    """Return notes on bodies of external loads that are not feet; empty if all are feet, or the model has
+    its own markers.
     """
     from rtsim.files.markers.trial import name_some
     from rtsim.files.osim.external_loads import read_external_loads
@@ -331,7 +340,7 @@ def check_borne(run: RunConfig, forces: ForceTrial) -> None:
 
 
 def told_outside(trial: MarkerTrial, forces: ForceTrial) -> list[str]:
-    """A sentence if the forces of a recording begin after its markers or end before them, else None."""
+    """Return a note if the forces of a recording begin after its markers or end before them."""
     from rtsim.files.markers.trial import count_of
     from rtsim.methods.plates.plate_intake import SLACK_S
 

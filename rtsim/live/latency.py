@@ -24,8 +24,8 @@ telemetries."""
 class LatencyHistogram:
     """Counts durations [ns]; its percentiles are exact to 1 %.
 
-    New durations are stored in a ring, and sorted into bins on request, from any thread: sorting those of a
-    second must fit into the idle time of a tick at 1 kHz.
+    New durations are stored in a ring, and sorted into bins on request, from any thread: the durations of
+    one second must be sorted within the idle time of a tick at 1 kHz.
     """
 
     def __init__(self) -> None:
@@ -63,11 +63,11 @@ class LatencyHistogram:
         return self._largest_ns
 
     def percentile_us(self, percent: float) -> float:
-        """The duration [us] below which `percent` of all lie; NaN without samples."""
+        """Return the duration below which `percent` of all durations lie [us]; NaN without samples."""
         return self._percentiles_us(np.array([percent]))[0]
 
     def gauges(self, name: str) -> dict[str, float]:
-        """{name_us.p50|p99|p99_9|max: value}; nothing without samples."""
+        """Return the gauges {name_us.p50|p99|p99_9|max: value}; {} without samples."""
         told = self._percentiles_us(_SHARES)
         if math.isnan(told[0]):
             return {}
@@ -75,7 +75,7 @@ class LatencyHistogram:
         return dict(zip(keys, (*told, 1e-3 * self._largest_ns), strict=True))
 
     def _percentiles_us(self, percents: NDArray[np.float64]) -> list[float]:
-        """The durations [us] that these percentages of all stay below."""
+        """Return the durations below which these percentages of all durations lie [us]."""
         up_to = self._sorted().cumsum()
         n = int(up_to[-1])
         if n == 0:
@@ -84,7 +84,7 @@ class LatencyHistogram:
         return [1e-3 * min(LOWEST_NS * RATIO ** (k + 0.5), float(self._largest_ns)) for k in found]
 
     def _sorted(self) -> NDArray[np.int64]:
-        """(N_BIN,) - how many durations are in each bin."""
+        """Return the number of durations in each bin, (N_BIN,)."""
         with self._sorting:
             first, end = self._n_sorted, self._n_added
             if end > first:
@@ -97,14 +97,14 @@ class LatencyHistogram:
             return self._counts
 
     def _count(self, new: NDArray[np.int64]) -> None:
-        """Sort durations [ns] into bins."""
+        """Count durations [ns] in bins."""
         bins = (np.log(np.maximum(new, LOWEST_NS)) - _LOWEST) * _SCALE
         self._counts += np.bincount(np.minimum(bins, N_BIN - 1).astype(np.int64), minlength=N_BIN)
         self._largest_ns = max(self._largest_ns, int(new.max()))
 
 
 class StageTimes:
-    """The parts of a turn of the loop, each with its histogram.
+    """The parts of one pass of the loop, each with its histogram.
 
     t_published is stamped right before a result is encoded; `publish` is the encoding and sending after it;
     `turn` is everything from the receipt of a frame until the loop waits again.
@@ -136,7 +136,7 @@ class StageTimes:
             self.stages[name].add(t - t_capture)
 
     def gauges(self) -> dict[str, float]:
-        """{stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""
+        """Return the gauges {stage_us.p50|p99|p99_9|max: value} of the stages that have samples."""
         gauges: dict[str, float] = {}
         for name, histogram in self.stages.items():
             gauges |= histogram.gauges(name)

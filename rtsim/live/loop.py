@@ -1,7 +1,7 @@
 """The loop: wait for a frame, pass it through the stages, publish; report its state once a second.
 
 One loop for everything that runs in time: an input hands over frames (rtsim/live/inputs/inputs.py), stages
-work on them (rtsim/stages), and the loop owns what all runs have in common: deadlines, stale frames,
+process them (rtsim/stages), and the loop itself does what all runs have in common: deadlines, stale frames,
 commands, telemetry, counters and garbage collection. It does not know what a stage computes.
 """
 
@@ -67,7 +67,7 @@ class Loop:
 
     Attributes
     ----------
-    failure : a sentence on why the run could not go on; empty if nothing failed
+    failure : reason why the run could not continue; "" if nothing failed
     granted : whether real-time priority was granted
     orders : commands that it accepts
     journal : records what it receives, if a journal is kept
@@ -112,7 +112,7 @@ class Loop:
         return (*self.orders, "status", "stop")
 
     def run(self) -> str:
-        """Serve the input until it is over; returns the reason of the end."""
+        """Process the frames of the input until it ends; return the reason of the end."""
         before = n_compiled()
         with (
             with_priority(self.urgently) as self.granted,
@@ -136,7 +136,9 @@ class Loop:
         self.reason = self.reason or reason
 
     def command(self, command: Command) -> tuple[bool, str]:
-        """Answer a command (in the control server's thread); the loop obeys before the next frame."""
+        """Answer a command (called in the control server's thread); the loop executes it before the next
+        frame.
+        """
         order = self.orders.get(command.name)
         takes = order.takes if order else ()
         if not command.args.keys() <= set(takes):
@@ -152,7 +154,7 @@ class Loop:
         return ok, answer
 
     def begin(self, session: Session, anew: bool = True) -> None:
-        """Turn to an input session and announce the result session that belongs to it.
+        """Switch to an input session and announce the result session that belongs to it.
 
         anew = False: the same session continues after a command that changes the published fields
         """
@@ -183,7 +185,7 @@ class Loop:
         self.reason = self.reason or self.source.over
 
     def _turn(self, frame: ReceivedFrame) -> None:
-        """One frame through the stages and out."""
+        """Pass one frame through the stages and publish its result."""
         frame.t_taken = frame.t_taken or now_ns()  # a replay has it from the journal
         course = self.course
         if course is None or course.session is not frame.session:
@@ -226,7 +228,9 @@ class Loop:
                 self.counters[str(bit.name).lower()] += 1
 
     def _publish_stale(self, last: Result) -> None:
-        """Repeat the last result under the flag stale: whoever controls something must know it is old."""
+        """Publish the last result again with the flag stale, because a controller must know that it is
+        old.
+        """
         assert self.course is not None
         status = last.status & ~int(Status.LATE) | int(Status.STALE)  # a repetition has no deadline
         self._last_ns = now_ns()
@@ -240,7 +244,7 @@ class Loop:
                 self.journal.repeated(repeated)
 
     def _obey(self) -> None:
-        """Do what was commanded since the last frame."""
+        """Execute the commands received since the last frame."""
         for command in self._mailbox.take():
             if command.name == "stop":
                 self.stop()
@@ -254,7 +258,7 @@ class Loop:
                 self._report()
 
     def _report(self, final: bool = False) -> None:
-        """Telemetry: counters, gauges and sentences of everybody."""
+        """Publish telemetry: counters, gauges and messages of input, stages and output."""
         sentences = Sentences()
         sentences.say(*self.source.sentences())
         for events in (self.output.events, self.control_events):
@@ -287,7 +291,7 @@ class Loop:
 
 
 def not_taken(command: Command, takes: Sequence[str]) -> str:
-    """The answer to a command with an argument that it does not accept; the command is not executed."""
+    """Return the answer to a command with an argument that is not accepted; the command is not executed."""
     others = ", ".join(islice((plain(name, LONGEST_NAME) for name in command.args if name not in takes), 3))
     known = f"takes {', '.join(takes)} alone" if takes else "takes no arguments"
     return f"{command.name} {known}, not {others}."

@@ -1,4 +1,4 @@
-"""Events that a user marks by command during a run, for the stream and thus for recordings."""
+"""Events that a user marks by command during a run; they are published and so stored in recordings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Marks:
     """The command `mark`: its answer, and the message that it publishes.
 
     newest : the result that was published last, None before the first
-    send : publishes a message
+    send : function that publishes a message
     """
 
     def __init__(self, newest: Callable[[], Result | None], send: Callable[[AnyMessage], object]) -> None:
@@ -53,7 +53,7 @@ class Marks:
 
 
 def _time(args: Mapping[str, Any], newest: Result) -> float:
-    """Time of a mark [s]; NaN for what is no number, which may be a text of one."""
+    """Return the time of a mark [s]; NaN if the argument is not a number, or text of a number."""
     try:
         return float(args.get("time", newest.time))
     except (TypeError, ValueError, OverflowError):

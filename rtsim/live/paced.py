@@ -29,7 +29,7 @@ def paced_loop(
     motion: tuple[str, Sequence[str]] | None = None,
     security: Security | None = None,
 ) -> Loop:
-    """The loop of a simulation, its kernels compiled and its session announced.
+    """Build the loop of a simulation, with its kernels compiled and its session announced.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def paced_loop(
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """The figures of a simulation run."""
+    """Return the summary of a simulation run as numbers."""
     (stage,) = loop.stages
     assert isinstance(stage, ForwardStep)
     assert isinstance(loop.source, ClockInput)

@@ -32,12 +32,12 @@ class Ready(NamedTuple):
     """A run over a recording with its stages, ready to start.
 
     n_frame : number of frames of the source
-    open_source : opens the input, which reports how many frames are done
+    open_source : function that opens the input; the input reports the number of finished frames
     stages : compiled stages
     notes : sentences that are stored with the results
-    wrong : a sentence on why no plate can be used; "" = nothing is wrong
-    person : which of several persons is solved, if the run does not say
-    plates : sentences on the plates
+    wrong : reason why no plate can be used; "" = none
+    person : which of several persons is solved, if the run does not state it
+    plates : notes on the plates
     """
 
     n_frame: int
@@ -50,7 +50,7 @@ class Ready(NamedTuple):
 
 
 def trial_of(run: RunConfig) -> MarkerTrial:
-    """The markers of a run's source."""
+    """Return the markers of a run's source."""
     return load_trial(
         run.source,
         units=run.units or None,
@@ -62,7 +62,7 @@ def trial_of(run: RunConfig) -> MarkerTrial:
 
 
 def made_ready(run: RunConfig, trial: MarkerTrial, notes: Sequence[str]) -> Ready:
-    """Build the stages of a checked run over a trial; kernels are compiled if necessary."""
+    """Build the stages of a checked run over a trial; compile kernels if necessary."""
     forces = forces_of(run, trial)
     feed = ForceFeed() if forces is not None else None
     stages = prepare(run, feed)
@@ -83,7 +83,7 @@ def name_ahead(
 ) -> None:
     """Label markers without names in the whole trial, forwards and backwards, before the run.
 
-    progress : called with the number of finished frames, of twice their number
+    progress : function called with the number of finished frames, which count twice
     """
     kinematics = kinematics_if_any(ready.stages)
     if kinematics is None or kinematics.unnamed is None:
@@ -97,7 +97,7 @@ def name_ahead(
 
 
 def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None) -> tuple[str, list[str]]:
-    """Return the fault for which none of the plates can be used, "" without one, and sentences on the
+    """Return the fault for which none of the plates can be used, "" without one, and notes on the
     plates.
     """
     if forces is None:
@@ -111,7 +111,7 @@ def check_results(results: Results, source: str, wrong: str = "", plates: bool =
     and none can be used. Plates that merely are in a C3D file do not invalidate angles.
 
     plates : whether the command requires them
-    wrong : why they cannot be used
+    wrong : reason why the plates cannot be used
     """
     good = (results.status.astype(np.int64) & int(UNUSABLE)) == 0
     rms = results.fields.get("marker_rms")

@@ -15,11 +15,11 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class FrameResult(NamedTuple):
-    """The results of all stages for one frame, as published.
+    """The results of all stages for one frame.
 
-    told : whether it is to be published
-    t_solved : when the last stage was done [ns]
-    failure : a sentence on why the run cannot go on; empty if it can
+    told : whether the result is published
+    t_solved : time when the last stage finished [ns]
+    failure : reason why the run cannot continue; "" = none
     """
 
     status: Status
@@ -84,7 +84,7 @@ class ResultSession:
         )
 
     def message(self, frame: ReceivedFrame, result: FrameResult, seq: int, status: Status) -> Result:
-        """The result of a frame as it is published now."""
+        """Return the message with the result of a frame, with the present time as time of publication."""
         for stage in self.stages:
             stage.report()
         return Result(

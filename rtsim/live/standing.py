@@ -1,4 +1,4 @@
-"""Unit and up axis of a live stream whose system states neither, judged by the person who stands in it."""
+"""Unit and up axis of a live stream from a system that states neither, judged by the standing person."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 def judge_standing(
     description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
 ) -> Labelled | None:
-    """Return the description completed by unit and axis, and sentences on them; None while more frames are
+    """Complete a description by unit and up axis; return it with notes, or None while more frames are
     needed.
 
     frames : frames since the description
@@ -57,7 +57,7 @@ def judge_standing(
 
 
 def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
-    """The unit in which markers (n, 3) have the extent of a person; metres without markers."""
+    """Return the unit in which markers (n, 3) have the size of a person; metres without markers."""
     if not len(samples):
         return "m"
     low, high = np.percentile(samples, [2.0, 98.0], axis=0)
@@ -66,7 +66,7 @@ def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
 
 
 def told_up(up: str, height: float) -> str:
-    """A sentence on an up axis that the system did not state.
+    """Return a note on an up axis that the system did not state.
 
     height : height of the pelvis above the feet [m], 0 = not visible
     """

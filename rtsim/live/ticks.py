@@ -1,4 +1,4 @@
-"""Deadlines on a fixed grid of the clock: a missed deadline is counted, and never made up for."""
+"""Deadlines on a fixed grid of the clock; a missed deadline is counted, and its tick is skipped."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from streams import clock
 
 
 class Ticks:
-    """The ticks of a paced run at a steady rate [Hz], the first one period after the start.
+    """The ticks of a paced run at a steady rate [Hz]; the first one is one period after the start.
 
     Attributes
     ----------
-    n_due : number of deadlines that have passed or are waited for
-    n_missed : number of those that passed while an earlier tick, or a stall of the machine, lasted
+    n_due : number of deadlines so far, including the one waited for
+    n_missed : number of deadlines that passed during an earlier tick or a stall of the machine
     """
 
     def __init__(self, rate: float) -> None:
@@ -22,7 +22,7 @@ class Ticks:
         self._start_ns = clock.now_ns()
 
     def wait(self) -> int:
-        """Wait for the next deadline that has not passed; returns it [ns]."""
+        """Wait for the next deadline that has not passed; return it [ns]."""
         self.n_due += 1
         late_ns = clock.now_ns() - self._due_ns()
         if late_ns > 0:

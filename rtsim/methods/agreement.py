@@ -37,7 +37,8 @@ class Agreement(NamedTuple):
 
 
 def agreement(measured: Array, calculated: Array) -> Agreement:
-    """Agreement of two curves (n,) at the same times; times at which either is NaN are left out."""
+    """Return the agreement of two curves (n,) at the same times; times at which either is NaN are left
+    out."""
     both = np.isfinite(measured) & np.isfinite(calculated)
     m, c = measured[both], calculated[both]
     if not len(m):
@@ -56,21 +57,22 @@ def agreement(measured: Array, calculated: Array) -> Agreement:
 
 
 class Repeated(NamedTuple):
-    """Mean and standard deviation over cycles; for a single cycle the deviation is NaN."""
+    """Mean and standard deviation of an agreement over cycles; for a single cycle the deviation is NaN."""
 
     mean: Agreement
     deviation: Agreement
 
 
 def over_cycles(measured: Array, calculated: Array, cycles: list[slice]) -> Repeated:
-    """Agreement of each cycle on its own, as in tables 1 and 2 of Andersen et al. 2017 (five cycles)."""
+    """Compute the agreement of each cycle on its own, as in tables 1 and 2 of Andersen et al. 2017 (five
+    cycles)."""
     rows = np.array([agreement(measured[cycle], calculated[cycle]) for cycle in cycles])
     deviation = rows.std(axis=0, ddof=1) if len(rows) > 1 else np.full(rows.shape[1], math.nan)
     return Repeated(Agreement(*rows.mean(axis=0)), Agreement(*deviation))
 
 
 def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.0) -> list[slice]:
-    """The first n whole cycles of a movement of known frequency, beginning at a time [s]."""
+    """Return the first n whole cycles of a movement of known frequency, beginning at a time [s]."""
     period = 1.0 / frequency_hz
     first = start_s + np.arange(n + 1) * period
     at = np.searchsorted(times, first - 1e-9)
@@ -78,8 +80,8 @@ def cycles_of(times: Array, frequency_hz: float, n: int = 5, start_s: float = 0.
 
 
 def humps(cycle: Array) -> int:
-    """Number of maxima of a periodic cycle (n,), each at least HUMP times the range above the minima
-    beside it.
+    """Count the maxima of a periodic cycle (n,) that rise at least HUMP times the range above the minima
+    beside them.
     """
     n = len(cycle)
     at, _ = find_peaks(np.tile(cycle, 3), prominence=HUMP * float(np.ptp(cycle)))
@@ -87,14 +89,15 @@ def humps(cycle: Array) -> int:
 
 
 def opening_over_closing(cycle: Array, forwards: Array) -> float:
-    """Mean of a curve while another one (n,) rises, divided by its mean while that one falls; one cycle."""
+    """Return the mean of a cycle's curve while another curve (n,) rises, divided by its mean while that curve
+    falls."""
     rate = np.gradient(forwards)
     return float(cycle[rate > 0.0].mean() / cycle[rate < 0.0].mean())
 
 
 def frequency_of(times: Array, curves: Array) -> float:
-    """Frequency of a periodic movement, by the strongest line of its curves' spectra [Hz]; NaN where there is
-    none.
+    """Return the frequency of a periodic movement, from the strongest line of its curves' spectra [Hz]; NaN
+    where there is none.
 
     times : (n,) [s], even; curves : (n, ...), NaN where not known
 

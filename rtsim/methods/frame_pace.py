@@ -1,6 +1,4 @@
-"""Checks whether frames come at the rate of their session: by their own times, and by this computer's
-clock.
-"""
+"""Check whether frames come at the rate of their session, by their own times and by this computer's clock."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ LEAST_COME = 0.5
 
 
 def seconds_of(frame: ReceivedFrame) -> float:
-    """Time at which a frame came [s]: by this computer's clock for a live frame, by its own time in a
+    """Return the time at which a frame came [s]: by this computer's clock if live, by its own time in a
     recording.
     """
     return 1e-9 * frame.t_arrived if frame.t_arrived else frame.time
@@ -59,7 +57,8 @@ class FramePace:
         self.leapt, self.wrong = False, ""
 
     def take(self, frame: ReceivedFrame) -> bool:
-        """Whether a frame's time continues at the stated rate; the first frame's always does."""
+        """Add a frame; return whether its time continues at the stated rate, which the first frame's always
+        does."""
         seq, time, came = frame.seq, frame.time, seconds_of(frame)
         before, self._before = self._before, (seq, time, came)
         if frame.t_arrived and self._rate:
@@ -77,7 +76,7 @@ class FramePace:
         return STEP[0] * stated <= passed <= STEP[1] * stated
 
     def _watch(self, seq: int, time: float, came: float) -> None:
-        """Add a frame to the window; where that is over, compare it with the one before."""
+        """Add a frame to the window; if the window is complete, compare it with the one before."""
         window = self._window
         if window.n and came - window.began >= WINDOW_S:
             self.wrong = self._compared(window, came)
@@ -104,7 +103,7 @@ class FramePace:
 
 
 class _Least:
-    """The smallest delay of a window [s], and when that was [s]."""
+    """The smallest delay within a window [s], and the time at which it occurred [s]."""
 
     __slots__ = ("at", "delay")
 
@@ -116,12 +115,12 @@ class _Least:
             self.at, self.delay = came, came - stated
 
     def drift(self, last: _Least) -> float:
-        """Growth of the delay per second since the last window."""
+        """Return the growth of the delay per second since the last window."""
         return (self.delay - last.delay) / max(self.at - last.at, 0.5 * WINDOW_S)
 
 
 class _Window:
-    """The frames of about a second. least : by their numbers, and by their times"""
+    """Delays of the frames of about a second. least : smallest delays by frame numbers, and by frame times"""
 
     __slots__ = ("began", "least", "n")
 
@@ -130,7 +129,8 @@ class _Window:
         self.least = (_Least(), _Least())
 
     def add(self, came: float, stated: float, time: float) -> None:
-        """A frame that came when it did [s], and its time by its number and as it says [s]."""
+        """Update the smallest delays by a frame: its arrival time, the time from its number, and its stated
+        time [s]."""
         if not self.n:
             self.began = came
         self.n += 1

@@ -89,7 +89,7 @@ class Swing:
         self._before: tuple[float, float] | None = None  # time and speed
 
     def add(self, time: float, place: float) -> Event | None:
-        """Add a sample; returns the event that has happened, if any."""
+        """Add a sample; return the event that has happened, if any."""
         if not self._fit(time, place):
             return None
         before, self._before = self._before, (self.time, self.speed)
@@ -116,7 +116,7 @@ class Swing:
         return None
 
     def _event(self, kind: int, before: tuple[float, float], level: float) -> Event | None:
-        """An event where the speed has just reached a level; None where it had before it was looked at."""
+        """Return an event if the speed has just reached a level; None if it was beyond it from the start."""
         (t0, v0), (t1, v1) = before, (self.time, self.speed)
         part = (level - v0) / (v1 - v0) if v1 != v0 else math.nan
         if not 0.0 <= part <= 1.0 or t1 - t0 > 2.0 * WINDOW_S:
@@ -124,7 +124,7 @@ class Swing:
         return Event(kind, t0 + (t1 - t0) * part)
 
     def _fit(self, time: float, place: float) -> bool:
-        """A line through the samples of the window; whether there are enough of them."""
+        """Fit a line through the samples of the window; return whether there are enough of them."""
         samples = self._samples
         samples.append((time, place))
         while len(samples) > LEAST_SAMPLES and time - samples[0][0] > WINDOW_S:
@@ -140,7 +140,7 @@ class Swing:
 
 
 class StrideShape:
-    """Motion of all feet over a stride of one of them: mean positions by phase of the strides so far."""
+    """Mean motion of all feet over a stride of one foot, as positions by phase of the strides so far."""
 
     def __init__(self, n_foot: int) -> None:
         self.places: list[list[float]] = [[] for _ in range(n_foot)]
@@ -148,7 +148,7 @@ class StrideShape:
         self.known = False
 
     def learn(self, samples: Sequence[tuple[float, ...]], begin: float, length: float) -> None:
-        """Learn from a stride.
+        """Update the mean positions by the samples of a stride.
 
         samples : times and positions of all feet
         begin, length : start and duration of the stride [s]
@@ -171,7 +171,7 @@ class StrideShape:
         self.known = True
 
     def at(self, foot: int, phase: float) -> tuple[float, float]:
-        """Position of a foot at a phase, and its slope by phase."""
+        """Return the position of a foot at a phase, and its slope with respect to the phase."""
         row = self.places[foot]
         x = (phase % 1.0) * N_BIN
         k, part = int(x), x - int(x)
@@ -183,8 +183,8 @@ class FootStride:
     """The stride of one foot: its phase, its duration, and the confidence in both.
 
     phase : phase since the heel strike, 0 to 1; NaN if nobody walks, or walking has just begun
-    length : duration of a stride, by the newest event with a counterpart one stride ago [s]; before that,
-        twice the time from an event to the same event of the other foot; NaN before that
+    length : duration of a stride [s], from the newest event and its counterpart one stride ago; before there
+      is such a pair, twice the time from an event to the same event of the other foot; at first NaN
     confidence : 0 to 1
     n_strike, n_off : number of heel strikes and toe-offs so far
     struck : time of the last heel strike [s]; NaN before
@@ -205,17 +205,17 @@ class FootStride:
 
     @property
     def _is_known(self) -> bool:
-        """Whether there is a phase."""
+        """Whether the phase is known."""
         return not math.isnan(self.length) and not math.isnan(self.struck)
 
     def go_on(self, time: float, passed_s: float) -> None:
-        """Advance the phase to a time, given the time since the previous one [s]."""
+        """Advance the phase to a time; passed_s : time since the previous call [s]."""
         if self._is_known:
             self._total += passed_s / self.length
         self._tell(time)
 
     def look(self, time: float, passed_s: float, feet: Sequence[Swing]) -> None:
-        """Compare the motion of the feet with the shape of the stride, and correct the phase."""
+        """Compare the motion of the feet with the shape of the stride, and correct the phase accordingly."""
         at = feet[self.foot].time
         seen = [foot.place if at - foot.time <= WINDOW_S else math.nan for foot in feet]
         self._samples.append((at, *seen))
@@ -244,7 +244,7 @@ class FootStride:
         self._misfit += min(1.0, passed_s / MISFIT_S) * (math.sqrt(misfit / n) - self._misfit)
 
     def take(self, time: float, foot: int, event: Event) -> None:
-        """Take an event of either foot, which is reported at a time [s]."""
+        """Process an event of either foot; time : time at which it is reported [s]."""
         key, own = (foot, event.kind), foot == self.foot
         usual, last = self._events.get(key, (math.nan, math.nan))
         lasted = event.time - last
@@ -266,7 +266,7 @@ class FootStride:
             self._total += off if key == (self.foot, HEEL_STRIKE) else AIDE * off
 
     def _guess(self, key: tuple[int, int], at: float, time: float) -> None:
-        """Estimate the stride that goes on from an event at a time, and its like of the other foot [s]."""
+        """Estimate the duration of the stride from an event and the same event of the other foot [s]."""
         _, last = self._events.get((1 - key[0], key[1]), (math.nan, math.nan))
         if not STRIDE_S[0] <= 2.0 * (at - last) <= STRIDE_S[1]:
             return
@@ -275,7 +275,7 @@ class FootStride:
             self._total = (time - self.struck) / self.length
 
     def mend(self, time: float, foot: int, event: Event) -> None:
-        """Correct the time of an event that is known already, by a more reliable source; time : now [s]"""
+        """Correct the time of a known event by that of a more reliable source; time : now [s]"""
         key, at = (foot, event.kind), event.time
         usual, _ = self._events[key]
         self._events[key] = (usual, at)
@@ -285,7 +285,7 @@ class FootStride:
             self._total = (round(whole) if whole == whole else 0) + (time - at) / self.length
 
     def _strike(self, time: float) -> None:
-        """The foot has come down at a time [s]: a stride is over, and is learnt where it is like another."""
+        """Process a strike of the foot at a time [s]: the stride ends, and is learnt if like another."""
         length, before = time - self.struck, self._lasted
         begin, self.struck = self.struck, time
         self.n_strike += 1
@@ -319,7 +319,7 @@ class FootStride:
 
 
 class GaitPhase:
-    """The strides of one or two feet, from samples of how far forward each of them is.
+    """Gait phases of one or two feet, from samples of the forward position of each foot.
 
     Attributes
     ----------
@@ -337,7 +337,7 @@ class GaitPhase:
         self._pressed = [[-math.inf] * n_foot for _ in self._late]  # and the witness
 
     def add(self, time: float, places: Sequence[float]) -> None:
-        """Take a sample at a time [s]; places : positions of all feet, NaN = not known [m, rad]"""
+        """Process a sample at a time [s]; places : positions of all feet, NaN = not known [m, rad]"""
         passed = time - self._time
         self._time = time
         if passed < 0.0:
@@ -360,11 +360,11 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """Note that a plate or a file reports a strike or an off of a foot [s], not before the sample of
-        that time.
+        """Process a strike or off that a plate or a file reports of a foot at a time [s]; called after the
+        sample of that time.
 
-        It has priority, and its delay relative to the event from the foot's motion is stored for strides
-        without it.
+        Such an event has priority. Its delay relative to the event from the foot's motion is stored, for
+        strides without reported events.
         """
         before, self._pressed[kind][foot] = self._pressed[kind][foot], at
         if at - before < NEAR_S:  # it trembles
@@ -377,7 +377,7 @@ class GaitPhase:
             self._tell(self._time, foot, Event(kind, at))
 
     def _take(self, time: float, foot: int, event: Event) -> None:
-        """An event that a foot tells of; not again what a witness has told already."""
+        """Process an event detected from a foot's motion, unless a plate or file has reported it already."""
         kind = event.kind
         self._seen[kind][foot] = event.time
         if abs(event.time - self._pressed[kind][foot]) <= NEAR_S:

@@ -101,15 +101,16 @@ class InverseDynamics:
         self._run_errors = hold(kinetic_deviations, of_errors)
 
     def compute(self, q: Array, v: Array, v_dot: Array) -> None:
-        """tau and results of a motion: q (n_q,), v and v_dot (n_v,), under the wrenches in `external`."""
+        """Compute tau and all results of a motion, q (n_q,), v and v_dot (n_v,), under the wrenches in
+        `external`."""
         self._run(q, v, v_dot)
 
     def moment_deviation(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) standard deviations of `moment` [N m], a view."""
+        """Return the standard deviations of `moment`, (n_joint, 3) [N m], a view."""
         return self.deviations.moment[:, FRAMES[frame]]
 
     def force_deviation(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) standard deviations of `force` [N], a view."""
+        """Return the standard deviations of `force`, (n_joint, 3) [N], a view."""
         return self.deviations.force[:, FRAMES[frame]]
 
     @property
@@ -128,11 +129,12 @@ class InverseDynamics:
             self._run_errors()
 
     def clear(self) -> None:
-        """Remove all external wrenches."""
+        """Set all external wrenches to zero."""
         self.external[:] = 0.0
 
     def push(self, body: int, force: Array, place: Array, free_moment: Array | None = None) -> None:
-        """Add an external force (3,) N at a place (3,) m in ground, with a moment (3,) N m of its own."""
+        """Add an external force (3,) [N] at a position (3,) [m] in ground, with an additional moment (3,) [N
+        m]."""
         wrench, (x, y, z), (fx, fy, fz) = self.external[body], place, force
         wrench[0] += y * fz - z * fy
         wrench[1] += z * fx - x * fz
@@ -142,11 +144,12 @@ class InverseDynamics:
             wrench[:3] += free_moment
 
     def moment(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) N m - net joint moments on the distal bodies, a view; frame : a name of FRAMES."""
+        """Return the net joint moments on the distal bodies, (n_joint, 3) [N m], a view; frame : a name of
+        FRAMES."""
         return self.results.moment[:, FRAMES[frame]]
 
     def force(self, frame: str = "angles") -> Array:
-        """(n_joint, 3) N - net joint forces on the distal bodies, a view."""
+        """Return the net joint forces on the distal bodies, (n_joint, 3) [N], a view."""
         return self.results.force[:, FRAMES[frame]]
 
     @property
@@ -168,8 +171,9 @@ class InverseDynamics:
 
     @property
     def lacking(self) -> tuple[Array, Array]:
-        """(3,), (3,) `residual` as moment about the origin of ground [N m], and force [N]: the ground
-        reaction, if no external wrench is given and the model is the whole body.
+        """Missing external load: moment about the origin of ground (3,) [N m] and force (3,) [N].
+
+        It is `residual`: the ground reaction, if no external wrench is given and the model is the whole body.
         """
         moment, force = self.results.residual
         return moment + vector_product(self._root, force), force
@@ -186,7 +190,7 @@ class InverseDynamics:
 
 
 def every_joint(tree: Tree) -> JointAxes:
-    """The joints of all bodies, their centres the origins of their frames, in the axes of both bodies."""
+    """Return the joints of all bodies, centred at the origins of their frames, in the axes of both bodies."""
     n = len(tree.parent)
     axes = np.tile(np.eye(3), (n, 1, 1))
     return JointAxes(
@@ -200,7 +204,7 @@ def every_joint(tree: Tree) -> JointAxes:
 
 
 def dynamics_of_model(model: Model) -> InverseDynamics:
-    """Inverse dynamics of a model with its own masses, for all its joints, in the order of its bodies.
+    """Prepare inverse dynamics of a model with its own masses, for all its joints in the order of its bodies.
 
     `moment` and `force` in "ground", "proximal" and "distal" axes are the joint reactions: the load
     transmitted from the parent to the child through the joint, including its actuators.
@@ -213,7 +217,7 @@ def dynamics_of_model(model: Model) -> InverseDynamics:
 def inverse_dynamics_of(
     spec: ModelSpec, subject: Subject, person: BodyMeasures, method: str | None = None
 ) -> InverseDynamics:
-    """Inverse dynamics of a model with anatomy, with the mass of the person."""
+    """Prepare inverse dynamics of a model with anatomy, with the mass of the person."""
     heavy = with_masses(spec, subject, person)
     model = build(heavy, subject, method)
     weight = person.mass * float(np.linalg.norm(model.system.gravity))
@@ -223,7 +227,7 @@ def inverse_dynamics_of(
 def dynamics_of_methods(
     spec: ModelSpec, subject: Subject, person: BodyMeasures, estimator: MultibodyEstimator
 ) -> dict[str, InverseDynamics]:
-    """Inverse dynamics of a person by each method, those of one model shared."""
+    """Prepare inverse dynamics of a person for each method; methods with the same model share one."""
     by_model: dict[int, InverseDynamics] = {}
     for method in estimator.methods:
         key = id(estimator.placed_by(method)[0])

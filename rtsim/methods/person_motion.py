@@ -1,4 +1,4 @@
-"""Motion of a whole person: impossible jumps, turning round, and walking backwards."""
+"""Checks of a whole person's motion: impossible jumps, turning round, and walking backwards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TURNS, BACKWARDS = "the person turns round", "the person walks backwards"
 
 
 class PersonLeap:
-    """Detects a person who has moved farther since the last sample than is possible."""
+    """Check whether a person has moved farther since the last sample than is possible."""
 
     def __init__(self) -> None:
         self._before: tuple[float, Array, Array] | None = None
@@ -48,7 +48,7 @@ class PersonLeap:
         self._before = None
 
     def look(self, now_s: float, place: Array, rotation: Array) -> str:
-        """A sentence on an impossible step from the previous sample; empty if it is possible.
+        """Return a sentence if the step from the previous sample is impossible; empty if it is possible.
 
         place : (3,) position of the pelvis [m]
         rotation : (3, 3) its axes in ground
@@ -68,14 +68,14 @@ class PersonLeap:
 
 
 class WalkDirection:
-    """Whether a person walks forwards, on a floor or on a belt.
+    """Check whether a person walks forwards, on a floor or on a belt.
 
-    On a belt the pelvis goes nowhere: what tells is that a raised foot goes forwards and one that is down
-    backwards, before the pelvis. The correlation of the two was 0.53 to 0.88 over eight recorded walks, of
-    the right foot less the left one, and 0.08 to 0.78 of one foot less its mean height; of the same walks
-    played backwards -0.88 to -0.52, and -0.95 to -0.20, below -0.5 once in every stride. The feet of the
-    built-in walker, whose ankles rise before toe-off more than a person's, have 0.36 to 0.71 and -0.19 to
-    0.58, backwards -0.65 to -0.32 and -0.82 to -0.20.
+    On a belt the pelvis stays in place. There the sign is that, relative to the pelvis, a raised foot moves
+    forwards and a foot on the ground backwards. The correlation of the two was 0.53 to 0.88 over eight
+    recorded walks, of the right foot less the left one, and 0.08 to 0.78 of one foot less its mean height; of
+    the same walks played backwards -0.88 to -0.52, and -0.95 to -0.20, below -0.5 once in every stride. The
+    feet of the built-in walker, whose ankles rise before toe-off more than a person's, have 0.36 to 0.71 and
+    -0.19 to 0.58, backwards -0.65 to -0.32 and -0.82 to -0.20.
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class WalkDirection:
     def look(
         self, time: float, pelvis: Array, forwards: tuple[float, float], feet: list[tuple[float, float]]
     ) -> str:
-        """A sentence if the person does not walk forwards; empty otherwise.
+        """Return a sentence if the person does not walk forwards; empty otherwise.
 
         pelvis : (3,) [m]
         forwards : its horizontal forward direction in ground, a unit vector
@@ -121,7 +121,8 @@ class WalkDirection:
         return BACKWARDS if self._backwards or self._speed < -BACK_M_S else ""
 
     def _step(self, speed: float, height: float, passed: float, alone: bool) -> None:
-        """Whether the feet walk backwards."""
+        """Update the evidence from one step, a sample of the feet's relative speed and height, on whether
+        they walk backwards."""
         if alone:
             self._height += min(1.0, passed / HEIGHT_S) * (height - self._height)
             height -= self._height
@@ -137,7 +138,7 @@ class WalkDirection:
         self._backwards = correlation < (FORWARDS_FROM if self._backwards else BACK_FROM)
 
     def _turns(self, time: float) -> bool:
-        """Whether the pelvis has turned by much within TURN_S."""
+        """Return whether the pelvis has rotated by much within TURN_S."""
         headings = self._headings
         while headings and time - headings[0][0] > TURN_S:
             headings.popleft()

@@ -22,14 +22,14 @@ LONGEST_S = 0.25
 
 
 def faced(rotation: Array) -> Array:
-    """(3,) horizontal direction of the X axis of a body (3, 3); NaN if it points up or down."""
+    """Return the horizontal direction (3,) of the X axis of a body (3, 3); NaN if it points up or down."""
     x, _, z = rotation[:, 0].tolist()
     size = math.hypot(x, z)
     return np.array([x / size, 0.0, z / size]) if size > 0.0 else np.full(3, math.nan)
 
 
 def moved(place: Array, speed: Array, acceleration: Array, of_hips: Array, turn: Array, spin: Array) -> Array:
-    """(3, 3) rows: position, velocity and acceleration in ground [m, s] of a point of a body.
+    """Return position, velocity and acceleration in ground [m, s] of a point of a body, as rows (3, 3).
 
     place, speed, acceleration : (3,) motion of its origin
     of_hips : (3,) vector from there to the point, in ground
@@ -42,7 +42,7 @@ def moved(place: Array, speed: Array, acceleration: Array, of_hips: Array, turn:
 
 
 def inclined(axis: Array, turn: Array, spin: Array, forwards: Array) -> Array:
-    """(3,) backward inclination of a body's long axis, its rate and acceleration [rad, s].
+    """Return the backward inclination of a body's long axis, its rate and its acceleration, (3,) [rad, s].
 
     axis : (3,) in ground
     turn, spin : (3,) angular velocity and acceleration of the body in ground
@@ -68,8 +68,8 @@ class ForwardDistance:
         self._time, self._speed = math.nan, 0.0
 
     def add(self, time: float, speed: float) -> float:
-        """Add the speed in the forward direction of the pelvis at a time [m/s, s]; returns the distance so
-        far [m].
+        """Add the speed in the forward direction of the pelvis at a time [m/s, s]; return the distance so far
+        [m].
         """
         step = time - self._time
         if 0.0 < step <= LONGEST_S:

@@ -7,6 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def vector_product(a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
-    """(3,) - a x b."""
+    """Return the vector product a x b, (3,)."""
     (ax, ay, az), (bx, by, bz) = np.asarray(a).tolist(), np.asarray(b).tolist()
     return np.array([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx])

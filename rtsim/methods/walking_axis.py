@@ -2,8 +2,9 @@
 
 Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from
 the first to the last frame, where this is 0.8 m and more. As long as the way deviates little from an axis,
-it is here the one that the pelvis faces, which is the same of who walks straight ahead. Of an oblique way it
-is the way itself: to the nearest axis the pelvis would seem rotated, and the feet turned, by as much.
+it is here the one that the pelvis faces, which is the same for a person who walks straight ahead. For an
+oblique path it is the path itself: relative to the nearest axis the pelvis would seem rotated, and the feet
+turned, by the angle between them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ OBLIQUE_WALK = (
 
 
 def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """(3,) unit vector from the first to the last position on the floor; None if the path is not straight.
+    """Return the unit vector (3,) from the first to the last position on the floor; None if the path is not
+    straight.
 
     places : (n, 3) positions of a pelvis, NaN = not seen [m]
     shortest : shortest length of such a path [m]
@@ -63,23 +65,25 @@ def straight_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
 
 
 def off_axes(direction: Array) -> float:
-    """Angle of a horizontal direction (3,) to the nearest axis of the laboratory [rad]."""
+    """Return the angle of a horizontal direction (3,) to the nearest axis of the laboratory [rad]."""
     largest = float(np.abs(direction).max() / np.linalg.norm(direction))
     return math.acos(min(1.0, largest))
 
 
 def oblique_way(places: Array, shortest: float = SHORTEST_M) -> Array | None:
-    """(3,) as `straight_way`, for a direction oblique to all axes of the laboratory; None otherwise."""
+    """Return the direction of a straight path (3,) as `straight_way` does, if it is oblique to all axes of
+    the laboratory; else None."""
     way = straight_way(places, shortest)
     return way if way is not None and off_axes(way) > OBLIQUE else None
 
 
 class WalkingAxis:
-    """The axis of the laboratory, or its opposite, that the pelvis faces; of an oblique walk its direction.
+    """The direction of walking: the laboratory axis, or its opposite, that the pelvis faces; the path itself
+    if oblique.
 
-    It is that of the first frame which shows the pelvis, and stays as the person turns a corner, as in a
-    trial of Plug-in Gait; only who turns round and goes back has another. An oblique walk is known before the
-    first frame of a recording, and in a stream as soon as so much of it was walked straight ahead.
+    It is determined by the first frame that shows the pelvis, and stays as the person turns a corner, as in a
+    trial of Plug-in Gait; it changes only if the person turns round and walks back. An oblique path is known
+    before the first frame of a recording; in a stream, as soon as enough of it was walked straight ahead.
 
     Attributes
     ----------
@@ -87,7 +91,8 @@ class WalkingAxis:
     """
 
     def __init__(self, recorded: Array | None = None) -> None:
-        """recorded : (3,) - the way of a recording that is oblique, or against it; None = no such"""
+        """recorded : (3,) - direction of a recording's path if oblique, or its opposite; None = not
+        oblique"""
         self.axes = np.full((3, 3), math.nan)
         self._recorded = recorded
         self._since = math.nan
@@ -100,8 +105,8 @@ class WalkingAxis:
         self._places, self._is_oblique, self._judged = [], False, False
 
     def look(self, time: float, forwards: Array, place: Array) -> str:
-        """Take the forward direction and the position of the pelvis at a time [s]; returns a sentence once
-        if the walk is oblique.
+        """Use forward direction and position of the pelvis at a time [s]; return a sentence once if the walk
+        is oblique.
 
         forwards : (3,) of any length
         place : (3,) [m]; NaN = not seen
@@ -122,21 +127,22 @@ class WalkingAxis:
         return "" if self._judged else self._follow(forwards, place)
 
     def _take(self, forwards: Array) -> str:
-        """The axis that is nearest from now on, or the oblique way that is known, to either end."""
+        """Choose the nearest axis from now on or, if an oblique path is known, its direction or the
+        opposite."""
         self._since = math.nan
         self._places, self._judged = [], self._recorded is not None
         way = self.axes[:, 0].copy() if self._is_oblique else self._recorded
         return self._set(nearest_axis(forwards, UP) if way is None else way, forwards)
 
     def _set(self, way: Array, facing: Array) -> str:
-        """Walk along a direction (3,), to the end that is faced."""
+        """Set the direction of walking to `way` (3,) or its opposite, whichever is faced."""
         was, self._is_oblique = self._is_oblique, off_axes(way) > OBLIQUE
         self.axes[:] = walking_axes(way if float(way @ facing) >= 0.0 else -way, UP)
         new = self._is_oblique and not was
         return OBLIQUE_WALK.format(math.degrees(off_axes(way))) if new else ""
 
     def _follow(self, forwards: Array, place: Array) -> str:
-        """Keep the places of who walks straight ahead until they tell the direction."""
+        """Collect positions while the person walks straight ahead, until they determine the direction."""
         if not math.isfinite(float(place[0] + place[2])):
             return ""
         if self._places and float(np.hypot(*(place - self._places[-1])[::2])) < APART_M:

@@ -23,8 +23,10 @@ INSTEAD = ("torque_generators", "simulation")
 
 
 def with_addition(spec: ModelSpec, more: Addition, where: str) -> ModelSpec:
-    """The model with the tables of the addition appended; ConfigError for a law of something that does not
-    exist, for a method that exists already, and for a combination that is not a valid model.
+    """Append the tables of an addition to a model; ConfigError for an invalid result.
+
+    Invalid are a law for something that does not exist, a method that exists already, and a combination that
+    is not a valid model.
 
     where : the file of the addition
     """

@@ -27,7 +27,7 @@ SEGMENTS = ("segment", "parent", "over")
 
 
 def both_sides(spec: ModelSpec, how: BothSides) -> ModelSpec:
-    """The model and its mirror image; ConfigError for a model that cannot be mirrored."""
+    """Join a model and its mirror image; ConfigError for a model that cannot be mirrored."""
     check_can_be_mirrored(spec, how)
     model = msgspec.to_builtins(spec)
     sided = {body.name for body in spec.bodies} - set(how.middle)
@@ -81,7 +81,7 @@ def check_can_be_mirrored(spec: ModelSpec, how: BothSides) -> None:
 
 
 def mirrored(record: Any) -> Any:
-    """A record of the model as its mirror image, with Z reversed."""
+    """Return the mirror image of a record of the model, with Z reversed."""
     if isinstance(record, list | tuple):
         return [mirrored(item) for item in record]
     if not isinstance(record, dict):

@@ -1,5 +1,6 @@
-"""Distances that are constant during movement, in a model that brings its own markers
-(`rtsim/subjects/markers/distances`).
+"""Distances that stay constant during movement, in a model that brings its own markers.
+
+For persons see `rtsim/subjects/markers/distances`.
 
 Between the markers of a body, and from them to the points that it shares with its neighbours: the centres of
 joints that rotate about them. OpenSim's knees translate as functions of the angle, so poses are tried to
@@ -27,7 +28,7 @@ STAYS = 0.01
 
 
 def ruler_of_model(model: Model) -> Ruler:
-    """The distances of the model's own markers."""
+    """Return the constant distances between the model's own markers."""
     names = model.names.bodies
     local: dict[str, dict[str, Array]] = {name: {} for name in names}
     for marker, body, place in zip(
@@ -45,7 +46,8 @@ def ruler_of_model(model: Model) -> Ruler:
 
 
 def loose_bodies(model: Model) -> set[int]:
-    """Bodies that are neither feet nor carry one; empty if no foot is found, or if legs have no markers."""
+    """Return the bodies that neither are feet nor carry one; none if no foot is found, or if legs have no
+    markers."""
     try:
         feet = find_feet(model)
     except ConfigError:
@@ -61,7 +63,8 @@ def loose_bodies(model: Model) -> set[int]:
 
 
 def points_of_joints(model: Model) -> Array:
-    """(N_POSE, n_body, 3) - each body's joint frame on the body beneath it, the neutral pose first [m]."""
+    """Return each body's joint frame in the body that carries it, (N_POSE, n_body, 3), the neutral pose first
+    [m]."""
     tree = model.tree
     n_body = len(tree.parent)
     at = new_pose(n_body, model.n_v, len(tree.chains.dof))

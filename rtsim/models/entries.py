@@ -12,7 +12,7 @@ from rtsim.quantity import AXES, QUATERNION
 
 
 def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the entries of q and of v."""
+    """Return the names of the entries of q and of v."""
     tree, bodies = model.tree, model.names.bodies
     q_names, v_names = [""] * len(model.q_neutral), [""] * model.n_v
     for name, q, dof in zip(model.coordinates.names, model.coordinates.q, model.coordinates.dof, strict=True):
@@ -30,7 +30,7 @@ def coordinate_names(model: Model) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def turning(model: Model) -> NDArray[np.bool_]:
-    """(n_v,) whether each speed is that of an angle."""
+    """Return a mask (n_v,) of the speeds that are rates of angles."""
     turns = np.asarray(model.tree.dof_rotates != TRANSLATES)
     turns[model.coordinates.dof] = model.coordinates.is_angle
     return turns

@@ -51,9 +51,7 @@ class Point(NamedTuple):
 
 
 class Foot(NamedTuple):
-    """One foot: 0 right or 1 left, its bodies, the one on which plates act, and its line from heel to
-    toes.
-    """
+    """A foot: 0 right or 1 left, its bodies, the body on which plates act, and its line from heel to toes."""
 
     side: int
     bodies: tuple[int, ...]
@@ -80,7 +78,7 @@ class PlacedFeet:
         self.known = tuple(any(foot.side == side for foot in feet) for side in range(len(SIDES)))
 
     def at(self, position: Array, rotation: Array, measured: Array | None = None) -> Array:
-        """`lines` at origins (n_body, 3) and axes (n_body, 3, 3) of the bodies.
+        """Compute `lines` from origins (n_body, 3) and axes (n_body, 3, 3) of the bodies.
 
         measured : (n_marker, 3) markers of the frame [m], NaN = hidden
         """
@@ -99,7 +97,7 @@ class PlacedFeet:
 
 
 def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
-    """The feet of a model, at most one of each side; named : bodies on which plates act, if given.
+    """Find the feet of a model, at most one of each side; named : bodies on which plates act, if given.
 
     If only one is named, the other is found as well: it may stand beside the plates, so that its load is
     unknown, not zero. ConfigError if there is none, if there are more, or for a name that is not a body with
@@ -131,7 +129,7 @@ def find_feet(model: Model, named: Sequence[str] = ()) -> tuple[Foot, ...]:
 
 
 def points_of(model: Model) -> list[Point]:
-    """Origins of all bodies and all markers."""
+    """Return the origins of all bodies and all markers, as points of bodies."""
     names = model.names
     origins = [Point(b, np.zeros(3), f"the origin of {name}") for b, name in enumerate(names.bodies)]
     own = zip(model.markers.body.tolist(), model.markers.position, names.markers, strict=True)
@@ -139,7 +137,7 @@ def points_of(model: Model) -> list[Point]:
 
 
 def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
-    """First bodies of all feet by the neutral pose; ConfigError where there are none."""
+    """Find the first body of each foot in the neutral pose; ConfigError where there is none."""
     tree, parents = model.tree, model.tree.parent.tolist()
     freedom = [int(tree.v_start[b + 1] - tree.v_start[b]) for b, p in enumerate(parents) if p < 0]
     joints, limb = joint_centres(model), np.zeros(len(parents))
@@ -165,7 +163,7 @@ def low_ends(model: Model, points: Sequence[Point], spots: Array) -> list[int]:
 
 
 def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spots: Array) -> list[int]:
-    """The first body of the opposite foot; none for a model with one leg."""
+    """Find the first body of the opposite foot; none for a model with one leg."""
     if len(named) != 1:
         return []
     try:
@@ -178,7 +176,7 @@ def other_foot(model: Model, named: Sequence[int], points: Sequence[Point], spot
 
 
 def joint_centres(model: Model) -> Array:
-    """(n_body, 3) centres of the joints of the bodies, in the neutral pose [m]."""
+    """Return the centres of the bodies' joints in the neutral pose, (n_body, 3) [m]."""
     position, rotation = neutral_places(model)
     return position + (rotation @ model.tree.position_in_child[:, :, None])[:, :, 0]
 
@@ -186,7 +184,9 @@ def joint_centres(model: Model) -> Array:
 def foot_of(
     side: int, model: Model, bodies: tuple[int, ...], points: list[Point], spots: Array, given: bool
 ) -> Foot:
-    """The line of a foot; given : whether plates act on the first body, else on that of the heel.
+    """Determine the line of a foot from heel to toes, and the body on which plates act.
+
+    given : whether plates act on the first body, else on that of the heel
 
     spots : (n, 3) the points in the neutral pose [m]
     """
@@ -215,7 +215,7 @@ def foot_of(
 
 
 def carried_by(model: Model, root: int) -> set[int]:
-    """A body and all its descendants."""
+    """Return a body and all its descendants."""
     found = {root}
     for b, p in enumerate(model.tree.parent.tolist()):
         if p in found:
@@ -224,7 +224,7 @@ def carried_by(model: Model, root: int) -> set[int]:
 
 
 def body_named(model: Model, name: str) -> int:
-    """Number of the body with this name."""
+    """Return the index of the body with this name."""
     if name not in model.names.bodies:
         raise ConfigError(
             f"the model {model.name} has no body {name!r} on which force plates could act", where=NAMED,
@@ -251,7 +251,7 @@ def check_named(model: Model, roots: Sequence[int]) -> None:
 
 
 def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
-    """0 right or 1 left for each foot, by its name, else by its position: Z is to the right."""
+    """Return 0 (right) or 1 (left) for each foot, by its name, else by its position: Z is to the right."""
     told = [0 if RIGHT.search(name) else 1 if LEFT.search(name) else -1 for name in names]
     if len(names) == 1:
         return [max(told[0], 0)]
@@ -261,7 +261,7 @@ def sides_of(names: Sequence[str], lateral: Sequence[float]) -> list[int]:
 
 
 def in_words(model: Model, feet: Sequence[Foot]) -> str:
-    """A sentence on the chosen feet."""
+    """Return a sentence on the feet that were chosen."""
     told = []
     for foot in feet:
         pressed, *others = (model.names.bodies[b] for b in foot.bodies)

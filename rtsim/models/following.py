@@ -31,7 +31,7 @@ ANYWHERE = ((1, 2), (3, 3))
 
 
 class TargetedCoordinate(NamedTuple):
-    """A coordinate with a weight and a target value, constant or over time."""
+    """Weight and target value of a coordinate, constant or over time."""
 
     name: str
     weight: float
@@ -39,12 +39,12 @@ class TargetedCoordinate(NamedTuple):
     values: Array  # (n,) [rad, m]
 
     def at(self, time: float) -> float:
-        """The value at a time [s]: linear between two times, constant beyond the ends."""
+        """Return the target value at a time [s]: linear between two times, constant outside them."""
         return float(np.interp(time, self.times, self.values))
 
 
 class TrackingTasks(NamedTuple):
-    """Tracking tasks; notes : sentences on requests of a setup that are not supported."""
+    """Tracking tasks of a model; notes : sentences on requests of a setup that are not supported."""
 
     markers: Mapping[str, float]  # in the model's order, all above 0
     coordinates: tuple[TargetedCoordinate, ...] = ()
@@ -62,9 +62,9 @@ def check_markers(spec: ModelSpec) -> None:
 
 
 def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "") -> TrackingTasks:
-    """The tracking tasks of a setup; without one, the model's markers with their own weights.
+    """Read the tracking tasks of a setup; without one, take the model's markers with their own weights.
 
-    where : the setup's file, for errors: only unknown markers, unknown coordinates, or nothing to fit
+    where : the setup's file, named in errors (only unknown markers, unknown coordinates, nothing to fit)
     """
     check_markers(spec)
     if setup is None:
@@ -105,7 +105,7 @@ def following_of(spec: ModelSpec, setup: IkSetup | None = None, where: str = "")
 def drawn_by(
     task: CoordinateTask, spec: ModelSpec, setup: IkSetup, where: str, told: dict[str, None]
 ) -> TargetedCoordinate:
-    """The target values of the coordinate of a task; ConfigError where the model has no such coordinate.
+    """Read the target values of a task's coordinate; ConfigError where the model has no such coordinate.
 
     told : receives sentences on the file of the values, each once
     """
@@ -134,7 +134,7 @@ def drawn_by(
 
 
 def with_markers(model: Model, following: TrackingTasks) -> Model:
-    """The model with the tracked markers, each with its weight; the mean weight is 1."""
+    """Return the model with only the tracked markers, each with its weight; the mean weight is 1."""
     rows = [model.names.markers.index(name) for name in following.markers]
     weight = np.array([*following.markers.values()], float)
     markers = model.markers._replace(
@@ -144,12 +144,12 @@ def with_markers(model: Model, following: TrackingTasks) -> Model:
 
 
 def drawn_in(model: Model, following: TrackingTasks) -> list[TargetedCoordinate]:
-    """The coordinates with target values that exist with the joints of the model's method."""
+    """Return the targets of those coordinates that exist with the joints of the model's method."""
     return [drawn for drawn in following.coordinates if drawn.name in model.coordinates.names]
 
 
 def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: TrackingTasks) -> Roles:
-    """The roles with target values of coordinates, and the ranges of clamped ones."""
+    """Add target values of coordinates, and the ranges of clamped ones, to the roles."""
     names, q, dof = model.coordinates.names, model.coordinates.q, model.coordinates.dof
     drawn = drawn_in(model, following)
     at = np.array([names.index(one.name) for one in drawn], np.int64)
@@ -168,7 +168,7 @@ def with_coordinates(roles: Roles, model: Model, spec: ModelSpec, following: Tra
 
 
 def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Coordinates that are clamped to their range; followers of couplers excepted."""
+    """Return the names of the coordinates that are clamped to their range, without followers of couplers."""
     followers = {coupler.coordinate for coupler in spec.couplers}
     return tuple(
         c.name for body in spec.bodies for c in body.coordinates if c.clamped and c.name not in followers
@@ -176,7 +176,7 @@ def clamped_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def passed_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Clamped coordinates that may nevertheless leave their range.
+    """Return the names of the clamped coordinates that may nevertheless leave their range.
 
     They belong to a joint to ground with free motion in a plane or in space: position and heading in a
     laboratory are not properties of a joint, so that their range is not a limit.
@@ -191,6 +191,6 @@ def passed_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def with_none_drawn(roles: Roles) -> Roles:
-    """The roles with tables of coordinates that have targets or are clamped, both empty."""
+    """Add empty tables of targeted and clamped coordinates to the roles."""
     n, x = np.zeros(0, np.int64), np.zeros(0)
     return roles._replace(tasks=CoordinateTargets(n, n, x, x), limits=CoordinateRanges(n, n, x, x))

@@ -1,4 +1,4 @@
-"""Sets of torque generators by name or file, and the generators that they place at joints."""
+"""Sets of torque generators, found by name or file, and the generators that a set has at each joint."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ FOLDER = "generators"
 
 
 def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
-    """The set with that name or in that file, with the generators of its base, and the base's joints
-    where it has none.
+    """Load the set with that name or in that file, including the generators of its base.
+
+    The set has the base's joints where it has none of its own.
     """
     path = find_config(name, FOLDER)
     if str(path) in through:
@@ -39,7 +40,7 @@ def load_set(name: str, through: tuple[str, ...] = ()) -> GeneratorSet:
 
 @lru_cache(maxsize=8)
 def generators_of(name: str) -> tuple[PlacedGenerator, ...]:
-    """Extensor and flexor of every joint of a set; ConfigError for one that the set does not have."""
+    """Return the extensor and the flexor of every joint of a set; ConfigError for a missing generator."""
     found, placed = load_set(name), []
     for joint in found.joints:
         for kind, muscle, sign in (("extensor", joint.extensor, -1), ("flexor", joint.flexor, 1)):

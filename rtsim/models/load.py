@@ -1,4 +1,4 @@
-"""Models by file or by the name of a shipped one."""
+"""Loading of models from a file, or by the name of a shipped model."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Note = Callable[[str], None]
 
 
 def load_model(name: str, note: Note | None = None) -> ModelSpec:
-    """The model of that name or file (.toml, .osim); note : called with sentences on omissions and
-    assumptions.
+    """Load the model of that name or file (.toml, .osim); note : called with sentences on
+    omissions and assumptions.
     """
     return loaded(name, note, {})
 
 
 def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
-    """Return a model by name or file, also where the file of another model names it.
+    """Load a model by name or file, also one that the file of another model names.
 
     through : the files that refer to it, by the key of the reference; files of one kind must not refer to
         each other
@@ -62,7 +62,8 @@ def loaded(name: str, note: Note | None, through: dict[str, str]) -> ModelSpec:
 
 
 def model_for(name: str, side: str) -> str:
-    """The name of the model for a person with data of one or both sides; a requested leg selects one side of
-    both.
+    """Return the name of the model for a person with data of one or both sides.
+
+    If one leg is requested, the name is that of one side even with data of both.
     """
     return BOTH_LEGS if name == ONE_LEG and side == "both" else name

@@ -1,4 +1,4 @@
-"""Scale factors from pairs of markers: their distances in a person over those in the model."""
+"""Scale factors from pairs of markers: their distances in a person divided by those in the model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROUNDED = 0.05
 
 
 def frames_between(times: Array, start: float, end: float) -> slice:
-    """Frames from the last one at or before the start to the first one at or after the end."""
+    """Return the frames from the last one at or before the start to the first one at or after the end."""
     off = ROUNDED * float(np.diff(times).min()) if len(times) > 1 else 0.0
     before, after = np.flatnonzero(times <= start + off), np.flatnonzero(times >= end - off)
     first = int(before[-1]) if len(before) else 0
@@ -44,7 +44,8 @@ def body_factors(
     trial: MarkerTrial | None,
     note: Note,
 ) -> tuple[dict[str, Array], tuple[SegmentMeasure, ...]]:
-    """Factors (3,) of every body, in the order of the setup, and the measurements they come from.
+    """Compute the factors (3,) of every body, in the order of the setup, and the measurements that they come
+    from.
 
     places : positions of the model's markers in ground at the initial coordinates [m]
 
@@ -101,7 +102,7 @@ def measure(
     times: tuple[float, float],
     note: Note,
 ) -> SegmentMeasure | None:
-    """The mean ratio of the pairs; None, with a note, where a marker is missing."""
+    """Compute the mean ratio of the pairs of a measurement; None, with a note, where a marker is missing."""
     inside, pairs = frames_between(trial.times, *times), []
     for pair in measurement.pairs:
         missing = [name for name in pair if name not in places]
@@ -131,7 +132,7 @@ def measure(
 
 
 def apply(measurement: Measurement, factor: float, factors: dict[str, Array], note: Note) -> None:
-    """Write a factor into the axes of the bodies that a measurement names."""
+    """Set the factors along the axes of the bodies that a measurement names."""
     for body, axes in measurement.bodies:
         if body not in factors:
             note(f"measurement {measurement.name}: the model has no body {body}")

@@ -67,7 +67,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Names:
-    """Names of the rows of a model's tables."""
+    """Names of the rows of all tables of a model."""
 
     bodies: tuple[str, ...]
     joints: tuple[str, ...]  # of each body's joint
@@ -129,13 +129,14 @@ class Model:
         return len(self.tree.dof_body)
 
     def constraints(self, roles: Roles) -> Constraints:
-        """Tables for the kernels of constrained dynamics and moment arms, with the roles of a method."""
+        """Return the tables for the kernels of constrained dynamics and moment arms, with the roles of a
+        method."""
         check_timeless(self.tree, self.couplers)
         return Constraints(self.elements, roles, self.couplers, self.rolls)
 
 
 def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = None) -> Model:
-    """The model with the joints of one of its methods (the first, if none is named).
+    """Build the model with the joints of one of its methods (the first, if none is named).
 
     subject : person whose anatomy scales the model, with its optional bodies; not needed if no position of
         the model depends on it
@@ -196,7 +197,7 @@ def build(spec: ModelSpec, subject: Subject | None = None, method: str | None = 
 def build_each(
     spec: ModelSpec, subject: Subject | None = None, methods: Iterable[str] = ()
 ) -> dict[str, Model]:
-    """The model by method; methods with the same joints share one."""
+    """Build the model for each method; methods with the same joints share one."""
     built: dict[tuple, Model] = {}
     for method in methods:
         kinds = joint_kinds(spec, method)
@@ -208,7 +209,7 @@ def build_each(
 def names_of(
     spec: ModelSpec, coordinates: Coordinates, rows: list[ScalarElement], markers: tuple[str, ...]
 ) -> Names:
-    """The names of everything in a model's tables, in their order."""
+    """Return the names of everything in a model's tables, in their order."""
     return Names(
         bodies=tuple(body.name for body in spec.bodies),
         joints=tuple(body.joint_name or body.name for body in spec.bodies),

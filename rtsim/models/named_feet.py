@@ -10,7 +10,7 @@ LETTERS = {"r": "right", "right": "right", "l": "left", "left": "left"}
 
 
 def feet_of(bodies: Sequence[str], own: str) -> list[tuple[int, str]]:
-    """Body and side of all feet of a model; a foot without a stated side is on the side `own`."""
+    """Return body and side of all feet of a model; a foot without a stated side is on the side `own`."""
     found = []
     for b, name in enumerate(bodies):
         match = FOOT.fullmatch(name)

@@ -1,4 +1,4 @@
-"""Poses of the bodies in a model's neutral pose: same as kernels/joints/tree.pose, but without compiling it.
+"""Neutral pose of a model's bodies, computed as by kernels/joints/tree.pose but without compilation.
 
 `rtsim check` and the start of a run need a model's feet, without waiting seconds for compilation.
 """
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 def neutral_places(model: Model) -> tuple[Array, Array]:
-    """(n_body, 3) origins [m] and (n_body, 3, 3) axes of all bodies in ground."""
+    """Return the origins (n_body, 3) [m] and the axes (n_body, 3, 3) of all bodies in ground."""
     tree = model.tree
     position, rotation = np.zeros((len(tree.parent), 3)), np.zeros((len(tree.parent), 3, 3))
     for b, p in enumerate(tree.parent.tolist()):
@@ -38,8 +38,8 @@ def neutral_places(model: Model) -> tuple[Array, Array]:
 
 
 def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
-    """The elementary motions of body b's joint: whether it is a rotation, its axis (3,), and its size [rad,
-    m].
+    """Return the elementary motions of body b's joint: whether each is a rotation, its axis (3,), and its
+    size [rad, m].
     """
     tree, k, d = model.tree, model.tree.q_start[b], model.tree.v_start[b]
     q = model.q_neutral
@@ -56,14 +56,14 @@ def motions(model: Model, b: int) -> list[tuple[bool, Array, float]]:
 
 
 def function_at(functions: Functions, f: int) -> Function:
-    """The function in row f of the kernels' table."""
+    """Return the function in row f of the kernels' table."""
     kind, count, first = int(functions.kind[f]), int(functions.n_term[f]), int(functions.start[f])
     n = 3 * count if kind == SPLINE else count
     return Function(kind, count, tuple(functions.data[first : first + n].tolist()))
 
 
 def turned_about(axis: Array, angle: float) -> Array:
-    """(3, 3) rotation about a unit axis (3,)."""
+    """Return the rotation matrix (3, 3) about a unit axis (3,)."""
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.asarray(np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * (K @ K))

@@ -77,7 +77,8 @@ ARMS = (("upper_arm", "upper_trunk"), ("forearm", "upper_arm"), ("hand", "forear
 
 
 class MassShare(NamedTuple):
-    """Mass on a line, in parts of the whole mass: height of its centre [mm], moment about it [mm^2]."""
+    """Distribution of mass on a line, relative to the whole mass: height of its centre [mm], moment about it
+    [mm^2]."""
 
     mass: float
     centre: float
@@ -85,13 +86,13 @@ class MassShare(NamedTuple):
 
 
 def joint_of(segment: str, side: str = "") -> dict[str, Any]:
-    """Keys of the joint that carries a segment."""
+    """Return the keys of the joint that carries a segment."""
     name, axis = COORDINATES[segment]
     return {"joint": "hinge", "axis": (0.0, 0.0, axis), "coordinates": [{"name": name + side}]}
 
 
 def body_keys() -> dict[str, dict[str, Any]]:
-    """Joint, axes, parent and coordinates of all bodies, by name, in the order of the model."""
+    """Return joint, axes, parent and coordinates of all bodies, by name, in the order of the model."""
     tilt, _ = COORDINATES["pelvis"]
     found: dict[str, dict[str, Any]] = {
         "pelvis": {
@@ -178,8 +179,9 @@ def planar_body(sex: str, mass_kg: float, stature_mm: float) -> ModelSpec:
 
 
 def standing() -> dict[str, Any]:
-    """Simulation settings: the initial pose is standing on the soles, then all generators are at rest, so
-    that the body collapses.
+    """Return the simulation settings: standing on the soles at the start, then all generators are at rest.
+
+    So the body collapses.
     """
     names = [coordinate["name"] for keys in BODIES.values() for coordinate in keys["coordinates"]]
     hold = [name for name in names if name != FREE]
@@ -187,7 +189,7 @@ def standing() -> dict[str, Any]:
 
 
 def sole(side: str, foot_mm: float, stature_mm: float) -> list[dict[str, Any]]:
-    """Contacts of heel and ball of a foot with the floor."""
+    """Return the contacts of heel and ball of a foot with the floor."""
     found = []
     for name, (along, radii) in SOLE.items():
         radii_mm = tuple(rounded(stature_mm * radius) for radius in radii)
@@ -206,15 +208,16 @@ def sole(side: str, foot_mm: float, stature_mm: float) -> list[dict[str, Any]]:
 
 
 def length(share: SegmentShare, scale: float) -> float:
-    """Length of a segment [mm] of a person `scale` times as tall as the mean one."""
+    """Return the length of a segment [mm] of a person `scale` times as tall as the mean one."""
     return scale * share.length_mm
 
 
 def limb(
     name: str, share: SegmentShare, scale: float, mass_kg: float
 ) -> tuple[tuple[float, float], float, tuple[float, ...]]:
-    """Mass centre from the joint (for the head from its vertex downwards) [mm], mass [kg] and moments of
-    inertia [kg m^2] of a limb segment.
+    """Return mass centre from the joint [mm], mass [kg] and moments of inertia [kg m^2] of a limb segment.
+
+    For the head the centre is counted from its vertex downwards.
 
     A foot lies along X, half its ankle's height below the ankle; all others hang along Y.
     """
@@ -227,9 +230,7 @@ def limb(
 
 
 def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> dict[str, MassShare]:
-    """Pelvis, middle and upper trunk between two heights above the hips [mm], from de Leva's segments with
-    other boundaries.
-    """
+    """Divide de Leva's trunk at two heights above the hips [mm] into pelvis, middle and upper trunk."""
     borders = (-math.inf, *cuts, math.inf)
     pieces: dict[str, list[MassShare]] = {name: [] for name in TRUNK}
     bottom = 0.0
@@ -247,7 +248,7 @@ def trunk_parts(person: Population, scale: float, cuts: tuple[float, float]) -> 
 
 
 def piece_of(share: SegmentShare, scale: float, start: float, end: float, top: float) -> MassShare:
-    """The part of a segment of this height [mm] between two fractions of its length from its top.
+    """Return the part of a segment of this height [mm] between two fractions of its length from its top.
 
     Density 1 + b (2 s - 1) with b = 6 (c - 1/2) has its centre at c; its variance is 1/12 - b^2/36.
     """

@@ -1,15 +1,16 @@
 """Registration of a constrained joint to a person: its distal parts are placed on the person's bone.
 
 The parts of such a joint are one specimen's, in axes of both bones that coincide in the straight joint
-(Sancisi et al. 2017, section 2.1). A person's axes by landmarks do not: between knee and malleoli a tibia is
-twisted, by some 20 degrees, and knees stand in varus or valgus. So what the specimen has on the distal bone
-is turned and moved as one piece until the pose in which the person was calibrated is one of the mechanism's,
+(Sancisi et al. 2017, section 2.1). A person's axes, which come from landmarks, do not coincide: between knee
+and malleoli a tibia is twisted by some 20 degrees, and knees are in varus or valgus. So the specimen's parts
+on the distal bone are rotated and moved as one piece until the pose in which the person was calibrated is a
+pose of the mechanism,
 
     x' = R' (t(theta) + R(theta) x),    theta the flexion of R,
 
 R the rotation of the distal segment in the proximal one as it was measured, where their common point was the
-joint's centre, R(theta) and t(theta) the pose of the mechanism at that flexion. Sizes and lengths stay, and
-with them what the mechanism can do.
+joint's centre, R(theta) and t(theta) the pose of the mechanism at that flexion. Sizes and lengths stay the
+same, and with them the possible motion of the mechanism.
 """
 
 from __future__ import annotations
@@ -50,8 +51,8 @@ class JointRegistration(NamedTuple):
 
 
 def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tuple[ModelSpec, list[str]]:
-    """The model with the parts of joints that name `registered_by` placed as the person's bones are, and the
-    bodies that carry these; unchanged where the subject does not store that pose.
+    """Place the parts of joints that name `registered_by` on the person's bones; return model and
+    carrying bodies.
 
     ConfigError if the mechanism does not reach the flexion of the person's standing pose.
     """
@@ -73,7 +74,8 @@ def registered(spec: ModelSpec, anatomy: Anatomy, subject: Subject | None) -> tu
 
 
 def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -> JointRegistration | None:
-    """Placement of the parts of a body's joint; None where the mechanism does not reach that flexion.
+    """Determine the placement of the parts of a body's joint; None where the mechanism does not reach that
+    flexion.
 
     angles : (3,) - of the body in its parent about z, the new x, the new y [rad]
     """
@@ -86,7 +88,7 @@ def registration(spec: ModelSpec, anatomy: Anatomy, body: Body, angles: Array) -
 
 
 def turned(angles: Array) -> Array:
-    """(3, 3) - rotation about z, the new x, the new y."""
+    """Return the rotation (3, 3) about z, the new x, the new y."""
     (cz, cx, cy), (sz, sx, sy) = np.cos(angles), np.sin(angles)
     Z = np.array([[cz, -sz, 0.0], [sz, cz, 0.0], [0.0, 0.0, 1.0]])
     X = np.array([[1.0, 0.0, 0.0], [0.0, cx, -sx], [0.0, sx, cx]])
@@ -95,8 +97,10 @@ def turned(angles: Array) -> Array:
 
 
 def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion: float) -> Array | None:
-    """(5,) - angles about x and y [rad] and origin [m] of a body in its parent where the elements hold at an
-    angle about z [rad], by Newton's method from the straight joint on; None where they cannot.
+    """Solve for the pose of a body in its parent in which the elements hold at a flexion, by Newton's method.
+
+    The flexion is an angle about z [rad]; the solution is continued from the straight joint. Returns (5,)
+    angles about x and y [rad] and origin [m], or None where there is none.
     """
     centre = anatomy.place(body.in_child, body.name, body.name)
     start = anatomy.place(body.in_parent, body.parent, body.name) - centre
@@ -121,7 +125,7 @@ def pose_at(rows: Sequence[ScalarElement], anatomy: Anatomy, body: Body, flexion
 
 
 class Part(NamedTuple):
-    """One element between a body and its parent, relative to their common origin in the straight joint."""
+    """An element between a body and its parent, relative to their common origin in the straight joint."""
 
     of_parent: Array  # (3,) - point in the parent [m]
     of_body: Array  # (3,) - point in the body [m]
@@ -131,14 +135,15 @@ class Part(NamedTuple):
 
 
 def part_of(row: ScalarElement, anatomy: Anatomy, body: Body, start: Array) -> Part:
-    """An element of a joint; start : (3,) - origin of the joint in the parent [m]."""
+    """Return an element of a joint; start : (3,) - origin of the joint in the parent [m]."""
     at = {place.segment: anatomy.place(place, place.segment, row.where) for place in (row.a, row.b)}
     length = row.length.target_mm or row.length.mean_mm or 0.0
     return Part(at[body.parent] - start, at[body.name], row.normal, row.b.segment == body.name, 1e-3 * length)
 
 
 def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Array]:
-    """(n,) misfits of lengths and heights above planes [m], and slopes (n, 5), by central differences."""
+    """Compute the misfits (n,) of lengths and heights above planes [m], and their slopes (n, 5) by central
+    differences."""
 
     def values(x: Array) -> Array:
         R = turned(np.array([flexion, *x[:2]]))
@@ -158,11 +163,11 @@ def misfits(parts: Sequence[Part], flexion: float, x: Array) -> tuple[Array, Arr
 
 
 def moved(spec: ModelSpec, body: Body, by: JointRegistration, anatomy: Anatomy) -> ModelSpec:
-    """The model with the elements between a body and its parent moved on the body."""
+    """Return the model with the elements between a body and its parent moved on the body."""
     pair = {body.name, body.parent}
 
     def lay(place: Any) -> Any:
-        """Move the place of a record, and turn those of its entries that have a direction."""
+        """Move the position of a record, and rotate its entries that have a direction."""
         if place.segment != body.name:
             return place
         x = 1e3 * (by.offset + by.rotation @ anatomy.place(place, body.name, body.name))

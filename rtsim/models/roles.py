@@ -1,4 +1,4 @@
-"""The selection of a method in a model: joint kinds, and hard or soft elements with their targets."""
+"""Selection of a method in a model: joint kinds, and hard or soft elements with their targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rtsim.subjects.subject import Subject
 
 
 def find_method(spec: ModelSpec, method: str | None = None) -> MethodSpec:
-    """The method of that name in a model, or its first; ConfigError names the allowed ones."""
+    """Find the method of that name in a model, or its first; ConfigError names the allowed ones."""
     if method is None:
         return next(iter(spec.methods.values()))
     try:
@@ -26,7 +26,7 @@ def find_method(spec: ModelSpec, method: str | None = None) -> MethodSpec:
 
 
 def joint_kinds(spec: ModelSpec, method: str | None = None) -> tuple[JointKind, ...]:
-    """Joint kind of every body by a method."""
+    """Return the joint kind of every body for a method."""
     how = find_method(spec, method)
     return tuple(how.joints.get(body.name, body.joint) for body in spec.bodies)
 
@@ -45,7 +45,7 @@ def check_fits_markers(spec: ModelSpec) -> None:
 
 
 def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None = None) -> Roles:
-    """The elements that a method (the first, if none is named) uses, with their weights and targets.
+    """Return the elements that a method (the first, if none is named) uses, with their weights and targets.
 
     subject : person whose mean lengths are the targets, if the method uses them
     """
@@ -53,7 +53,7 @@ def roles_of(spec: ModelSpec, method: str | None = None, subject: Subject | None
 
 
 def roles_among(rows: list[ScalarElement], how: MethodSpec, subject: Subject | None = None) -> Roles:
-    """Same as roles_of, for these scalar constraints."""
+    """Return the same as roles_of, for these scalar constraints."""
     n = len(rows)
     mode, weight, target = np.full(n, OFF, np.int64), np.zeros(n), np.zeros(n)
     for e, row in enumerate(rows):

@@ -36,7 +36,7 @@ replace = msgspec.structs.replace
 
 
 def scale_geometry(spec: ModelSpec, factors: Factors, note: Note) -> ModelSpec:
-    """The model with all geometry on its bodies scaled, and the sizes of surfaces; masses and muscles stay.
+    """Scale all geometry on a model's bodies, and the sizes of surfaces; leave masses and muscles unchanged.
 
     ConfigError for a model whose positions already come from a person's anatomy.
     """
@@ -86,7 +86,7 @@ def scale_motion(motion: ElementaryMotion, frame: Frame, S: Array) -> Elementary
 
 
 def stretch(axis: Axis, frame: Frame, S: Array) -> float:
-    """Growth factor of a translation: u'Su with its axis u in the body."""
+    """Return the growth factor u'Su of a translation along its axis u in the body."""
     u = np.array([float(axis == name) for name in "uvw"] if isinstance(axis, str) else axis)
     u = turned(frame) @ (u / np.linalg.norm(u))
     return float(u @ (S * u))
@@ -111,7 +111,8 @@ def scale_coupler(coupler: Coupler, spec: ModelSpec, factors: Factors) -> Couple
 
 
 def translation_of(body: Body, k: int) -> Axis | None:
-    """The axis along which coordinate k of a body's joint itself moves it; None where it turns it."""
+    """Return the axis along which coordinate k of a body's joint moves it directly; None where it rotates
+    it."""
     if (axis := KINDS[body.joint].slides(body, k)) is not None:
         return axis
     name = coordinates_of(body)[k].name
@@ -120,8 +121,8 @@ def translation_of(body: Body, k: int) -> Axis | None:
 
 
 def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface:
-    """Return a wrapping surface scaled: its place, and its radii along its own axes; a sphere takes the mean
-    of the three factors.
+    """Return a wrapping surface scaled: its position, and its radii along its own axes; a sphere takes the
+    mean of the three factors.
     """
     S = factors.get(surface.segment, ONE)
     sizes: dict[str, Any] = {}
@@ -137,7 +138,7 @@ def scale_surface(surface: WrappingSurface, factors: Factors) -> WrappingSurface
 
 
 def surface_growth(R: Array, S: Array) -> Array:
-    """(3,) - by how much each axis of a frame turned by R in its body grows."""
+    """Return the growth factors (3,) along the axes of a frame that is rotated by R in its body."""
     return np.linalg.norm(S[:, None] * R, axis=0)
 
 
@@ -183,7 +184,7 @@ def scaled_function(function: FunctionSpec, factor: float) -> dict[str, Any]:
 
 
 def scale_masses(spec: ModelSpec, factors: Factors, mass_kg: float | None, keep_shares: bool) -> ModelSpec:
-    """The model with masses and inertias scaled, then all of them to the person's mass, where it is given.
+    """Scale masses and inertias of a model, then all of them to the person's mass, where it is given.
 
     keep_shares : whether masses are scaled by a common factor, so that each body keeps its share
     """
@@ -205,7 +206,7 @@ def scale_masses(spec: ModelSpec, factors: Factors, mass_kg: float | None, keep_
 
 
 def scaled_inertia(body: Body, S: Array, mass: float) -> tuple[float, ...]:
-    """Inertia about the mass centre of a body of a new mass, its axes scaled by S.
+    """Return the inertia of a body about its mass centre for a new mass and axes scaled by S.
 
     With equal factors it grows with their square. Otherwise the body is taken for a cylinder along the axis
     of its smallest inertia, as in OpenSim: I_a = m r^2 / 2 and I_b = m (l^2 / 12 + r^2 / 4) give radius and
@@ -230,7 +231,7 @@ def scaled_inertia(body: Body, S: Array, mass: float) -> tuple[float, ...]:
 
 
 def scale_muscles(spec: ModelSpec, ratios: Mapping[str, float]) -> ModelSpec:
-    """Muscles whose fibres and tendons are scaled by the new length of the path over its former length."""
+    """Scale fibres and tendons of muscles by the new length of the path over its former length."""
     muscles = []
     for muscle in spec.muscles:
         ratio = ratios.get(muscle.name, 1.0)

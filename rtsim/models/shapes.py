@@ -1,4 +1,4 @@
-"""Triangle surfaces from formulas: balls, plates, sheets; refining and joining."""
+"""Triangle surfaces from formulas: balls, plates and sheets; refinement and joining of surfaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def ball(radius: float, n_lat: int, n_lon: int) -> TriangleSurface:
-    """A sphere about the origin, z through its poles: 2 n_lon (n_lat - 1) triangles; radius [m]."""
+    """Return a sphere about the origin, z through its poles: 2 n_lon (n_lat - 1) triangles; radius [m]."""
     polar = np.pi * np.arange(1, n_lat) / n_lat
     around = 2.0 * np.pi * np.arange(n_lon) / n_lon
     a, b = (x.ravel() for x in np.meshgrid(polar, around, indexing="ij"))
@@ -32,7 +32,7 @@ def ball(radius: float, n_lat: int, n_lon: int) -> TriangleSurface:
 
 
 def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> TriangleSurface:
-    """An open surface over a grid: place(u, v) : (n, 3) [m], outside where u x v points.
+    """Return an open surface over a grid: place(u, v) : (n, 3) [m], with its outside where u x v points.
 
     u, v : (n_u,), (n_v,) - where the grid's lines are
     """
@@ -46,7 +46,8 @@ def sheet(place: Callable[[Array, Array], Array], u: Array, v: Array) -> Triangl
 
 
 def plate(length: float, width: float, n: int) -> TriangleSurface:
-    """A flat open surface about the origin, outside towards z, of n x n squares; sizes along x and y [m]."""
+    """Return a flat open surface about the origin, its outside towards z, of n x n squares; sizes along x and
+    y [m]."""
     return sheet(
         lambda x, y: np.column_stack((x, y, np.zeros_like(x))),
         np.linspace(-0.5 * length, 0.5 * length, n + 1),
@@ -62,7 +63,7 @@ def joined(*surfaces: TriangleSurface) -> TriangleSurface:
 
 
 def grown(surface: TriangleSurface, distance: float) -> TriangleSurface:
-    """The surface with every vertex moved outwards along its normal [m]: bone with cartilage."""
+    """Move every vertex of a surface outwards along its normal [m], as for cartilage on bone."""
     vertices, triangles = surface
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)
@@ -71,7 +72,7 @@ def grown(surface: TriangleSurface, distance: float) -> TriangleSurface:
 
 
 def refined(surface: TriangleSurface, longest: float) -> TriangleSurface:
-    """The same surface with every edge longer than `longest` [m] halved, once."""
+    """Halve every edge longer than `longest` [m] once, without changing the surface."""
     vertices, triangles = surface
     sides = np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2)
     edges, edge = np.unique(np.sort(sides, axis=2).reshape(-1, 2), axis=0, return_inverse=True)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rtsim.models.distances import ruler_of_model
 from rtsim.models.model import Model
+from rtsim.subjects.markers.beside import BesideJoint, beside_joints
 from rtsim.subjects.markers.bones import LegBones, legs_of
 from rtsim.subjects.markers.distances import Ruler, SharedPoint, errors_of, ruler_of_subject, spine_of
 from rtsim.subjects.markers.fit import MODELS, SUBJECTS
@@ -24,8 +25,9 @@ class TrackedModel(NamedTuple):
         of all segments point to one side
     mirrors : whether it is solved as its mirror image, a left leg
     spine : the point that pelvis and trunk of a person share, if it has both
-    errors : segment -> usual distance of its markers from their calibrated places [m]; of a model unknown
-    legs : legs of a person, as their bones turn about their long axes
+    errors : segment -> usual distance of its markers from their calibrated positions [m]; unknown for a model
+    legs : legs of a person, for rotations of the bones about their long axes
+    beside : markers of a person beside knees and ankles
     """
 
     title: str
@@ -38,6 +40,7 @@ class TrackedModel(NamedTuple):
     spine: tuple[SharedPoint, ...] = ()
     errors: Mapping[str, float] = {}
     legs: tuple[LegBones, ...] = ()
+    beside: tuple[BesideJoint, ...] = ()
 
 
 def tracked_person(subject: Subject) -> TrackedModel:
@@ -53,6 +56,7 @@ def tracked_person(subject: Subject) -> TrackedModel:
         spine=spine_of(subject),
         errors=errors_of(subject),
         legs=legs_of(subject),
+        beside=beside_joints(subject),
     )
 
 
@@ -69,5 +73,5 @@ def tracked_model(model: Model) -> TrackedModel:
 
 
 def tracked_of(model: Model, subject: Subject | None) -> TrackedModel:
-    """The tracked person or model: the subject, if there is one, or the model itself."""
+    """Return the tracked person or model: the subject, if there is one, or the model itself."""
     return tracked_person(subject) if subject is not None else tracked_model(model)

@@ -31,20 +31,20 @@ def run(
     control: str | None = None,
     as_json: bool = False,
 ) -> int:
-    """Show the results of `address` until the window is closed; returns the exit code.
+    """Show the results of `address` until the window is closed; return the exit code.
 
     Parameters
     ----------
     address : endpoint of the results, e.g. "tcp://127.0.0.1:5561"
-    security : keys, for an endpoint that demands them
-    screenshot : PNG to save when the duration is over
+    security : keys, for an endpoint that requires them
+    screenshot : PNG file to save when the duration is over
     duration_s : close after this time [s]; with a screenshot, 5 s unless given
-    control : control endpoint of the estimator; gives buttons to switch the method
-    as_json : at the end print as one JSON object what was drawn and how long it took
+    control : control endpoint of the estimator, which enables buttons to switch the method
+    as_json : whether to print at the end a JSON object with counts and times of drawing
 
     Raises
     ------
-    ConfigError : no Qt, no display, a bad address or duration, or no such folder for the PNG
+    ConfigError : no Qt, no display, an invalid address or duration, or a missing folder for the PNG
     """
     if duration_s is not None and not 0.0 < duration_s < float("inf"):
         raise ConfigError(f"duration {duration_s!r} s", where="--duration", allowed="a time above 0 s")
@@ -69,7 +69,7 @@ def run(
 
 
 def check_picture(path: Path) -> None:
-    """Raise a ConfigError when a PNG cannot be saved there, before the run rather than after it."""
+    """Raise ConfigError before the run, rather than after it, if a PNG cannot be saved there."""
     if path.suffix.lower() != ".png":
         raise ConfigError(
             f"{str(path)!r} is not a PNG file", where="--screenshot", allowed="a name ending in .png"

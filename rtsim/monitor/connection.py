@@ -1,4 +1,4 @@
-"""Whether data is arriving, as text."""
+"""Whether data are arriving, as text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ SILENCE = 1.0  # s without a frame after which the sender counts as gone
 class ConnectionState(NamedTuple):
     """State of the stream as text, and the name of the Theme colour for it.
 
-    flows : frames arrive and continue
-    heard : frames arrive at all, also from a sender that is paused
+    flows : whether frames arrive continuously
+    heard : whether frames arrive at all, also from a paused sender
     """
 
     words: str
@@ -22,7 +22,7 @@ class ConnectionState(NamedTuple):
 
 
 class FrameWatch:
-    """Remembers when the last frame came.
+    """Records when the last frame arrived.
 
     Parameters
     ----------
@@ -35,22 +35,22 @@ class FrameWatch:
         self._heard_at_wall = 0.0
 
     def hear(self, now: float) -> None:
-        """Note that a frame came at a monotonic time [s]."""
+        """Record that a frame arrived at a monotonic time [s]."""
         self._heard = now
         self._heard_at_wall = time.time()
 
     def restart(self) -> None:
-        """Forget the frames, as another sender was announced."""
+        """Discard the record, because another sender was announced."""
         self._heard = None
 
     def state(self, announced: bool, ended: bool, now: float, holds: bool = False) -> ConnectionState:
-        """State at a monotonic time [s].
+        """Return the state of the stream at a monotonic time [s].
 
         Parameters
         ----------
-        announced : a session descriptor has been received
-        ended : the sender has said that the stream is over
-        holds : the sender has said that it is paused
+        announced : whether a session descriptor has been received
+        ended : whether the sender has reported the end of the stream
+        holds : whether the sender has reported that it is paused
         """
         if not announced:
             return ConnectionState(f"waiting for a result stream at {self.address}", "warning")

@@ -1,4 +1,4 @@
-"""The buttons: the bar at the top, and the figure with its views."""
+"""The buttons: the bar at the top of the window, and the figure with buttons for its views."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DURATION_FIRST = 5  # s
 
 
 class ToolBar(QWidget):
-    """Buttons of the window, in groups that continue on another line if the window is narrow.
+    """Buttons of the window, in groups that wrap to another line if the window is narrow.
 
     The window connects them with their actions.
     """
@@ -81,7 +81,7 @@ class ToolBar(QWidget):
             flow.addWidget(group)
 
     def show_title(self, title: str) -> None:
-        """Show person, side and trial, as far as there is space."""
+        """Show person, side and trial, as far as there is room."""
         self.name.setText(printable(title, TITLE_MOST) if title else NAME)
         self.name.setToolTip(tip([title] if title else []))
 
@@ -112,13 +112,13 @@ class ToolBar(QWidget):
             row.addWidget(button)
 
     def show_method(self, current: str, busy: bool) -> None:
-        """Mark the method in use, which may differ from the one last requested."""
+        """Highlight the method in use, which may differ from the last requested one."""
         for method, button in self.methods.items():
             button.setChecked(method == current)
             button.setEnabled(not busy)
 
     def show_holding(self, holds: bool, busy: bool) -> None:
-        """Show the buttons that fit a paused or a running simulation."""
+        """Show the buttons for a paused or for a running simulation."""
         self._holds = holds
         self.hold.setText("Resume" if holds else "Pause")
         for button in (self.hold, self.step, self.restart, self.reset):
@@ -126,7 +126,7 @@ class ToolBar(QWidget):
 
 
 class FigureCard(QFrame):
-    """The figure with buttons for its views."""
+    """The stick figure with buttons for its views."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ class FigureCard(QFrame):
         column.addWidget(self.figure, 1)
 
     def _release_views(self) -> None:
-        """The figure was turned by hand: none of the named views is shown any more."""
+        """Release the buttons of the named views after the figure was rotated by hand."""
         self._group.setExclusive(False)
         for button in self.views.values():
             button.setChecked(False)
@@ -174,7 +174,9 @@ def _button(text: str, explanation: str, shortcut: str, checkable: bool = False)
 
 
 def _shown(name: str) -> str:
-    """A name that others gave, as the text of a button, where an ampersand would mark a key."""
+    """Escape a name from another program for the text of a button, where an ampersand would mark a shortcut
+    key.
+    """
     return printable(name.capitalize()).replace("&", "&&")
 
 
@@ -198,5 +200,5 @@ def _exclusive(parent: QWidget, buttons: Iterable[QPushButton]) -> QButtonGroup:
 
 
 def _calling(act: Callable[[Choice], object], choice: Choice) -> Callable[[], object]:
-    """A slot that passes on its own choice, whatever the button says."""
+    """Return a slot that calls `act` with `choice`, whatever arguments the button passes."""
     return lambda: act(choice)

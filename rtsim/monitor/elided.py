@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy
 
 
 class Elided(QLabel):
-    """A label that uses the width that it is given; its full text is `text()`."""
+    """A label that uses the width that is available; its full text is `text()`."""
 
     def __init__(self, text: str = "") -> None:
         super().__init__(text)
@@ -22,7 +22,7 @@ class Elided(QLabel):
         return self.minimumSizeHint()
 
     def cut(self) -> bool:
-        """Whether a part of the text is not shown."""
+        """Return whether a part of the text is not shown."""
         return self.fontMetrics().horizontalAdvance(self.text()) > self.width()
 
     def paintEvent(self, event: QPaintEvent) -> None:

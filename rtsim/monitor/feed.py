@@ -1,4 +1,6 @@
-"""Takes results from the subscriber and keeps what the window draws: history, counts and the newest pose."""
+"""Reception of results from the subscriber; it stores what the window draws: history, counts and the newest
+pose.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ PAUSED = "paused"  # gauge of telemetry: 1 while the sender holds by command
 
 
 class Change(IntEnum):
-    """Change of the window by a new descriptor."""
+    """The kind of change in the window after a new descriptor."""
 
     NOTHING = 0
     DETAILS = 1  # the words about the session; the curves go on after a gap
@@ -52,7 +54,7 @@ class Change(IntEnum):
 
 
 class FrameSource(Protocol):
-    """The part of streams.receiving.subscriber.Subscriber that is used here."""
+    """Interface: the part of streams.receiving.subscriber.Subscriber that the feed uses."""
 
     @property
     def session(self) -> Session | None: ...
@@ -73,21 +75,20 @@ class Feed:
     Parameters
     ----------
     source : subscriber of the results and the telemetry
-    address : endpoint, for the words of the connection
+    address : endpoint, for texts on the connection
     now : monotonic clock [s]
-    looks_back : whether the last ten minutes are kept, which take up to 288 MB
+    looks_back : whether the last ten minutes are stored, which takes up to 288 MB
 
     Attributes
     ----------
-    layout : panels that the current session has to show, None before the first
+    layout : layout of the panels for the current session, None before the first session
     history : display values of the last minute
-    pose, pose_quality : arrays of the newest frame (copies), and what it is worth
-    device : those of a device, where there is one; reason : of its
-        newest transition of arming, in words
-    sentences : the last plain sentences
+    pose, pose_quality : arrays of the newest frame (copies), and their quality
+    device : arrays of a device, if there is one; reason : reason of its newest transition of arming
+    sentences : the last messages
     telemetry : the sender's last message about itself
-    archive, poses : the last ten minutes, where they are kept; gait : events as the frames show them
-    marks : events marked by hand; trial_shift : from the time of the curves to that of the trial [s]
+    archive, poses : the last ten minutes, if they are stored; gait : gait events found in the frames
+    marks : events marked by hand; trial_shift : time of the trial minus time of the curves [s]
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class Feed:
         self._n_beyond = 0
 
     def take(self) -> tuple[Change, int]:
-        """Take waiting messages; returns what changed, and how many frames were kept for drawing."""
+        """Take waiting messages; return the kind of change, and how many frames were stored for drawing."""
         change, n_kept = Change.NOTHING, 0
         self._listen()
         n_byte = 0
@@ -155,11 +156,11 @@ class Feed:
         return event
 
     def events_since(self, time: float) -> list[GaitEvent]:
-        """Gait events and marked events after a time of the curves [s]."""
+        """Return gait events and marked events after a time of the curves [s]."""
         return [*self.gait.since(time), *(mark for mark in self.marks if mark.time >= time)]
 
     def clear(self) -> None:
-        """Clear the curves and the counts; the session remains."""
+        """Clear the curves and the counts; the session stays."""
         self.history.clear()
         self.archive.clear(self.history)
         self.poses.clear()
@@ -170,12 +171,12 @@ class Feed:
         self._counted_before = dict(self.source.counters)
 
     def counters(self) -> dict[str, int]:
-        """Counters of the subscriber since they were last cleared."""
+        """Return the counters of the subscriber since they were last cleared."""
         before = self._counted_before
         return {name: n - before.get(name, 0) for name, n in self.source.counters.items()}
 
     def connection(self) -> ConnectionState:
-        """State of the stream in words."""
+        """Return the state of the stream as text."""
         if self._fault:
             return ConnectionState(self._fault, "bad")
         state = self._listener.state(self.layout is not None, self.source.ended, self._now(), self.holds)
@@ -191,7 +192,7 @@ class Feed:
 
     @property
     def holds(self) -> bool:
-        """Whether the sender of this session has said that it is paused."""
+        """Return whether the sender of this session has reported that it is paused."""
         said = self.telemetry
         return said is not None and self.told_of_this_session and said.gauges.get(PAUSED, 0.0) > 0.0
 
@@ -202,7 +203,7 @@ class Feed:
         return said is not None and session is not None and said.session == session.session
 
     def notes(self) -> list[str]:
-        """Sentences about data that are not shown; empty if everything is."""
+        """Return notes on data that are not shown; empty if everything is shown."""
         notes = list(self.layout.notes) if self.layout else []
         if self._n_beyond:
             notes.append(f"values beyond {LARGEST:.0e} are drawn as gaps")
@@ -222,7 +223,7 @@ class Feed:
             return None
 
     def _listen(self) -> None:
-        """Collect the sentences of the subscriber and of the sender."""
+        """Collect the messages of the subscriber and of the sender."""
         now = self._now()
         self.sentences.turn(now)
         for _ in range(min(len(self.source.telemetry), N_MESSAGE_PER_TURN)):
@@ -235,7 +236,7 @@ class Feed:
         self.sentences.hear([self.source.events.popleft() for _ in range(n)], n, now)
 
     def _adopt(self, session: Session | None) -> Change:
-        """Follow the sender into another session."""
+        """Switch to another session of the sender."""
         known = self._session
         if session is None or session is known or not self._turnover.grants(session, self._now()):
             return Change.NOTHING
@@ -286,5 +287,5 @@ class Feed:
 
 
 def _n_sample(rate: float) -> int:
-    """Samples that cover the longest window [Hz]."""
+    """Return the number of samples that cover the longest time window; rate : frame rate [Hz]."""
     return int(DURATION_MOST * rate) + 2

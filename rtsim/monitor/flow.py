@@ -10,7 +10,7 @@ UNSCALED = "unscaled"
 
 
 def scale_layouts(widget: QWidget, scale: float) -> None:
-    """Scale margins and distances of all layouts in a widget, as its text is; scale 1 = as they were made."""
+    """Scale margins and spacings of all layouts in a widget like its text; scale 1 = the original sizes."""
     for layout in widget.findChildren(QLayout):
         if not isinstance(layout, (QBoxLayout, QGridLayout, Flow)):
             continue
@@ -33,7 +33,9 @@ def scale_layouts(widget: QWidget, scale: float) -> None:
 
 
 def _apart(layout: QBoxLayout | QGridLayout | Flow) -> tuple[int, int]:
-    """Distances across and down between the items of a layout [px]; below 0 as the style has it."""
+    """Return the horizontal and vertical spacing of the items of a layout [px]; below 0 = as the style
+    defines.
+    """
     if isinstance(layout, Flow):
         return layout.apart
     if isinstance(layout, QGridLayout):
@@ -44,7 +46,7 @@ def _apart(layout: QBoxLayout | QGridLayout | Flow) -> tuple[int, int]:
 class Flow(QLayout):
     """A layout that places widgets from left to right and continues on the next line.
 
-    across, down : kept as `apart`, distances between neighbours in a line, and between lines [px]
+    across, down : distances between neighbours in a line, and between lines [px], stored as `apart`
     """
 
     def __init__(self, parent: QWidget, across: int, down: int) -> None:
@@ -79,7 +81,7 @@ class Flow(QLayout):
         self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
-        """The size with everything on one line."""
+        """Return the size with everything on one line."""
         sizes = [item.sizeHint() for item in self._shown()]
         gaps = self.apart[0] * max(0, len(sizes) - 1)
         return QSize(
@@ -97,7 +99,7 @@ class Flow(QLayout):
         return [item for item in self._items if not item.isEmpty()]
 
     def _arrange(self, rect: QRect, move: bool) -> int:
-        """Set the items into a rectangle; the height that they take [px]."""
+        """Arrange the items in a rectangle, moving them if `move`; return the height that they need [px]."""
         y = rect.y()
         for line in self._lines(rect.width()):
             x, tallest = rect.x(), max(item.sizeHint().height() for item in line)
@@ -110,7 +112,7 @@ class Flow(QLayout):
         return max(0, y - self.apart[1] - rect.y())
 
     def _lines(self, width: int) -> list[list[QLayoutItem]]:
-        """The items of each line."""
+        """Return the items of each line."""
         lines: list[list[QLayoutItem]] = []
         x = 0
         for item in self._shown():

@@ -1,7 +1,7 @@
-"""Contents of the window for a result stream, from its descriptor alone: panels of curves, parts of the
-figure.
+"""Contents of the window for a result stream, derived from its descriptor: panels of curves, and parts of
+the figure.
 
-The amount that one sender may make the window draw is bounded; a sentence reports what is left out.
+The amount that one sender can make the window draw is limited; a note reports what is left out.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ ARM_COLUMN, ARM_EXTENT_LEAST = 3, 20.0  # a column of their own; shortest axis [
 
 
 class HistoryBlock(NamedTuple):
-    """Source of a block of history channels: entries of a flattened field, times a scale."""
+    """The source of a block of history channels: entries of a flattened field, multiplied by a scale."""
 
     field: str
     entries: NDArray[np.intp]
@@ -68,7 +68,7 @@ class HistoryBlock(NamedTuple):
 
 
 class FieldReading(NamedTuple):
-    """All history channels of one field: its flattened entries, their scales, and the channels they go to."""
+    """All history channels of one field: its flattened entries, their scales, and the channel numbers."""
 
     field: str
     entries: NDArray[np.intp]
@@ -77,7 +77,7 @@ class FieldReading(NamedTuple):
 
 
 def read_at_once(blocks: Sequence[HistoryBlock]) -> tuple[FieldReading, ...]:
-    """Blocks of history channels by their fields, as every frame pays for each access to an array."""
+    """Group blocks of history channels by field, because every access to an array takes time in a frame."""
     of: dict[str, list[HistoryBlock]] = {}
     for block in blocks:
         of.setdefault(block.field, []).append(block)
@@ -101,7 +101,7 @@ class ContactTraces(NamedTuple):
 
 
 class ImageField(NamedTuple):
-    """A field that is drawn as an image for each entry of its first axis.
+    """A field drawn as images, one for each entry of its first axis.
 
     shape : rows and columns
     across, along : size of a cell [mm]
@@ -123,14 +123,14 @@ class WindowLayout(NamedTuple):
     """Panels, curves and figure of the window, made from one descriptor.
 
     rate : nominal rate [Hz], NaN if the stream is irregular
-    parts : field of the figure -> shape of the part that is kept
+    parts : field of the figure -> shape of the part that is stored
     labels : names of their entries
-    arms : moment arms of all muscles about the first angle of each joint, shown on demand;
+    arms : panels of moment arms of all muscles about the first angle of each joint, shown on demand;
     stick : (n, 2) pairs of joint centres;  follow : index of the pelvis among the segments, or None;
     sides : right, left or "" of each joint centre;
     commands : commands that the control endpoint accepts, if the sender states them, else None
     methods : methods of the run; None if the sender does not state them
-    notes : sentences about what is left out
+    notes : notes on what is left out
     """
 
     session_id: str
@@ -158,9 +158,9 @@ class WindowLayout(NamedTuple):
         return self.rate if math.isfinite(self.rate) else RATE_ASSUMED
 
     def read(self, data: Mapping[str, Array], values_out: Array) -> int:
-        """Write the (n_channel,) values of a frame of this session in display units.
+        """Write the values of a frame of this session in display units into values_out, (n_channel,).
 
-        Returns the number of values beyond any possible measurement; they become NaN.
+        Return the number of values beyond any possible measurement, which become NaN.
         """
         with np.errstate(over="ignore"):  # what overflows is beyond
             for field, entries, scales, into in self.channels:
@@ -173,7 +173,7 @@ class WindowLayout(NamedTuple):
 
 
 def layout_of(session: Session) -> WindowLayout:
-    """Read a descriptor; fields that are unknown are simply not shown."""
+    """Build the layout from a descriptor; unknown fields are not shown."""
     specs = {spec.name: spec for spec in session.fields}
     notes: list[str] = []
     panels: list[PlotPanel] = []
@@ -226,7 +226,7 @@ def layout_of(session: Session) -> WindowLayout:
 def _curves(
     specs: Mapping[str, FieldSpec], side: str, notes: list[str]
 ) -> list[tuple[PlotPanel, HistoryBlock]]:
-    """The panels of all fields that are drawn as curves; their first channels are not known yet."""
+    """Return the panels of all fields drawn as curves; their first channels are not assigned yet."""
     found = []
     silent = not any(spec.curves for spec in specs.values())  # a sender that does not know the key
     for name, spec in specs.items():
@@ -267,7 +267,7 @@ def _curves(
 
 
 def usual_curves(spec: FieldSpec) -> Curves | None:
-    """Curves of a field with one axis if the sender does not describe any: all of them under its name."""
+    """Return default curves for a field with one axis whose sender does not describe its curves."""
     if spec.name in FIGURE_FIELDS or len(spec.shape) != 1 or spec.role != "value":
         return None
     said = spoken((printable(spec.name),))[0]
@@ -276,7 +276,7 @@ def usual_curves(spec: FieldSpec) -> Curves | None:
 
 
 def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPanel, HistoryBlock]]:
-    """A panel of all muscles for the first angle of each joint; the columns of the field are the angles."""
+    """Return a panel of all muscles' moment arms for the first angle of each joint, a column of the field."""
     spec, angles = specs.get("moment_arms"), specs.get("joint_angles")
     if spec is None or angles is None or not spec.shape or not spec.shape[0]:
         return []
@@ -309,7 +309,7 @@ def _arms(specs: Mapping[str, FieldSpec], notes: list[str]) -> list[tuple[PlotPa
 
 
 def _contact(spec: FieldSpec | None, first: int) -> tuple[ContactTraces, HistoryBlock] | None:
-    """The plot of the contact points and its channels: x and z of each, in the frame of the plateau."""
+    """Return the plot of the contact points and its channels: x and z of each in the plateau's frame."""
     if spec is None or len(spec.shape) != 2 or not spec.shape[0] or spec.shape[1] != 3:
         return None
     unit, scale = _display_unit(spec)
@@ -320,7 +320,7 @@ def _contact(spec: FieldSpec | None, first: int) -> tuple[ContactTraces, History
 
 
 def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> ImageField | None:
-    """The first field that wants to be an image and can be one; of a person the left side stands left."""
+    """Return the first field declared as an image that can be drawn; the left side's images are left."""
     for name, spec in specs.items():
         if spec.image is None or name in FIGURE_FIELDS:
             continue
@@ -349,7 +349,7 @@ def _picture(specs: Mapping[str, FieldSpec], notes: list[str]) -> ImageField | N
 
 
 def _parts(specs: Mapping[str, FieldSpec], notes: list[str]) -> dict[str, tuple[int, ...]]:
-    """The fields that the figure draws, as far as it draws them."""
+    """Return the fields that the figure draws, with the shape of the part that it draws."""
     parts = {}
     for name, entry in FIGURE_FIELDS.items():
         shape = tuple(specs[name].shape) if name in specs else ()
@@ -366,7 +366,7 @@ def _note_rest(notes: list[str], name: str, n_shown: int, n: int) -> None:
 
 
 def _rate(rate: float, notes: list[str]) -> float:
-    """The nominal rate where it can be one, else NaN [Hz]."""
+    """Return the nominal rate if it is plausible, else NaN [Hz]."""
     if RATES[0] <= rate <= RATES[1]:
         return rate
     if rate:
@@ -375,7 +375,7 @@ def _rate(rate: float, notes: list[str]) -> float:
 
 
 def _details(session: Session) -> dict[str, str]:
-    """The plain entries of `meta`, shortened, and the notes that go with the results."""
+    """Return the plain entries of `meta`, shortened, and the notes of the results."""
     plain = [(key, value) for key, value in session.meta.items() if isinstance(value, str | int | float)]
     details = {printable(key): printable(str(value), 2 * NAME_MOST) for key, value in plain[:N_DETAIL]}
     notes = bounded(session.meta.get("notes"), N_DETAIL)
@@ -383,7 +383,7 @@ def _details(session: Session) -> dict[str, str]:
 
 
 def _names(session: Session, key: str) -> tuple[str, ...] | None:
-    """The names in a list of `meta`, where there is one."""
+    """Return the names in a list of `meta`; None if there is no such list."""
     names = session.meta.get(key)
     if not isinstance(names, list | tuple):
         return None
@@ -391,5 +391,5 @@ def _names(session: Session, key: str) -> tuple[str, ...] | None:
 
 
 def _display_unit(spec: FieldSpec) -> tuple[str, float]:
-    """Unit on the screen, and what values are multiplied with."""
+    """Return the display unit, and the factor by which values are multiplied."""
     return ON_SCREEN.get(spec.unit, (printable(spec.unit, 12), 1.0))

@@ -1,4 +1,6 @@
-"""The last messages of both sides; of a flood only a few are shown, and the others are counted."""
+"""The last messages of sender and window; if there are too many, only a few are shown, and the others are
+counted.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ class MessageLog:
 
     Attributes
     ----------
-    kept : the last sentences, shortened
+    kept : the last messages, shortened
     """
 
     def __init__(self) -> None:
@@ -26,7 +28,7 @@ class MessageLog:
         self._n_heard = 0  # in the second that began then
 
     def hear(self, texts: Iterable[str], n: int, now: float) -> None:
-        """Take `n` messages of the sender; those beyond what can be read in a second are only counted."""
+        """Add `n` messages of the sender; those beyond what can be read in a second are only counted."""
         self.turn(now)
         room = max(0, N_PER_SECOND - self._n_heard)
         self.kept.extend(printable(text, SENTENCE_MOST) for text in islice(texts, min(n, room)))
@@ -37,7 +39,7 @@ class MessageLog:
         self.kept.append(printable(text, SENTENCE_MOST))
 
     def turn(self, now: float) -> None:
-        """Begin another second if one is over, and report how many messages were left out."""
+        """Begin a new second if one is over, and report how many messages were left out."""
         if self._since <= now < self._since + 1.0:
             return
         left_out = self._n_heard - N_PER_SECOND

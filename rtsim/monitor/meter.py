@@ -1,4 +1,4 @@
-"""Rates, latencies and counts of the frames seen, for the status strip."""
+"""Rates, latencies and counts of the received frames, for the status strip."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ UNKNOWN = Latency(float("nan"), float("nan"))
 
 
 def quality_of(status: int) -> Quality:
-    """Quality of a frame with this status for the curves; a late frame still counts as good."""
+    """Return the quality for the curves of a frame with this status; a late frame still counts as good."""
     if status & WORTHLESS:
         return Quality.MISSING
     return Quality.DEGRADED if status & DOUBTFUL else Quality.GOOD
 
 
 def status_words(status: int) -> str:
-    """The status in plain words, "ok" when no bit is set."""
+    """Return the status as text, "ok" if no bit is set."""
     return Status(status).names().replace("_", " ")
 
 
 class Meter:
-    """Counts frames and keeps the times of the last thousand; nothing grows with run time."""
+    """Counts frames and stores the times of the last thousand; its memory does not grow with run time."""
 
     def __init__(self) -> None:
         self.n_frame = self.n_late = self.n_doubtful = self.n_worthless = 0
@@ -70,11 +70,13 @@ class Meter:
         self.n_worthless += bool(self.status & WORTHLESS)
 
     def restart(self) -> None:
-        """Discard the times of the last sender, whose clock may have been different; keep the counts."""
+        """Discard the times of the previous sender, whose clock may have been different; the counts stay."""
         self._n_held = 0
 
     def rate(self) -> float:
-        """Frames per second that arrived over the last seconds [Hz]; NaN before two have."""
+        """Return the frames per second that arrived over the last seconds [Hz]; NaN before the second
+        frame.
+        """
         times = self._held(self._published)
         times = times[times > times[-1] - int(1e9 * RATE_SECONDS)] if len(times) else times
         if len(times) < 2 or times[-1] <= times[0]:
@@ -82,15 +84,15 @@ class Meter:
         return 1e9 * (len(times) - 1) / float(times[-1] - times[0])
 
     def latency_inside(self) -> Latency:
-        """Time from receipt to publication, on the estimator's clock."""
+        """Return the time from receipt to publication by the estimator's clock."""
         return _latency(self._held(self._inside))
 
     def latency_whole(self) -> Latency:
-        """Time from capture to arrival at this window; unknown when the source runs on another clock."""
+        """Return the time from capture to arrival at this window; unknown if the source has another clock."""
         return _latency(self._held(self._whole))
 
     def _held(self, ring: NDArray[Any]) -> NDArray[Any]:
-        """The newest entries of a ring, oldest first."""
+        """Return the newest entries of a ring buffer, oldest first."""
         return ring[np.arange(self.n_frame - self._n_held, self.n_frame) % N_FRAME]
 
 

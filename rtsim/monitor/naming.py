@@ -1,4 +1,4 @@
-"""Names for the contents of a descriptor: labels, panels of the same joint, bones of the stick figure."""
+"""Names for the contents of a descriptor: labels, panels of the same joint, and bones of the stick figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STICKS_MOST = 2000  # lines of the figure
 
 
 def labels_of(spec: FieldSpec, n_most: int) -> tuple[str, ...]:
-    """The first labels of the first axis, or numbers when the descriptor gives none."""
+    """Return the first labels of the first axis, or numbers if the descriptor has none."""
     n = spec.shape[0] if spec.shape else 0
     if spec.labels and len(spec.labels) == n:
         return tuple(printable(label) for label in spec.labels[:n_most])
@@ -27,12 +27,12 @@ def labels_of(spec: FieldSpec, n_most: int) -> tuple[str, ...]:
 
 
 def spoken(labels: tuple[str, ...]) -> tuple[str, ...]:
-    """Names with blanks instead of underscores."""
+    """Return names with spaces instead of underscores."""
     return tuple(label.replace("_", " ") for label in labels)
 
 
 def below(title: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Names without the title of their panel, where all of them begin with it."""
+    """Return names without the title of their panel, if all of them begin with it."""
     start = f"{title.lower()} "
     if not all(name.lower().startswith(start) and name[len(start) :] for name in names):
         return names
@@ -40,7 +40,7 @@ def below(title: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def joints(labels: tuple[str, ...]) -> list[tuple[str, list[int], tuple[str, ...]]]:
-    """Title, entries and names of the movements of each joint that the labels of angles name."""
+    """Group the labels of angles by joint; return title, indices and names of the movements of each joint."""
     if not _named_by_joint(labels):
         return [("Joint angles", list(range(len(labels))), spoken(labels))]
     groups: dict[str, list[int]] = {}
@@ -55,7 +55,9 @@ def joints(labels: tuple[str, ...]) -> list[tuple[str, list[int], tuple[str, ...
 
 
 def _named_by_joint(labels: tuple[str, ...]) -> bool:
-    """Whether angles are named after joints, as hip_flexion is; internal_rotation beside flexion is not."""
+    """Return whether angles are named after joints, like hip_flexion, in contrast to internal_rotation
+    beside flexion.
+    """
     named = Counter(label.partition("_")[0] for label in labels if "_" in label)
     return named.total() == len(labels) or max(named.values(), default=0) > 1
 
@@ -68,9 +70,10 @@ def _movement(label: str) -> str:
 
 
 def bones(pairs: Any, names: tuple[str, ...], n_kept: int) -> NDArray[np.intp]:
-    """(n, 2) pairs of the first `n_kept` joint centres to connect; without a list, each with the next.
+    """Return the pairs of the first `n_kept` joint centres to connect, (n, 2); without a list in the
+    descriptor, each is connected with the next.
 
-    Pairs that name no centre are left out, as the sender may be anybody's program.
+    Pairs with unknown names are left out, as the sender may be any program.
     """
     if not isinstance(pairs, list | tuple):
         found = [(i, i + 1) for i in range(min(n_kept, STICKS_MOST) - 1)]

@@ -1,4 +1,4 @@
-"""Opens the window and runs it until it is closed; its settings are kept for the next time."""
+"""Opening of the window, its event loop until it is closed, and storage of its settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SETTINGS = Path("rtsim", "monitor.json")
 
 
 def make_application() -> QApplication:
-    """The Qt application of this process, which looks the same on every system."""
+    """Return the Qt application of this process, which looks the same on every system."""
     application = QApplication.instance()
     if not isinstance(application, QApplication):
         application = QApplication([NAME])
@@ -42,7 +42,7 @@ def open_window(
 ) -> tuple[bool, dict[str, float]]:
     """Show the window until it is closed, interrupted or `duration_s` is over.
 
-    Returns whether everything was saved, and statistics: redraws of figure and curves per second, % of a
+    Return whether everything was saved, and statistics: redraws of figure and curves per second, % of a
     core, frames taken.
     """
     application = make_application()
@@ -76,6 +76,6 @@ def open_window(
 
 
 def settings_path() -> Path | None:
-    """The settings file of this user; None if there is no folder for it."""
+    """Return the settings file of this user; None if there is no folder for it."""
     folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericConfigLocation)
     return Path(folder) / SETTINGS if folder else None

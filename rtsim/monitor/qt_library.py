@@ -1,4 +1,6 @@
-"""Qt: whether its libraries load and a display is there, told in words before Qt ends the process."""
+"""Checks whether the libraries of Qt load and a display exists, with an error message before Qt would end
+the process.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ INSTALL = "pip install PySide6-Essentials pyqtgraph, or in a checkout of rtsim: 
 
 
 def require_qt(names: Sequence[str] = WINDOW) -> None:
-    """Raise a ConfigError with the remedy when libraries of the monitor cannot be loaded.
+    """Raise ConfigError with a remedy if libraries of the monitor cannot be loaded.
 
-    names : names of the modules; PAGES is enough for who draws pages, and loads in half the time
+    names : names of the modules; PAGES suffices for drawing pages, and loads in half the time
     """
     os.environ.setdefault("PYQTGRAPH_QT_LIB", "PySide6")
     for name in names:
@@ -39,7 +41,8 @@ def require_qt(names: Sequence[str] = WINDOW) -> None:
 
 
 def choose_platform(off_screen_will_do: bool) -> None:
-    """Without a display, draw off screen for a screenshot, and refuse to open a window.
+    """Without a display, select off-screen drawing for a screenshot, or raise ConfigError for a window.
+    off_screen_will_do : whether off-screen drawing suffices
 
     Qt itself would end the process.
     """
@@ -59,7 +62,9 @@ def choose_platform(off_screen_will_do: bool) -> None:
 
 
 def check_x11() -> None:
-    """Raise a ConfigError that names the library that windows under X11 lack; Qt would end the process."""
+    """Raise ConfigError with the name of a missing library that windows under X11 need; Qt would end the
+    process.
+    """
     plugin = Path(importlib.import_module("PySide6").__path__[0], "Qt", "plugins", "platforms", "libqxcb.so")
     if not plugin.exists():  # Qt was not installed as a wheel
         return

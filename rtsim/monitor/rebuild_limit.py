@@ -1,4 +1,4 @@
-"""Limit on rebuilding the window, for a sender that changes its session all the time."""
+"""A limit on rebuilding the window, for a sender that changes its session all the time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class RebuildLimit:
-    """Grants a few sessions in quick succession, then one per second; others are skipped.
+    """Admits a few sessions in quick succession, then one per second; others are skipped.
 
     n_passed : number of skipped sessions
     """
@@ -22,7 +22,7 @@ class RebuildLimit:
         self._refused: Session | None = None
 
     def grants(self, session: Session, now: float) -> bool:
-        """Whether this session may be adopted at a monotonic time [s]."""
+        """Return whether this session may be used at a monotonic time [s]."""
         self._credit = min(self._n_burst, self._credit + now - self._at)
         self._at = now
         if self._credit >= 1.0:

@@ -1,4 +1,6 @@
-"""The strip at the bottom: connection, rate, latency, losses and the state of the newest frame, in words."""
+"""The strip at the bottom of the window: connection, rate, latency, losses and the state of the newest
+frame, as text.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ WORDS_LEAST = 230  # px, width of the words beside the figures; with less they s
 
 
 class Chip(QFrame):
-    """A status value with a small caption above it."""
+    """A value of the status strip with a small caption above it."""
 
     def __init__(self, text: ChipText) -> None:
         super().__init__()
@@ -38,7 +40,7 @@ class Chip(QFrame):
         column.addWidget(self.value)
 
     def set_theme(self, theme: Theme) -> None:
-        """Adapt the width to the widest value."""
+        """Apply the colours and sizes of a theme; the width fits the widest value."""
         widths = []
         for text, size, bold in (
             (self._text.widest, VALUE_PIXELS, True),
@@ -63,7 +65,7 @@ class Chip(QFrame):
 
 
 class StatusStrip(QFrame):
-    """The strip of status values, which is refreshed a few times per second so that it can be read."""
+    """The strip of status values, refreshed only a few times per second so that it can be read."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -107,13 +109,13 @@ class StatusStrip(QFrame):
         self._arrange()
 
     def _arrange(self) -> None:
-        """The figures beside the words where there is room for both, else below them."""
+        """Arrange the numbers beside the text if there is room for both, else below it."""
         wide = self.width() >= self._flow.sizeHint().width() + self.theme.px(WORDS_LEAST)
         directions = QBoxLayout.Direction
         self._upper.setDirection(directions.LeftToRight if wide else directions.TopToBottom)
 
     def set_compact(self, on: bool) -> None:
-        """In a low window, show the values in SELDOM_READ only if they are unusual."""
+        """Show the values in SELDOM_READ only if they are unusual, for a window of small height."""
         self._compact = on
         self._leave_out()
 
@@ -124,7 +126,7 @@ class StatusStrip(QFrame):
         self._arrange()
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the strip."""
+        """Apply the colours of a theme."""
         self.theme = theme
         for chip in self.chips.values():
             chip.set_theme(theme)
@@ -139,12 +141,12 @@ class StatusStrip(QFrame):
         self.connection.setToolTip(tip([connection.words]))
 
     def show_sentences(self, sentences: Sequence[str]) -> None:
-        """Show the last of some messages; all of them are in the tool tip."""
+        """Show the last of some messages; the tool tip contains all of them."""
         self.message.setText(sentences[-1])
         self.message.setToolTip(tip(list(sentences)))
 
     def show_notes(self, notes: Sequence[str]) -> None:
-        """Report what the window leaves out; nothing if it shows everything."""
+        """Show notes on what the window leaves out; nothing if it shows everything."""
         self.note.setText("Left out: " + "; ".join(notes) + "." if notes else "")
         self.note.setToolTip(tip(list(notes)))
         self.note.setVisible(bool(notes))

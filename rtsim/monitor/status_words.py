@@ -1,4 +1,4 @@
-"""Texts of the status strip and of the page on a stream: captions, numbers and colours."""
+"""Texts for the status strip and for the browser page on a stream: captions, numbers and colours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE = ("subject", "side", "source")
 
 
 class ChipText(NamedTuple):
-    """Caption, explanation, and the widest value, for which space is kept."""
+    """Caption and explanation of a status value, and its widest value, for which space is reserved."""
 
     caption: str
     explanation: str
@@ -51,7 +51,7 @@ CHIPS = {
 
 
 class StatusWords(NamedTuple):
-    """The text of a status value, and the name of the Theme colour for it, "" = the usual one."""
+    """The text of a status value, and the name of its colour in the Theme, "" = the usual colour."""
 
     text: str
     mood: str = ""
@@ -87,13 +87,13 @@ def figures_of(feed: Feed) -> dict[str, StatusWords]:
 
 
 def details_of(layout: WindowLayout, method: str) -> str:
-    """One line on what is estimated, for which person and from which data."""
+    """Return one line on what is estimated, for which person and from which data."""
     parts = [method, *(layout.meta.get(key, "") for key in DETAILS), f"session {layout.session_id[:8]}"]
     return " · ".join(part for part in parts if part)
 
 
 def title_of(layout: WindowLayout) -> str:
-    """Person, side and trial; empty if the sender states none of them."""
+    """Return person, side and trial as text; "" if the sender states none of them."""
     return " · ".join(layout.meta[key] for key in TITLE if layout.meta.get(key))
 
 
@@ -112,7 +112,7 @@ def _number(value: float) -> str:
 
 
 def count_words(value: int) -> str:
-    """A count with its thousands separated."""
+    """Return a count with separated thousands."""
     if value >= COUNT_MOST:
         return f"{value:.1e}"
     return f"{value:,}".replace(",", "\u2009")
@@ -127,12 +127,12 @@ def _latency(latency: Latency) -> str:
 
 
 def _short(value: float) -> str:
-    """A time with one decimal as long as it tells something and there is room for it."""
+    """Return a time with one decimal, if it is significant and there is room for it."""
     return f"{value:.1f}" if value < WITHOUT_DECIMALS else f"{value:.0f}"
 
 
 def counter_lines(counters: Mapping[str, int]) -> list[str]:
-    """Counters above zero, one line each."""
+    """Return the counters above zero, one line each."""
     counted = sorted((name, n) for name, n in counters.items() if n)
     lines = [f"{name.replace('_', ' ')}: {count_words(n)}" for name, n in counted[:N_COUNTER]]
     return [*lines, f"and {len(counted) - N_COUNTER} more"] if len(counted) > N_COUNTER else lines

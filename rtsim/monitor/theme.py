@@ -37,11 +37,11 @@ class Theme:
     scale: float = 1.0
 
     def px(self, size: float) -> int:
-        """A size at scale 1 as whole pixels on the screen."""
+        """Return a size at scale 1 as whole pixels on the screen."""
         return max(1, round(self.scale * size))
 
     def curve(self, index: int) -> str:
-        """Colour of the curve with this index; colours repeat if there are many curves."""
+        """Return the colour of the curve with this index; colours repeat if there are many curves."""
         return self.curves[index % len(self.curves)]
 
 
@@ -113,7 +113,9 @@ DASHES = {"left": (1.6, 0.7)}
 
 
 def style_sheet(theme: Theme) -> str:
-    """Qt style sheet of the window; the plots and the figure take their colours from the theme itself."""
+    """Return the Qt style sheet of the window; plots and figure take their colours directly from the
+    theme.
+    """
     return f"""
     QMainWindow, QWidget#page, QSplitter {{ background: {theme.window}; }}
     QWidget {{ color: {theme.text}; font-size: {theme.px(12)}px; }}
@@ -157,6 +159,6 @@ SCALE_STEP, SCALE_MOST = 0.125, 4.0
 
 
 def scale_of(width: int, height: int) -> float:
-    """Scale of text and lines in a window of this size [px]."""
+    """Return the scale of text and lines in a window of this size [px]."""
     fits = min(width / SCALE_SIZE[0], height / SCALE_SIZE[1])
     return min(SCALE_MOST, max(1.0, SCALE_STEP * int(fits / SCALE_STEP)))

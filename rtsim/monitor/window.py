@@ -54,14 +54,14 @@ MUSCLE_TASK = "muscles"  # which shows moment arms, too
 
 
 class MonitorWindow(QMainWindow):
-    """Draws what the feed holds; nothing while it is hidden or minimised.
+    """The monitor window, which draws the data of the feed; it draws nothing while hidden or minimised.
 
     Parameters
     ----------
     feed : the state of the result stream
-    commander : sends commands to the estimator; None if its control address is not known
-    settings : choices of the last time
-    kept : file of the settings; None = they are not kept
+    commander : object that sends commands to the estimator; None if its control address is not known
+    settings : the user's choices from the last start
+    kept : file of the settings; None = they are not stored
     security : keys of the results, for the recorder
     """
 
@@ -155,7 +155,7 @@ class MonitorWindow(QMainWindow):
             scroll_bar.valueChanged.connect(self._uncover)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour everything, at the scale that suits the window."""
+        """Apply the colours of a theme, at the scale that suits the size of the window."""
         self.theme = theme = replace(theme, scale=scale_of(self.width(), self.height()))
         self.setStyleSheet(style_sheet(theme))
         parts = (self.figure_card.figure, self.contact, self.heat, self.device, self.curves, self.status)
@@ -165,7 +165,7 @@ class MonitorWindow(QMainWindow):
         self._changed = True
 
     def turn(self) -> None:
-        """Take new data; draw it if the window is visible."""
+        """Take new data, and draw them if the window is visible."""
         change, n_kept = self.feed.take()
         if change is Change.FIELDS:
             self._build()
@@ -192,16 +192,16 @@ class MonitorWindow(QMainWindow):
 
     @property
     def looks_back(self) -> bool:
-        """Whether a time before the newest frame is shown."""
+        """Return whether a time before the newest frame is shown."""
         return not math.isnan(self.time_bar.at)
 
     def _turns_per_curve(self) -> int:
-        """Number of turns from one drawing of the curves to the next."""
+        """Return the number of timer events between two drawings of the curves."""
         long, many = self.curves.duration / SECONDS_PER_TURN, self.curves.n_curve / N_CURVE_PER_TURN
         return max(N_TURN_PER_CURVE, round(long), round(many))
 
     def redraw(self) -> None:
-        """Bring everything up to date at once."""
+        """Update and draw everything at once."""
         self._draw_figure()
         self._draw_curves()
         self._write()
@@ -220,13 +220,13 @@ class MonitorWindow(QMainWindow):
             self._show_pictures()
 
     def _show_title(self) -> None:
-        """Person, side and trial, above the window and in it."""
+        """Show person, side and trial in the title bar and in the window."""
         title = title_of(self.feed.layout) if self.feed.layout else ""
         self.bar.show_title(title)
         self.setWindowTitle(f"{title} – {NAME}" if title else NAME)
 
     def _take_settings(self) -> None:
-        """Begin as the window was left the last time."""
+        """Restore the settings of the last start."""
         self.resize(*self.settings.size)
         self.bar.dark.setChecked(self.settings.dark)
         if self.settings.duration_s in self.bar.durations:
@@ -248,7 +248,7 @@ class MonitorWindow(QMainWindow):
         self.chooser.raise_()
 
     def _choose(self) -> None:
-        """Show what was chosen, and keep it."""
+        """Show the chosen panels, and store the choice."""
         if self.feed.layout:
             self.curves.set_layout(self.feed.layout)
             self.bar.arms.setChecked(self.choice.task == MUSCLE_TASK)
@@ -273,19 +273,19 @@ class MonitorWindow(QMainWindow):
             self._dim_figure()
 
     def _pose(self) -> tuple[Mapping[str, NDArray[np.float64]], Quality]:
-        """The pose to show, and what it is worth."""
+        """Return the pose to show, and its quality."""
         if self.looks_back:
             return self.feed.poses.at(self.time_bar.at)
         return self.feed.pose, self.feed.pose_quality
 
     def shown_window(self) -> Window:
-        """The samples to show."""
+        """Return the samples to show."""
         if self.looks_back:
             return self.feed.archive.window(self.time_bar.at, self.curves.duration)
         return self.feed.history.window(self.curves.duration)
 
     def _dim_figure(self) -> None:
-        """A pose that is bad, or was the last before the sender fell silent, is drawn faintly."""
+        """Draw the pose faintly if it is unreliable, or the last one before the sender fell silent."""
         silent = not (self.feed.connection().flows or self.feed.holds or self.looks_back)
         self.figure_card.figure.dim(silent or self._pose()[1] is Quality.MISSING)
 
@@ -324,21 +324,21 @@ class MonitorWindow(QMainWindow):
         self._draw_curves()
 
     def _freeze(self, on: bool) -> None:
-        """Hold what is shown, or follow what comes."""
+        """Hold the shown time, or follow new data."""
         if on:
             self.time_bar.hold()
         elif self.looks_back:
             self.time_bar.follow()
 
     def _look_at(self, time: float) -> None:
-        """Show another moment."""
+        """Show another time."""
         self.bar.freeze.setChecked(self.looks_back)
         self._changed = True
         self._draw_figure()
         self._draw_curves()
 
     def _show_strides(self, on: bool) -> None:
-        """Curves over the stride, or over time."""
+        """Show curves over the stride, or over time."""
         self.curves.over_stride = on
         if self.feed.layout:
             self.curves.set_layout(self.feed.layout)
@@ -359,7 +359,7 @@ class MonitorWindow(QMainWindow):
         self._write()
 
     def _uncover(self) -> None:
-        """Plots that were out of sight are drawn again."""
+        """Draw plots again that have come into view."""
         self._changed = True
 
     def _clear(self) -> None:
@@ -381,7 +381,7 @@ class MonitorWindow(QMainWindow):
         self._changed = True
 
     def _fit_columns(self) -> None:
-        """Set as many columns of plots as there is width for."""
+        """Use as many columns of plots as fit into the width."""
         n = max(1, min(3, self.plots.width() // self.theme.px(COLUMN_LEAST + COLUMN_GAP)))
         if n != self.curves.n_column_most:
             self.curves.n_column_most = n

@@ -1,4 +1,6 @@
-"""Texts of other programs made fit for the screen: printable, of bounded length, and without markup."""
+"""Preparation of texts from other programs for the screen: printable, of limited length, and without
+markup.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ N_STACKED = 2  # on one letter; more run over the lines above and below
 
 
 def printable(text: str, n_most: int = NAME_MOST) -> str:
-    """The text in one line, cut to a length; control characters are replaced."""
+    """Return the text in one line, cut to a length; control characters are replaced."""
     shown: list[str] = []
     n_mark = 0
     for character in text[: n_most + 1]:
@@ -29,7 +31,7 @@ def printable(text: str, n_most: int = NAME_MOST) -> str:
 
 
 def tip(lines: list[str]) -> str:
-    """A tool tip of plain lines; Qt would interpret some texts as markup."""
+    """Return a tool tip of plain lines, because Qt would interpret some texts as markup."""
     kept = [printable(line, SENTENCE_MOST) for line in lines[:N_TIP_LINE]]
     if len(lines) > N_TIP_LINE:
         kept.append(f"and {len(lines) - N_TIP_LINE} more")

@@ -22,8 +22,8 @@ MILLIMETRES = {"m": ("mm", 1e3)}
 
 
 def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict[str, Any]:
-    """Frequency, cycles, and a row for each field, entry and choice with the choice that it is compared
-    with.
+    """Compare curves between the choices of a run: return the frequency of the movement, the cycles, and a
+    row for each field, entry and pair of choices.
 
     ConfigError for a field that the results do not have, and for curves that do not repeat.
     """
@@ -49,7 +49,9 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
 
 
 def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
-    """Frequency of the movement from the first compared field, after filters have settled; 0 = none."""
+    """Estimate the frequency of the movement from the first compared field, after filters have settled [Hz];
+    0 = none found.
+    """
     field, choices = next(iter(spec.fields.items()))
     results = by_choice[choices[0]]
     settled = results.times - results.times[0] >= spec.start_s
@@ -60,8 +62,9 @@ def frequency_in(by_choice: Mapping[str, Results], spec: Compare) -> float:
 def rows_of(
     field: str, by_choice: Mapping[str, Results], choices: Sequence[str], cycles: Sequence[slice]
 ) -> list[dict[str, Any]]:
-    """Rows of every entry: agreement of each other choice with the first, mean and deviation over
-    the cycles."""
+    """Return the rows of every entry: agreement of each other choice with the first one, as mean and
+    standard deviation over the cycles.
+    """
     wanted = by_choice[choices[0]]
     told = next(spec for spec in wanted.session.fields if spec.name == field)
     unit, scale = MILLIMETRES.get(told.unit, (told.unit, 1.0))
@@ -91,7 +94,7 @@ def finite(found: Agreement) -> dict[str, float | None]:
 
 
 def in_words(told: Mapping[str, Any]) -> str:
-    """Return the tables as text, one for each field and choice."""
+    """Return the comparison as text: a table for each field and choice."""
     cycles = f"{told['cycles']} cycle{'s' if told['cycles'] > 1 else ''}"
     lines = [f"{cycles} at {told['frequency_hz']:.3g} Hz: mean (standard deviation over cycles)"]
     if any(row["entry"].split()[-1:] == [axis] for row in told["rows"] for axis in ANATOMICAL.values()):
@@ -118,7 +121,9 @@ def in_words(told: Mapping[str, Any]) -> str:
 
 
 def line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """A row of a table: names to the left, numbers to the right, two spaces between them."""
+    """Return a row of a table: names aligned to the left, numbers to the right, with two spaces between
+    them.
+    """
     first, *others = (
         f"{cell:{'>' if k else '<'}{w}}" for k, (cell, w) in enumerate(zip(cells, widths, strict=True))
     )
@@ -126,5 +131,5 @@ def line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def number(value: float | None) -> str:
-    """A number with three digits; a dash where there is none."""
+    """Return a number with three digits; a dash for None."""
     return "-" if value is None else f"{value:.3g}"

@@ -20,7 +20,9 @@ SMALLEST_MM = 1e-4
 def arms_at(
     arms: MomentArms, q: Array, rows: list[int], angles: list[str], ways: tuple[str, ...], as_json: bool
 ) -> str:
-    """Moment arms of all chosen muscles about all chosen angles, in one configuration."""
+    """Return a table of the moment arms of the chosen muscles about the chosen angles, in one
+    configuration.
+    """
     model = arms.model
     columns = [arms.angle_index(name) for name in angles]
     lengths, failed = arms.lengths(q), arms.failures(q)
@@ -97,7 +99,9 @@ def arms_along(
 
 
 def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
-    """Why values of a muscle are missing in a sweep, and at which angles: one line for each reason."""
+    """Return one line for each reason why values of a muscle are missing in a sweep, with the angles
+    concerned.
+    """
     lines = []
     for reason in dict.fromkeys(reason for _, reason in failed):
         values = [value for value, other in failed if other == reason]
@@ -107,7 +111,7 @@ def gaps(name: str, failed: list[tuple[float, str]], unit: str) -> list[str]:
 
 
 def spread(found: list[Array]) -> float:
-    """Largest difference between arrays of moment arms [mm]; NaN agrees with NaN."""
+    """Return the largest difference between arrays of moment arms [mm]; NaN counts as equal to NaN."""
     stack = np.array(found)
     apart = stack.max(axis=0) - stack.min(axis=0)
     known = apart[np.isfinite(apart)]

@@ -1,4 +1,4 @@
-"""The checks of `rtsim doctor`: each finding is one sentence, good or bad; a bad one includes its remedy."""
+"""The checks of `rtsim doctor`; each finding is one sentence, and a bad one includes its remedy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HARMLESS = ("The stream ended", "A new session", "Connected to")
 class DoctorFinding(NamedTuple):
     """One finding of `rtsim doctor`.
 
-    lacks : whether something is missing that only some commands need
+    lacks : whether the finding is a missing component that only some commands need
     """
 
     good: bool
@@ -41,7 +41,9 @@ class DoctorFinding(NamedTuple):
 
 
 def examine_installation() -> list[DoctorFinding]:
-    """Python, packages, configs, kernels, a stream on loopback, the monitor's libraries."""
+    """Check Python, packages, configs, kernels, a stream over the loopback address, and the libraries of the
+    monitor.
+    """
     findings = [python_version()]
     findings += [package(name) for name in NEEDED]
     findings += [shipped_configs(), kernel_cache(), loopback()]
@@ -144,14 +146,14 @@ def examine_stream(
 
 
 def describe(session: Session) -> str:
-    """A sentence on the descriptor."""
+    """Return a sentence on the descriptor of a session."""
     fields = ", ".join(f"{plain(f.name)} {list(f.shape)} [{plain(f.unit)}]" for f in session.fields[:4])
     more = f" and {len(session.fields) - 4} more" if len(session.fields) > 4 else ""
     return f"{session.stream} stream {session.session} at {session.rate:g} Hz: {fields}{more}"
 
 
 def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[DoctorFinding]:
-    """Sentences on rate and regularity of the frames."""
+    """Judge the rate and the regularity of the frames from their stamps."""
     if len(stamps) < 2:
         return [
             DoctorFinding(False, f"the descriptor came, but only {len(stamps)} frames: is the sender paused?")
@@ -171,7 +173,7 @@ def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Doct
 
 
 def judge_markers(session: Session, subject: str | None, n_missing: int, n_value: int) -> list[DoctorFinding]:
-    """Occlusion, and whether the markers are those of the subject."""
+    """Judge how often markers are missing, and whether the marker names are those of the subject."""
     findings = []
     if n_value:
         share = 100.0 * n_missing / n_value

@@ -31,7 +31,9 @@ ACROSS, ALONG = (-0.07, 0.09), (-0.05, 0.31)
 
 
 def drawn(step: FittedStep, parameters: Array) -> dict[str, Any]:
-    """The fields of foot_figure.FootFigureContent for a step and the parameters (30,) of its foot."""
+    """Return the content of the figures of the foot for a step and the parameters (30,), as fields of
+    foot_figure.FootFigureContent.
+    """
     trial, maps = step.trial, {}
     if trial.pressure is not None:
         maps["measured"] = trial.pressure.pressure
@@ -64,7 +66,9 @@ def drawn(step: FittedStep, parameters: Array) -> dict[str, Any]:
 
 
 def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
-    """Cells (n_cell, 2) [m] and the greatest simulated pressure of a step in each (n_cell,) [Pa]."""
+    """Return the cells (n_cell, 2) of the pressure grid [m], and the greatest simulated pressure of a step
+    in each cell, (n_cell,) [Pa].
+    """
     n = len(step.trial.times)
     mat = cells_below(n)
     every = mat._replace(frames=np.arange(n), pressure=np.zeros((n, len(mat.cells))))
@@ -76,7 +80,7 @@ def peaks_of(step: FittedStep, parameters: Array) -> tuple[Array, Array]:
 
 
 def cells_below(n: int) -> StepPressure:
-    """Return the cells of a mat without measured pressure, under a step of n frames."""
+    """Return the cells of a pressure mat, without measured pressure, under a step of n frames."""
     across, along = np.arange(*ACROSS, CELL), np.arange(*ALONG, CELL)
     cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     frames = chosen_frames(n)

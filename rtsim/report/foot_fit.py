@@ -1,4 +1,6 @@
-"""Report on the fit of a foot: errors beside those of the thesis, parameters, and what is not determined."""
+"""Report on the fit of a foot: errors beside those of the thesis, parameters, and weakly determined
+directions.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ HEAD = "normal    cop  pressure  friction*  spin*"
 
 
 class FittedStep(NamedTuple):
-    """A step and its result, fitted or compared with the fit; complete : whether it was not interrupted."""
+    """A step with its result, either fitted or compared with the fit; complete : whether the fit was not
+    interrupted.
+    """
 
     trial: FootTrial
     errors: Errors
@@ -52,13 +56,13 @@ class FittedStep(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Title of the fit: what was fitted, and whether it was interrupted."""
+        """Return the title: what was fitted, and whether the fit was interrupted."""
         kind = "fitted" if self.fitted else "motion alone fitted"
         return kind if self.complete else f"{kind}, interrupted"
 
 
 def steps_of(trials: Sequence[FootTrial], fit: FootFit, fitted: bool) -> list[FittedStep]:
-    """The steps of a fit, with the heights of their heels in the notes."""
+    """Return the steps of a fit, with notes on the heights of their heels."""
     return [
         FittedStep(
             trial=trial._replace(notes=(*trial.notes, *_lift(height))),
@@ -83,7 +87,7 @@ def _lift(height: float) -> tuple[str, ...]:
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
-    """The report as lines.
+    """Return the report as text.
 
     fit : None if parameters were not fitted
     left : steps that were not reached
@@ -130,7 +134,7 @@ def shown(k: int, value: float) -> str:
 
 
 def _parameters(fit: FootFit) -> list[str]:
-    """Table 5.6 beside what was found."""
+    """Return table 5.6 of the thesis beside the fitted parameters."""
     lines = ["Parameters (X medial, Y forward, Z up; the toe in the toes' own frame), beside table 5.6:"]
     for k, name in enumerate(NAMES):
         bound = "  at its bound" if name in fit.at_bound else "  not fitted" if name in fit.held else ""
@@ -145,7 +149,7 @@ def _parameters(fit: FootFit) -> list[str]:
 
 
 def _weak(fit: FootFit) -> list[str]:
-    """Directions that are not determined."""
+    """Return lines on the directions of the parameters that the data do not determine."""
     if not fit.weak:
         return ["The data determine all parameters that are at no bound."]
     lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]
@@ -156,7 +160,7 @@ def _weak(fit: FootFit) -> list[str]:
 
 
 def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> dict[str, Any]:
-    """The report as a dictionary with numbers in SI units; `complete` is given for the whole and for
+    """Return the report as a dictionary with numbers in SI units; `complete` is given for the whole and for
     each step.
     """
     table: dict[str, Any] = {
@@ -192,8 +196,9 @@ def as_table(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
 
 
 def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
-    """Figures 5.9 to 5.11, 5.13 and 5.15: forces, centre of pressure and peak pressure over the step; if
-    friction is simulated, also the greatest friction that mu_d allows, and the friction curve.
+    """Return the panels of figures 5.9 to 5.11, 5.13 and 5.15 of Brown (2017): forces, centre of pressure
+    and peak pressure over the step. If friction is simulated, they include the greatest friction that mu_d
+    allows, and the friction curve.
     """
     t, s = step.trial, step.simulated
     x = t.times - t.times[0]
@@ -224,8 +229,8 @@ def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
 
 
 def friction_curve(mu_d: float) -> FigurePanel:
-    """Figure 5.11: friction over normal force as a function of the sliding velocity, without the additional
-    static friction.
+    """Return figure 5.11 of Brown (2017): friction over normal force as a function of sliding velocity,
+    without the additional static friction.
     """
     v = np.linspace(-FASTEST, FASTEST, 401) * SLOW
     curve = {f"mu_d = {mu_d:.2f}": mu_d * np.tanh(4.0 * v / SLOW)}  # eq. 4.4 where mu_s is mu_d

@@ -1,4 +1,4 @@
-"""An identified knee in words and as JSON."""
+"""An identified knee geometry as text and as JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[np.float64]
 
 
 def geometry_rows(geometry: KneeGeometry) -> list[tuple[str, str, Array]]:
-    """Name, unit and numbers of table 1, in its order; lengths in mm."""
+    """Return the rows of the source's table 1 in its order, with name, unit and values; lengths in mm."""
     rows: list[tuple[str, str, Array]] = []
     for k, name in enumerate(COMPARTMENTS):
         rows.append((f"{name} condyle", "mm", 1e3 * geometry.condyles[k]))
@@ -30,8 +30,9 @@ def geometry_rows(geometry: KneeGeometry) -> list[tuple[str, str, Array]]:
 
 
 def fit_as_text(fit: KneeFit) -> str:
-    """Table 1 before and after the adjustment, the polynomials of eq. 1, and the distance of the motion
-    from the mechanism, as text."""
+    """Return as text: table 1 before and after the adjustment, the polynomials of eq. 1, and the difference
+    between the motion and the mechanism.
+    """
     turned, moved = fit.misfits
     lines = [f"{'':20} {'unit':5} {'preliminary':>30} {'adjusted':>30}"]
     for (name, unit, before), (_, _, after) in zip(
@@ -57,12 +58,12 @@ def fit_as_text(fit: KneeFit) -> str:
 
 
 def numbers(values: Array) -> str:
-    """Numbers with four decimals, as table 1 has them."""
+    """Return numbers with four decimals, as in table 1."""
     return "  ".join(f"{value:.4f}" for value in values)
 
 
 def fit_as_document(fit: KneeFit) -> dict[str, Any]:
-    """The fit as a dictionary, in m and rad."""
+    """Return the fit as a dictionary, in m and rad."""
     return {
         "preliminary": {key: value.tolist() for key, value in fit.preliminary._asdict().items()},
         "adjusted": {key: value.tolist() for key, value in fit.geometry._asdict().items()},

@@ -1,4 +1,4 @@
-"""A model in words: its size, how it moves, and the purposes for which its elements can be used."""
+"""A model described in words: its size, how it moves, and what its elements can be used for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rtsim.models.model import build
 
 
 def understood(spec: ModelSpec) -> list[str]:
-    """Sentences on how the model moves, and on the purposes for which its elements can and cannot be used."""
+    """Return sentences on how the model moves, and on what its elements can and cannot be used for."""
     coordinates = [c for body in spec.bodies for c in coordinates_of(body)]
     follows = [f"{c.coordinate} of {c.of}" for c in spec.couplers if c.driver != c.coordinate]
     held = [c.coordinate for c in spec.couplers if not c.of]
@@ -42,8 +42,8 @@ def understood(spec: ModelSpec) -> list[str]:
 
 
 def feet_told(spec: ModelSpec) -> list[str]:
-    """A sentence on the feet to which force plates would be assigned, for a model that can bring its own
-    markers.
+    """Return a sentence on the feet that force plates would be assigned to, for a model that can bring its
+    own markers.
     """
     if spec.of_subject or not spec.markers:
         return []
@@ -55,7 +55,7 @@ def feet_told(spec: ModelSpec) -> list[str]:
 
 
 def massless(spec: ModelSpec) -> list[str]:
-    """Bodies that a joint moves although neither they nor the bodies that they carry have mass."""
+    """Return the massless bodies that a joint moves and that carry no mass either."""
     carried = {body.name: body.mass_kg for body in spec.bodies}
     for body in reversed(spec.bodies):  # parents come first
         if body.parent:
@@ -64,7 +64,7 @@ def massless(spec: ModelSpec) -> list[str]:
 
 
 def size_of(spec: ModelSpec) -> str:
-    """The number of bodies, and of every other kind of element that is present."""
+    """Return a sentence with the number of bodies, and of every other kind of element in the model."""
     parts = {
         "element": spec.elements,
         "roll": spec.rolls,

@@ -1,4 +1,5 @@
-"""The notes of a run in few lines: routine notes in one line, both legs together, missing data last.
+"""The notes of a run, shortened: routine notes share one line, notes on both legs are merged, missing data
+come last.
 
 Results and subject files keep every note; `--all-notes` prints all of them.
 """
@@ -30,8 +31,8 @@ FEW = re.compile(
 
 
 def calm(notes: Iterable[str]) -> list[str]:
-    """The notes of a run, FILE: SENTENCE each, merged into fewer lines with the same content; missing data
-    come last.
+    """Merge the notes of a run, "FILE: SENTENCE" each, into fewer lines with the same content; notes on
+    missing data come last.
     """
     by_file: dict[str, list[str]] = {}
     for note in dict.fromkeys(notes):
@@ -48,14 +49,12 @@ def calm(notes: Iterable[str]) -> list[str]:
 
 
 def missing(notes: Iterable[str]) -> list[str]:
-    """The notes on what the results lack, with both legs together."""
+    """Return the notes on missing results, with both legs merged."""
     return legs_together([note for note in dict.fromkeys(notes) if MISSING.match(note.partition(": ")[2])])
 
 
 def legs_together(sentences: Sequence[str]) -> list[str]:
-    """Sentences in their order; the same sentence for the right and the left leg becomes one with both
-    numbers.
-    """
+    """Merge sentences that differ only in right and left leg into one with both numbers; the order stays."""
     found: dict[str, str] = {}
     for what in sentences:
         pattern = VARYING.sub("#", what)
@@ -66,7 +65,9 @@ def legs_together(sentences: Sequence[str]) -> list[str]:
 
 
 def merged(one: str, other: str) -> str:
-    """Two sentences of one pattern as one; "" where they are not about the right and the left leg."""
+    """Merge two sentences of one pattern on the right and the left leg; return "" if they are not such a
+    pair.
+    """
     pairs = list(zip(VARYING.findall(one), VARYING.findall(other), strict=True))
     if SIDES not in pairs or any(pair[::-1] == SIDES for pair in pairs):
         return ""
@@ -80,7 +81,7 @@ def merged(one: str, other: str) -> str:
 
 
 def segments_together(sentences: Sequence[str]) -> list[str]:
-    """Sentences in their order, those on segments with two markers as one for each leg."""
+    """Merge sentences on segments with two markers into one for each leg; the order stays."""
     legs: dict[str, list[str]] = {}
     for what in sentences:
         if match := FEW.fullmatch(what):

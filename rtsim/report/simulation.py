@@ -1,4 +1,6 @@
-"""A simulation in a few lines for people, in mm and degrees, or as JSON for programs, in m and rad."""
+"""The result of a simulation: a few lines for people, in mm and degrees, or JSON for programs, in m
+and rad.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ N_SHOWN = 12
 
 
 def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[str, Any]:
-    """The summary of a run; units are in the keys or beside the values."""
+    """Return the summary of a simulation; units are in the keys or beside the values."""
     fields = specs_of(results)
     settings, simulated = simulator.settings, done.n_done * simulator.options.step
     start: dict[str, Any] = {"equilibrium": settings.equilibrium}
@@ -83,7 +85,7 @@ def summary(simulator: Simulator, done: SimulatedRun, results: Results) -> dict[
 
 
 def outcome(done: SimulatedRun) -> str:
-    """The outcome in a word: finished, stopped, failed, or too large a step."""
+    """Return the outcome: finished, stopped, failed, or too large a step."""
     if done.failed:
         return "failed"
     if done.stopped:
@@ -92,7 +94,7 @@ def outcome(done: SimulatedRun) -> str:
 
 
 def final(simulator: Simulator) -> dict[str, dict[str, Any]]:
-    """Rows on the final state: coordinates, places of free bodies, and speeds."""
+    """Return rows on the final state: coordinates, positions of free bodies, and speeds."""
     m, tree = simulator.model, simulator.model.tree
     rows = list(
         zip(m.coordinates.names, m.coordinates.q, m.coordinates.dof, m.coordinates.is_angle, strict=True)
@@ -178,7 +180,7 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
 
 
 def some_of(names: list[str]) -> str:
-    """Return the first names, and how many more there are."""
+    """Return the first names, and the number of the remaining ones."""
     more = len(names) - N_NAMED
     return ", ".join(names[:N_NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -191,7 +193,9 @@ def steps_of(told: dict[str, Any]) -> str:
 
 
 def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
-    """Lines of one kind, the largest first; elements that never act are counted."""
+    """Return lines on the peaks of one kind of element, the largest first; elements that never act are only
+    counted.
+    """
     acting = sorted((item for item in peaks.items() if item[1]["value"]), key=lambda item: -item[1]["value"])
     lines = [
         f"  {kind + ' ' + name:38s}{number(peak['value']):>12s}{peak['time_s']:12.4f}"
@@ -204,7 +208,7 @@ def peaks_of(kind: str, peaks: dict[str, dict[str, Any]]) -> list[str]:
 
 
 def number(value: float | None, scale: float = 1.0) -> str:
-    """Three decimals as far as they fit into the column."""
+    """Return a number with three decimals, or fewer if they do not fit into the column."""
     if value is None:
         return "none"
     return f"{scale * value:z.3f}" if abs(scale * value) < MOST else f"{scale * value:.3e}"

@@ -1,4 +1,4 @@
-"""The live table in the terminal (rich), drawn by a subscriber so that it never slows the loop.
+"""The live table in the terminal (library rich), drawn by a subscriber so that it never slows the loop.
 
 Every cell is a Text, as rich would interpret [us] in a plain string as a colour and :cat: as an emoji.
 """
@@ -33,7 +33,7 @@ COUNTED = (
 
 
 def live_table(tally: StreamSummary, source: str) -> RenderableType:
-    """The live table of a run at one moment, with all its parts."""
+    """Return the live table of a run at the present moment, with all its parts."""
     return Group(
         header(tally, source),
         Columns([values_table(tally), latency_table(tally)], padding=(0, 3)),
@@ -70,7 +70,9 @@ def latency_table(tally: StreamSummary) -> NumberTable:
 
 
 def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> NumberTable:
-    """A row of percentiles for each stage; by_stage : stage -> percentile -> duration [us]."""
+    """Return a table of latencies with a row of percentiles for each stage; by_stage : stage -> percentile
+    -> duration [us].
+    """
     table = NumberTable("latency [us]", "p50", "p99", "p99.9", "max")
     for stage, values in by_stage.items():
         table.add(stage.replace("_", " "), *(f"{us:.0f}" for us in values.values()))
@@ -78,10 +80,11 @@ def latencies(by_stage: Mapping[str, Mapping[str, float]]) -> NumberTable:
 
 
 class NumberTable:
-    """A table without rules: names, then numbers under heads, and units where there is no head.
+    """A table without rules: a column of names, then numbers below heads, and a column of units if there are
+    no heads.
 
-    If the terminal is too narrow, names are broken into lines; numbers are moved to lines of their own with
-    their head, as rich would otherwise cut off digits.
+    If the terminal is too narrow, names are wrapped, and each number moves to a line of its own with its
+    head, because rich would otherwise cut off digits.
     """
 
     def __init__(self, first: str, *others: str) -> None:
@@ -117,7 +120,7 @@ class NumberTable:
         return table
 
     def _line(self, row: tuple[str, ...]) -> str:
-        """A row as words."""
+        """Return the row as one line of text."""
         shown = len(self.heads) > 3 and len(row) > 2  # what a single number is, its name says
         cells = zip(self.heads[1:], row[1:], strict=False)
         told = [f"{head} {cell}" if shown and head else cell for head, cell in cells]

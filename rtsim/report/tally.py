@@ -34,17 +34,17 @@ LONGEST_WORD = 64
 
 
 def in_full(method: str | None, chosen: Sequence[str]) -> str:
-    """The name of a method, or "", followed by the chosen options of the run config."""
+    """Return the name of a method, or "", followed by the chosen options of the run config."""
     return f"{method} ({', '.join(chosen)})" if chosen else str(method or "")
 
 
 def pace(factor: float) -> str:
-    """Speed of a computation relative to real time, in words; the argument is the ratio."""
+    """Return the speed of a computation relative to real time as text; factor : ratio of the two."""
     return f"{factor:.3g} times as fast as real time"
 
 
 class StreamSummary:
-    """Collects statistics on a result stream, outside the loop."""
+    """Collects statistics of a result stream, outside the loop."""
 
     def __init__(self) -> None:
         self.n_frame = 0
@@ -85,7 +85,7 @@ class StreamSummary:
                     self.flagged[name] += 1
 
     def look_at(self, frame: ReceivedFrame) -> None:
-        """Keep the values of the newest frame that the table shows."""
+        """Store those values of the newest frame that the table shows."""
         data, labels = frame.data, {spec.name: spec.labels for spec in frame.session.fields}
         meta = frame.session.meta
         self.method, self.subject, self.side = (
@@ -125,7 +125,7 @@ class StreamSummary:
         return (len(self.arrivals) - 1) * 1e9 / (self.arrivals[-1] - self.arrivals[0])
 
     def latencies_us(self) -> dict[str, dict[str, float]]:
-        """Stage -> percentile -> duration [us], of the stages that have all of them."""
+        """Return the durations by stage and percentile [us], for stages with all percentiles."""
         found = {s: {p: self.gauges.get(f"{s}_us.{p}") for p in TOLD} for s in StageTimes.STAGES}
         return {
             stage: {p: us for p, us in values.items() if us is not None}
@@ -134,7 +134,7 @@ class StreamSummary:
         }
 
     def summary(self) -> dict:
-        """The run in numbers, for --json and for the closing lines."""
+        """Return the statistics of the run for --json and for the closing lines."""
         faults = {k: v for k, v in self.counters.items() if v and k not in ("received", "published")}
         rms = self.gauges.get("marker_rms_mm")
         return {
@@ -163,12 +163,14 @@ class StreamSummary:
 
 
 def one_axis(values: Array | None) -> Array:
-    """The values of a field that has one axis; None for any other field, which foreign software may send."""
+    """Return the values of a field with a single axis; None for any other field, which foreign software may
+    send.
+    """
     return values if values is not None and values.ndim == 1 else NOTHING
 
 
 def implausible_angles(frame: ReceivedFrame) -> list[str]:
-    """Names of the angles of a frame that are outside the ranges of their joints."""
+    """Return the names of the angles of a frame that are outside the ranges of their joints."""
     outside = one_axis(frame.data.get("joint_angles_implausible"))
     if not outside.any():
         return []
@@ -179,7 +181,7 @@ def implausible_angles(frame: ReceivedFrame) -> list[str]:
 
 
 def flagged_joints(frame: ReceivedFrame) -> list[str]:
-    """Names of the joints whose status in a frame has flags, where the frame reports it."""
+    """Return the names of the joints whose status in a frame has flags, where the frame reports it."""
     bits = one_axis(frame.data.get("joint_status"))
     if not bits.any():
         return []

@@ -26,7 +26,9 @@ MOST_SCALE = 5.0
 
 
 def table(fits: Sequence[FittedGenerator]) -> str:
-    """A table with a row for every generator, as table B.3, and a sentence on its fit."""
+    """Return a table like table B.3 of the paper, with a row for every generator and a sentence on its
+    fit.
+    """
     lines = [f"{HEAD}  before -> after"]
     for fit in fits:
         if fit.fault:
@@ -42,7 +44,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
 
 
 def row(fit: FittedGenerator) -> str:
-    """A table row with the numbers of a fit."""
+    """Return the table row of a fit."""
     s_A, s_V, shift, blend, s_tau = fit.x
     return (
         f"{fit.placed.name:34s} {fit.placed.spec.strength_Nm:7.1f} {s_A:6.3f} {s_V:6.3f} "
@@ -51,14 +53,14 @@ def row(fit: FittedGenerator) -> str:
 
 
 def course(fit: FittedGenerator) -> str:
-    """Return in words what the generator lacked before the fit, and what activation it needs now."""
+    """Return a text on what the generator lacked before the fit, and which activation it needs now."""
     assert fit.before is not None
     assert fit.after is not None
     return f"{fit.before.words} -> {fit.after.words}, activation at most {fit.after.activation.max():.3f}"
 
 
 def story(fit: FittedGenerator) -> list[str]:
-    """A sentence on why a generator was changed, by how much, and on other minima of the fit."""
+    """Return a sentence on why a generator was changed, by how much, and on other minima of the fit."""
     said = lacked(fit)
     held = "; ".join(f"{words} at {time:.2f} s" for time, words in fit.holding)
     away = f"{np.sqrt(fit.objective):.3f} (squared {fit.objective:.4f})"
@@ -74,8 +76,8 @@ def story(fit: FittedGenerator) -> list[str]:
 
 
 def lacked(fit: FittedGenerator) -> list[str]:
-    """Sentences on what a generator could not produce before its fit, at which joint angles, and by how
-    much.
+    """Return sentences on what a generator could not produce before its fit, at which joint angles, and by
+    how much.
     """
     before = fit.before
     if before is None or not (before.too_stiff.any() or before.too_weak.any()):
@@ -94,8 +96,10 @@ def lacked(fit: FittedGenerator) -> list[str]:
 
 
 def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
-    """Least and greatest strength, right and left of a muscle group side by side, as in table B.4;
-    generators of joints whose names give no side have rows and columns of their own.
+    """Return a table of least and greatest strength like table B.4 of the paper, with right and left side by
+    side.
+
+    Generators of joints without a side in their names have rows and columns of their own.
     """
     rows: dict[str, dict[str, StrengthBounds]] = {}
     for one in bounds:
@@ -119,13 +123,15 @@ def bounds_table(bounds: Sequence[StrengthBounds]) -> str:
 
 
 def side_of(coordinate: str) -> str:
-    """ "r" or "l", by the name of a coordinate; empty if it names neither or both."""
+    """Return "r" or "l" from the name of a coordinate; "" if the name contains neither or both."""
     found = [letter for letter, side in (("r", RIGHT), ("l", LEFT)) if side.search(coordinate)]
     return found[0] if len(found) == 1 else ""
 
 
 def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
-    """Sentences on generators that a fit made stronger than any person, and the notes of the set."""
+    """Return sentences on generators that the fit made stronger than is plausible for any person, and the
+    notes of the set.
+    """
     said = []
     for fit in fits:
         strength = fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
@@ -142,7 +148,7 @@ def doubts(fits: Sequence[FittedGenerator]) -> list[str]:
 
 
 def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
-    """Sentences on generators whose least strength is above their greatest."""
+    """Return sentences on generators whose least strength is above their greatest."""
     above = [one.fit.placed.name for one in bounds if one.least > one.greatest]
     if not above:
         return []
@@ -153,7 +159,7 @@ def contradictions(bounds: Sequence[StrengthBounds]) -> list[str]:
 
 
 def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = ()) -> dict[str, Any]:
-    """All fits as JSON data, in rad and N m."""
+    """Return all fits as JSON data, in rad and N m."""
     document: dict[str, Any] = {"generators": {fit.placed.name: one_as_json(fit) for fit in fits}}
     if bounds:
         document["strength_Nm"] = {
@@ -167,7 +173,7 @@ def as_json(fits: Sequence[FittedGenerator], bounds: Sequence[StrengthBounds] = 
 
 
 def one_as_json(fit: FittedGenerator) -> dict[str, Any]:
-    """A fit of one generator as JSON data."""
+    """Return a fit of one generator as JSON data."""
     if fit.fault:
         return {"fault": fit.fault} | ({"before": assessed(fit.before)} if fit.before is not None else {})
     assert fit.before is not None
@@ -206,11 +212,12 @@ def config_text(
     source: str,
     strengths: dict[str, tuple[float, float]],
 ) -> str:
-    """The text of a person's set of generators.
+    """Return the text of a config file with a person's torque generators.
 
-    strengths : strengths of the base by the names of the generators, of the generator and at the joint
+    A row replaces the row of the base set, so it states all values that differ from the default.
 
-    A row replaces the row of the base, so that it states all values that differ from the default.
+    strengths : strengths in the base set by the name of the generator: of the generator itself and at the
+        joint
     """
     lines = [entry("name", name), entry("source", source), entry("base", base)]
     for fit in fits:

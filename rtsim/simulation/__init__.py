@@ -1,1 +1,1 @@
-"""Models forward in time: what a simulation is made of, where it starts, how it runs, what it leaves."""
+"""Forward simulation of models: its parts, its start, its run and its results."""

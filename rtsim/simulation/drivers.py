@@ -1,4 +1,4 @@
-"""Drivers of determinate kinematics: coordinates of a model that follow the motion in a file."""
+"""Drivers of determinate kinematics: coordinates of a model that follow a motion from a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEY = "fdk.drivers"
 
 
 class Drivers:
-    """The drivers of a model at a time, moved from one time to the next.
+    """Driven coordinates of a model at a time, which is moved from one time to the next.
 
     A motion of the first body without coordinates, such as that of a free joint, is driven, too: it rests in
     its neutral pose. Splines as in rtsim/simulation/motion.
@@ -27,7 +27,7 @@ class Drivers:
     spec, model : the driven coordinates and their dofs
     names : coordinates that the file moves
     path : a .mot or .sto file
-    note : called with sentences on irregularities of it
+    note : called with sentences on irregularities of the file
 
     Attributes
     ----------

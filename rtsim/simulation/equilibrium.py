@@ -43,7 +43,7 @@ PUSH, N_PUSH = 1e-4, 5
 
 
 class Equilibrium(NamedTuple):
-    """Result of a search."""
+    """Result of a search for a static equilibrium."""
 
     n_iteration: int  # 0 = the neutral pose itself
     stable: bool  # False: the neutral pose balances, but a deviation would grow
@@ -63,12 +63,12 @@ class RestSlopes(NamedTuple):
 def find_equilibrium(
     simulator: ModelState, held: tuple[str, ...], gravity: bool
 ) -> tuple[Equilibrium, Array]:
-    """A static equilibrium of all coordinates except fixed ones, and its q : (n_q,), searched from its q.
+    """Search for a static equilibrium from the simulator's q; return it with its coordinates q : (n_q,).
 
-    With gravity and the loads that act before time zero, or with neither. A neutral pose that balances is
-    kept, stable or not. A search reduces the potential energy and ends in a stable equilibrium. Coordinates
-    without forces keep their values. The simulator is not changed, as the search has its own state. Raises
-    ModelError where there is none.
+    All coordinates except fixed ones are in equilibrium, with gravity and the loads that act before time
+    zero, or with neither. A neutral pose that balances is kept, stable or not. A search reduces the potential
+    energy and ends in a stable equilibrium. Coordinates without forces keep their values. The simulator is
+    not changed, as the search has its own state. Raises ModelError where there is none.
     """
     resting = at_rest(simulator, gravity)
     with np.errstate(all="ignore"):
@@ -76,8 +76,9 @@ def find_equilibrium(
 
 
 def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
-    """Another state of the same model, at simulator.q and at rest before time zero; gravity : whether
-    gravity and the loads act.
+    """Return another state of the same model, at simulator.q and at rest before time zero.
+
+    gravity : whether gravity and the loads act
     """
     model, weight = simulator.model, simulator.model.system.gravity.copy()
     resting = ModelState(replace(model, system=model.system._replace(gravity=weight)), simulator.settings)
@@ -95,9 +96,10 @@ def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
 class EquilibriumSearch:
     """Newton's method with descent steps in a trust region.
 
-    Of the stiffness, directions that a deviation grows along take part with the opposite sign, so that every
-    step does work; the region grows or shrinks as the work done and the work foreseen agree (Nocedal, Wright
-    2006, Numerical Optimization, chapter 4, with forces in place of a potential: friction has none).
+    Directions of negative stiffness, along which a deviation grows, count with the opposite sign, so that
+    every step does work. The trust region grows or shrinks with the ratio of the work done to the predicted
+    work (Nocedal, Wright 2006, Numerical Optimization, chapter 4, with forces in place of a potential:
+    friction has none).
     """
 
     def __init__(self, simulator: ModelState, held: tuple[str, ...]) -> None:
@@ -139,7 +141,7 @@ class EquilibriumSearch:
         raise self.error(here)
 
     def forces(self) -> Statics:
-        """Forces at simulator.q."""
+        """Compute the forces at simulator.q."""
         return statics_at(self.simulator, self.trace, self.free)
 
     def move(self, delta: Array) -> None:
@@ -149,7 +151,7 @@ class EquilibriumSearch:
         integrate(self.tree, self.simulator.q, whole, 1.0, self.simulator.q)
 
     def step(self, ways: RestSlopes, radius: float) -> Array:
-        """y : (n,) the Newton step if it descends, else a shorter descent step."""
+        """Return the step y : (n,): the Newton step if it descends, else a shorter descent step."""
         damping, one = FLAT * (1.0 + float(np.abs(ways.square).max())), np.eye(len(ways.f))
         uphill = ways.stiffness
         if not ways.stable:
@@ -163,8 +165,8 @@ class EquilibriumSearch:
             damping = max(2.0 * damping, 0.5 * float(np.linalg.norm(ways.f)) / radius)
 
     def polished(self, ways: RestSlopes) -> int:
-        """Take one more Newton step to reduce the residual to rounding errors; return 1, or 0 where that did
-        not improve it.
+        """Take one more Newton step to reduce the residual to rounding errors; return 1, or 0 if that did not
+        improve it.
         """
         before = self.simulator.q.copy()
         self.move(solve(ways.L.T, self.step(ways, np.inf)))
@@ -176,8 +178,8 @@ class EquilibriumSearch:
         return 0
 
     def error(self, last: Statics) -> ModelError:
-        """An error that no equilibrium was found: which coordinate is out of balance, and by how much,
-        where the search ended.
+        """Return the error that no equilibrium was found: the coordinate with the largest imbalance where the
+        search ended, and its size.
         """
         model = self.simulator.model
         where = f"{model.name}: simulation.equilibrium"
@@ -203,7 +205,7 @@ class EquilibriumSearch:
 
 
 def ways_of(statics: Statics) -> RestSlopes:
-    """Eigenvectors and frequencies of the stiffness; a dof without mass is given a small one."""
+    """Compute eigenvectors and frequencies of the stiffness; a dof without mass is given a small one."""
     M = statics.M + MASSLESS * float(np.diag(statics.M).max()) * np.eye(len(statics.M))
     L = np.asarray(np.linalg.cholesky(M), np.float64)
     stiffness = -solve(L, solve(L, statics.K).T).T
@@ -226,8 +228,8 @@ def solve(A: Array, b: Array) -> Array:
 
 
 def off(ways: RestSlopes) -> Array:
-    """(n,) direction in which a deviation from the equilibrium grows fastest, scaled so that its largest
-    entry is 1.
+    """Return the direction (n,) in which a deviation from the equilibrium grows fastest, with a largest entry
+    of 1.
     """
     delta = solve(ways.L.T, ways.way[:, 0])
     return delta / delta[int(np.abs(delta).argmax())]

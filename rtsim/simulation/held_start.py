@@ -1,5 +1,5 @@
-"""A start that satisfies the constraints of a simulation: coordinates, then speeds, changed as little as
-possible in the metric of the masses.
+"""Start of a simulation that satisfies its constraints: coordinates, then speeds, with the least changes in
+the metric of the masses.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ GAP, RATE = 0, 1
 
 
 class Met(NamedTuple):
-    """Largest violations of the constraints at the start of a simulation, and largest changes of
-    coordinates and speeds that met them.
+    """Largest violations of the constraints at the start, and the largest changes of coordinates and speeds
+    that removed them.
     """
 
     gap: float  # [m], of the neutral pose
@@ -47,10 +47,10 @@ class StartShift(NamedTuple):
 
 
 def meet_places(simulator: ModelState) -> StartShift | None:
-    """Move simulator.q onto the constraints; coordinates that `hold` names stay. None where there are no
-    constraints.
+    """Move simulator.q onto the constraints, except coordinates named by `hold`; return the shift, None
+    without constraints.
 
-    ModelError where it cannot be met from there.
+    ModelError where the constraints cannot be satisfied from there.
     """
     model, own = simulator.model, simulator.work.holds
     if own is None:
@@ -66,7 +66,7 @@ def meet_places(simulator: ModelState) -> StartShift | None:
 
 
 def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
-    """The error of a start that leaves a gap at row k of gaps : (n_row, 2)."""
+    """Return the error for a start with an open constraint, row k of gaps : (n_row, 2)."""
     model, settings = simulator.model, simulator.settings
     held = f" with {', '.join(settings.hold)} held" if settings.hold else ""
     return ModelError(
@@ -78,10 +78,9 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
 
 
 def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
-    """Change simulator.v to speeds that the constraints allow; speeds that the settings name stay as
-    they are.
+    """Change simulator.v to speeds that the constraints allow, except speeds that the settings name.
 
-    ModelError where these contradict what is held.
+    ModelError where the named speeds contradict the constraints.
     """
     model, own = simulator.model, simulator.work.holds
     if own is None or shift is None:
@@ -110,8 +109,10 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
 
 
 def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
-    """Return the constraint rows that act in the run, where no coordinate is fixed, and which part of its
-    lever each adds to earlier rows [1]; the state stays as it is. ModelError where a constraint is open.
+    """Return the constraint rows that act in the run, and how independent of earlier rows each is: a fraction
+    of its lever [1].
+
+    No coordinate is fixed in the run; the state stays as it is. ModelError where a constraint is open.
     """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None
@@ -158,7 +159,8 @@ def named_speeds(simulator: ModelState) -> list[int]:
 
 
 def moved(simulator: ModelState, start: Array) -> tuple[float, float]:
-    """Largest turn [rad] and shift [m] of a joint between the coordinates start : (n_q,) and simulator.q."""
+    """Return the largest rotation [rad] and shift [m] of a joint between the coordinates start : (n_q,) and
+    simulator.q."""
     coordinates, tree, q = simulator.model.coordinates, simulator.model.tree, simulator.q
     angle = np.abs(q - start)[coordinates.q]
     turned = float(angle[coordinates.is_angle].max(initial=0.0))

@@ -1,4 +1,4 @@
-"""Whether the inertia of a system is the same in every pose."""
+"""Check whether the inertia of a system is the same in every pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDING = 1e-12
 
 
 def is_constant(system: System) -> bool:
-    """Whether mass matrix and weight are the same in every pose, and no velocity makes a force.
+    """Return whether mass matrix and weight are the same in every pose, and no velocity causes a force.
 
     Both are analytic functions of the coordinates, unless a spline drives a joint, so that a few poses at
     random tell: sliders, planar bodies about their centre of mass. A step then needs neither of them again.

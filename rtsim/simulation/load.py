@@ -47,7 +47,7 @@ class Setup(NamedTuple):
 
 
 def load_simulator(name: str, **options: Any) -> Simulator:
-    """The simulator of a model at its start; options : arguments of `read_setup`"""
+    """Load a model and return a simulator at its start; options : arguments of `read_setup`"""
     return simulator_of(read_setup(name, **options))
 
 
@@ -61,12 +61,15 @@ def read_setup(
     excited: Mapping[str, float] | None = None,
     **changes: Any,
 ) -> Setup:
-    """The setup for a model (.toml, .osim or a shipped name) and the options of a run.
+    """Read and check the setup of a simulation: a model (.toml, .osim or a shipped name) and the options of a
+    run.
 
-    subject : whose anatomy scales the model, where it has any; gains : part of each load that acts
-    note : hears what is left out; changes : changes of the model's [simulation]; None leaves it as it is
-    motion : file or address of the motion of coordinates that take one; prescribed : such ones besides
-    excited : excitation of muscles and torque generators, 0 to 1, in place of what the model says
+    subject : person whose anatomy scales the model, if it depends on one; gains : part of each load that acts
+    note : called with sentences on what is left out; changes : new values for the model's [simulation]; None
+      = unchanged
+    motion : file or address of the motion of prescribed coordinates; prescribed : further coordinates to
+      prescribe
+    excited : excitations of muscles and torque generators, 0 to 1, instead of the model's
     """
     spec = with_excitations(with_prescribed(load_model(name, note), prescribed), excited or {})
     check_spec(spec, subject, gains or {}, note)
@@ -84,7 +87,8 @@ def read_setup(
 
 
 def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec:
-    """The model with the excitations of some muscles and generators; ConfigError for others."""
+    """Return the model with new excitations of some muscles and generators; ConfigError for names that it
+    does not have."""
     muscles = {muscle.name: muscle for muscle in spec.muscles}
     turning, driven = generator_names(spec), spec.torque_generators
     for name, excitation in excited.items():
@@ -108,7 +112,7 @@ def with_excitations(spec: ModelSpec, excited: Mapping[str, float]) -> ModelSpec
 
 
 def simulator_of(setup: Setup) -> Simulator:
-    """The simulator at its start."""
+    """Create the simulator of a setup, at its start."""
     check_mass(setup.spec, setup.model)
     simulator = Simulator(setup.model, setup.settings)
     if setup.gains:
@@ -119,7 +123,7 @@ def simulator_of(setup: Setup) -> Simulator:
 def check_spec(
     spec: ModelSpec, subject: str | None, gains: Mapping[str, float], note: Note = lambda text: None
 ) -> None:
-    """Raise ConfigError for faults of a model that show without a kernel; notes on elements that have no
+    """Raise ConfigError for faults of a model that can be found without a kernel; note elements without
     effect."""
     check_inertias(spec, note)
     check_holds(spec, note)
@@ -140,8 +144,7 @@ def check_spec(
 
 
 def check_holds(spec: ModelSpec, note: Note) -> None:
-    """Raise ConfigError for impossible exact constraints of a simulation; notes on settings without
-    effect."""
+    """Raise ConfigError for impossible exact constraints of a simulation; note settings without effect."""
     how = next(iter(spec.methods.values()))
     for name in spec.held:
         for kind, acting in (
@@ -234,7 +237,8 @@ def check_mass(spec: ModelSpec, model: Model) -> None:
 
 
 def set_gains(simulator: Simulator, gains: Mapping[str, float]) -> None:
-    """Set the part of each load that acts, and find the start anew, since it may depend on the loads."""
+    """Set the part of each load that acts, and determine the start again, since it may depend on the
+    loads."""
     names = simulator.model.names.loads
     for name, gain in gains.items():
         simulator.gain[names.index(name)] = gain

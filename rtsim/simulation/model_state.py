@@ -1,4 +1,4 @@
-"""A model that can be moved: parameters, working space and state in one place."""
+"""A model with its state: parameters, working space, coordinates and speeds in one place."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ MAX_SPLIT = 2**16
 
 
 def simulation_of(model: Model) -> Simulation:
-    """The kernels' input for a model, which may be one whose mass matrix changes; nothing is compiled
-    here."""
+    """Build the kernels' input for a model; nothing is compiled here.
+
+    The mass matrix of the model may change.
+    """
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None
     given = len(model.couplers.dof) > 0 or model.holds is not None or turned
@@ -44,7 +46,8 @@ class ModelState:
     """A model with its state, in the neutral pose and at rest; every call of `run` goes on where the last one
     ended.
 
-    q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1), for devices to change
+    q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1 at first), which devices
+      may change
     """
 
     def __init__(self, model: Model, settings: SimulationSpec) -> None:
@@ -71,7 +74,7 @@ class ModelState:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read anew what is constant in the model: after its masses or its gravity have changed."""
+        """Update what is constant in the model, after its masses or its gravity have changed."""
         if not set_constants(self.simulation, self.q, self.work):
             raise ModelError(
                 "a coordinate moves no mass",
@@ -80,7 +83,7 @@ class ModelState:
             )
 
     def settle(self) -> None:
-        """Set activations to the excitations at time zero, and muscle fibres to rest at this state."""
+        """Set activations to the excitations at time zero, and muscle fibres to equilibrium at this state."""
         pulls, work = self.simulation.pulls, self.work
         turning = work.forces.generators
         if turning is not None:
@@ -102,11 +105,12 @@ class ModelState:
         return new_trace(self.simulation, n_row, len(self.q), len(self.v))
 
     def run(self, n_step: int, every: int, trace: Trace, last: bool = False) -> int:
-        """Advance the state by n_step steps, with a row of the trace after every `every` steps (0 = no rows);
-        status of the last step.
+        """Advance the state by n_step steps; return the status of the last step.
 
-        trace : with room for the rows; its counts say how many steps were done since the start
-        last : one more row for the state at the end
+        A row is added to the trace after every `every` steps (0 = no rows).
+
+        trace : results, with room for the rows; its counts are the steps done since the start
+        last : whether one more row is added for the state at the end
         """
         trace.counts[STEP] = self.n_step
         status = advance(

@@ -1,4 +1,5 @@
-"""Prescribed motions of a model: couplers `of = "motion"`, and the columns of a file that they take."""
+"""Prescribed motions of a model: couplers with `of = "motion"`, and the columns of a file that give their
+values."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ HOLE = 10.0
 
 
 def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
-    """The model with more coordinates that move as in a file or a stream."""
+    """Return the model with further coordinates prescribed by a file or a stream."""
     own = [c.name for body in spec.bodies for c in coordinates_of(body)]
     given = {coupler.coordinate: coupler for coupler in spec.couplers}
     for name in names:
@@ -47,17 +48,18 @@ def with_prescribed(spec: ModelSpec, names: tuple[str, ...]) -> ModelSpec:
 
 
 def moved_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Names of the coordinates that move as in a file or a stream."""
+    """Return the names of the coordinates whose motion is prescribed by a file or a stream."""
     return tuple(coupler.coordinate for coupler in spec.couplers if coupler.of == MOTION)
 
 
 def with_motion(
     spec: ModelSpec, path: str | Path, note: Callable[[str], None] = lambda text: None
 ) -> tuple[ModelSpec, float]:
-    """The model with the motion of a .mot or .sto file in its couplers, and the motion's length [s].
+    """Put the motion of a .mot or .sto file into the model's couplers; return the model and the motion's
+    duration [s].
 
-    Cubic splines through all samples, as curved at their ends as the samples are: what is without curvature
-    there asks for no force there. The file's first time is the start of the simulation.
+    Cubic splines go through all samples. Their curvature at the ends is that of the samples there; with zero
+    curvature the motion would need no force there. The file's first time is the start of the simulation.
     ConfigError where a coordinate has no column, or a column has holes.
     """
     splines, times = read_motion(spec, moved_names(spec), path, note)
@@ -71,7 +73,8 @@ def with_motion(
 def read_motion(
     spec: ModelSpec, names: tuple[str, ...], path: str | Path, note: Callable[[str], None]
 ) -> tuple[dict[str, Spline], Array]:
-    """Splines of some coordinates of a model [rad, m] over the time since a file's first, and its times [s].
+    """Read splines of some coordinates of a model [rad, m] over the time since a file's first; also return
+    its times [s].
 
     ConfigError where a coordinate has no column, or a column has holes.
     """
@@ -101,7 +104,8 @@ def read_motion(
 
 
 def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
-    """Sentences on unlikely parts of a motion: gaps in the times, coordinates far beyond their range."""
+    """Return sentences on unlikely parts of a motion: gaps in the times, coordinates far outside their
+    range."""
     at = np.array(next(iter(motions.values())).at)
     steps, told = np.diff(at), []
     if steps.max() > HOLE * np.median(steps):
@@ -124,9 +128,10 @@ def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
 
 
 def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
-    """A coordinate over the rows of a table [rad, m]: the column of its name, or of OpenSim's path to it.
+    """Return a coordinate over the rows of a table [rad, m]: the column of its name, or of OpenSim's path to
+    it.
 
-    turns : whether it stands in degrees where the table does
+    turns : whether the coordinate is an angle, which is in degrees if the table is
     """
     paths = [label for label in table.columns if label.endswith(f"/{name}/value")]
     label = name if name in table.columns else paths[0] if len(paths) == 1 else ""
@@ -146,7 +151,7 @@ def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
 
 
 def awaiting(spec: ModelSpec) -> ModelSpec:
-    """The model with its prescribed coordinates at rest, until a stream moves them."""
+    """Return the model with its prescribed coordinates at rest, until a stream moves them."""
     couplers = tuple(
         Coupler(coordinate=c.coordinate, of=MOTION) if c.of == MOTION else c for c in spec.couplers
     )
@@ -154,9 +159,7 @@ def awaiting(spec: ModelSpec) -> ModelSpec:
 
 
 def within(length: float, duration: float | None, where: str) -> float:
-    """Duration of a simulation [s] where a motion has a length: the whole motion, or the requested
-    duration.
-    """
+    """Return the duration of a simulation [s] under a motion: the whole motion, or the requested duration."""
     if duration is not None and duration > length:
         raise ConfigError(
             f"the motion is {length:g} s long, the simulation {duration:g} s", where=where,
@@ -166,7 +169,7 @@ def within(length: float, duration: float | None, where: str) -> float:
 
 
 def check_motion(spec: ModelSpec, motion: str) -> None:
-    """Raise ConfigError where a motion is given and not needed, needed and not given, or unreadable."""
+    """Raise ConfigError for a motion that is given but not needed, needed but not given, or unreadable."""
     names = moved_names(spec)
     if motion and not names:
         raise ConfigError(

@@ -1,4 +1,5 @@
-"""A motion that a stream brings: smooth between its frames, and at rest where it falls silent."""
+"""Motion of coordinates from a stream: smooth between its frames, and coming to rest when the stream
+stops."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ KNOTS = np.array([0.0, 1.0, 2.0, 3.0, 6.0]) / 3.0
 
 
 class Slot(NamedTuple):
-    """Place of a coordinate's value, speed and acceleration: a field and a label's number.
+    """Where a session has a coordinate's value, speed and acceleration: the fields, and the index of its
+    label.
 
     Without an acceleration the difference of speeds stands for it.
     """
@@ -65,19 +67,20 @@ class Slot(NamedTuple):
 
 
 class MotionFeed:
-    """Writes the newest motion of a result stream into the functions of a simulator's coordinates.
+    """Writer of the newest motion of a result stream into the functions of a simulator's coordinates.
 
     Each frame starts a piece that goes from value, speed and acceleration of the coordinate as they are to
     those of the frame, carried on by one period at constant acceleration: three cubics, whose second
     derivative is continuous, and another period of that acceleration for a frame that is late, if only by
-    the clock's rounding. So the motion is as late as its frames are, no more. A stream that begins, or goes
-    on elsewhere, is joined within RAMP_S; where it falls silent, the coordinates come to rest.
+    the clock's rounding. So the motion is as late as its frames are, no more. A stream that begins, or
+    continues at another position, is joined within RAMP_S; where the stream stops, the coordinates come to
+    rest.
 
     Attributes
     ----------
-    counters : frames taken and left out, jumps, ticks without motion; sentences : to be told
-    heard : told of all that moves the coordinates, as `again` takes it in: numbers of a frame that is used,
-        or the period of a stream that begins [s]
+    counters : frames used and left out, jumps, ticks without motion; sentences : messages to be reported
+    heard : called with all that moves the coordinates, in the form that `again` reads: the values of a used
+      frame, or the period of a stream that begins [s]
     """
 
     def __init__(self, simulator: Simulator, names: Sequence[str]) -> None:
@@ -110,7 +113,7 @@ class MotionFeed:
         return not self._following
 
     def admit(self, message: ReceivedFrame) -> None:
-        """Take a frame of results."""
+        """Use a frame of results."""
         if message.session is not self._session:
             self._turn_to(message.session)
         if message.status & int(Status.STALE):
@@ -133,7 +136,7 @@ class MotionFeed:
         self._take(found)
 
     def again(self, told: Mapping[str, Any]) -> None:
-        """Take the frames that a former run received; ConfigError where they cannot belong to these
+        """Use the frames that an earlier run received, for a replay; ConfigError where they do not fit these
         coordinates.
         """
         try:
@@ -151,8 +154,9 @@ class MotionFeed:
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:
-        """Plan the motion from a tick of the simulation on, at a time [s]; return DEGRADED while no motion
-        comes, and where the motion jumps.
+        """Plan the motion from a tick of the simulation on, at a time [s]; return the status.
+
+        It is DEGRADED while no motion comes, and where the motion jumps.
         """
         self._now = time
         if self._new:
@@ -168,28 +172,27 @@ class MotionFeed:
         return Status.DEGRADED
 
     def restart(self) -> None:
-        """Return to the start of the simulation: the coordinates rest until the next frame, on the new
-        clock.
-        """
+        """Return to the start of the simulation, with its clock: the coordinates rest until the next
+        frame."""
         self._look(self._now)
         self._following, self._now = False, self.simulator.time
         self._rest(self._now)
 
     def _take(self, found: Array) -> None:
-        """Have value, speed and acceleration (3, n) as the newest."""
+        """Store value, speed and acceleration (3, n) as the newest."""
         self._frame, self._new = found, True
         self.counters["motion_taken"] += 1
         self.heard({"motion": found.ravel().tolist()})
 
     def _begin(self, period_s: float) -> None:
-        """Another stream: the coordinates rest until its first frame."""
+        """Begin another stream, with the coordinates at rest until its first frame."""
         self._period = min(max(period_s, SHORTEST_PERIOD_S), LONGEST_PERIOD_S)
         self._halt()
         self._new, self._time = False, np.nan
         self.heard({"period_s": self._period})
 
     def _turn_to(self, session: Session) -> None:
-        """Look up where the coordinates are in a session's fields."""
+        """Look up the fields of a session that have the coordinates."""
         self._session = session
         fields = {field.name: field for field in session.fields if len(field.shape) == 1}
         labels = {name: tuple(field.labels) for name, field in fields.items()}
@@ -205,7 +208,7 @@ class MotionFeed:
         self._begin(1.0 / session.rate if session.rate > 0.0 else USUAL_PERIOD_S)
 
     def _find_scales(self, fields: Mapping[str, FieldSpec]) -> None:
-        """Take the units that the slots' fields declare; nothing is read where one is not of motion."""
+        """Read the units of the coordinates' fields; use no field if one of them is not of motion."""
         self._scale[:] = 1.0
         for k, slot in enumerate(self._slots):
             for row, place in enumerate(slot):
@@ -221,7 +224,7 @@ class MotionFeed:
             self._slots = []
 
     def _read(self, message: ReceivedFrame) -> Array | None:
-        """(3, n) - value, speed and acceleration in a frame; None of a stream that lacks a coordinate."""
+        """Return value, speed and acceleration in a frame, (3, n); None if the stream lacks a coordinate."""
         if not self._slots:
             return None
         found, since = np.zeros(self._frame.shape), message.time - self._time
@@ -237,9 +240,10 @@ class MotionFeed:
         return found
 
     def _follow(self, time: float) -> bool:
-        """Plan towards the newest frame, carried on by a period, and what is left of the way to join it.
+        """Plan the motion towards the newest frame, extrapolated by one period, including what is left of
+        joining it.
 
-        Returns whether it does not carry on from the frame before, so that the way begins again.
+        Returns whether the frame does not continue the one before, so that joining begins again.
         """
         self._look(time)
         value, speed, acceleration = self._frame
@@ -263,14 +267,14 @@ class MotionFeed:
         return jumped
 
     def _halt(self) -> None:
-        """Follow no longer, and come to rest."""
+        """Stop following the stream, and come to rest."""
         if self._following:
             self._following = False
             self._look(self._now)
             self._rest(self._now)
 
     def _rest(self, time: float) -> None:
-        """Plan to a halt nearby."""
+        """Plan the motion so that it comes to rest nearby."""
         value, speed, _ = self._state
         still = 0.0 * speed
         plan(self._knots, time, STOP_S, self._state, np.array((value + 0.5 * STOP_S * speed, still, still)))
@@ -281,7 +285,7 @@ class MotionFeed:
             self.sentences.append(sentence)
 
     def _look(self, time: float) -> None:
-        """Value, speed and acceleration of the coordinates at a time."""
+        """Evaluate value, speed and acceleration of the coordinates at a time."""
         self._state = states(self._knots, time)
 
 
@@ -290,13 +294,13 @@ def unheard(told: Mapping[str, Any]) -> None:
 
 
 def states(pieces: Sequence[Array], time: float) -> Array:
-    """(3, n) - value, speed and acceleration of n pieces at a time."""
+    """Return value, speed and acceleration of n pieces of motion at a time, (3, n)."""
     return np.array([spline_at(knots, time) for knots in pieces]).T
 
 
 def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end: Array) -> None:
-    """Write n pieces, each (3, N_KNOT), that go from begin : (3, n) at a time to end : (3, n) `length` later,
-    and on.
+    """Write n pieces of motion, each (3, N_KNOT), from begin : (3, n) at a time to end : (3, n) after
+    `length`, and onwards.
     """
     scale = np.array([1.0, length, length**2])[:, None]
     begin, end = scale * begin, scale * end
@@ -311,8 +315,10 @@ def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end:
 
 
 def piece() -> Array:
-    """(4, 6) - inner values and inner second derivatives of three cubics on thirds of [0, 1], from value,
-    slope and second derivative at 0 and the same at 1; all three are continuous within.
+    """Return a matrix (4, 6) that gives three cubics on thirds of [0, 1] from their values at both ends.
+
+    It maps value, slope and second derivative at 0, and those at 1, to inner values and inner second
+    derivatives; all three are continuous within.
 
     Slopes at the ends of a cubic between knots: de Boor (1978), A Practical Guide to Splines, chapter IV.
     """
@@ -338,10 +344,10 @@ PIECE = piece()
 
 
 def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
-    """Fields and index that give a coordinate's value, speed and acceleration in a session; None without
-    a speed.
+    """Find the fields and index of a coordinate's value, speed and acceleration in a session; None without a
+    speed.
 
-    One of a side is also that without a side, as of a person of whom one leg is followed.
+    A label with a side also matches a coordinate without one, as for a person with one tracked leg.
     """
     stem = name[:-2] if name[-2:] in SUFFIXES.values() else name
     for label in dict.fromkeys((name, stem)):

@@ -1,4 +1,4 @@
-"""Panels of a figure of a simulation, chosen from what the model has."""
+"""Panels of a figure of a simulation, chosen by the elements that the model has."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ N_AROUND = 15
 
 
 def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: str = "") -> FigureContent:
-    """Panels over time, or over a coordinate, from top to bottom, and what they leave out."""
+    """Choose the panels over time, or over a coordinate, from top to bottom; also return what they leave
+    out."""
     fields = specs_of(results)
     x_title, x = abscissa(simulator, done, over)
     chosen = [name for name in drawn(simulator) if name != over]
@@ -80,7 +81,7 @@ def panels_of(simulator: Simulator, done: SimulatedRun, results: Results, over: 
 
 
 def why_left_out(simulator: Simulator, title: str, over: str) -> str:
-    """Why only some of the curves of a panel are drawn, in words."""
+    """Return why only some of the curves of a panel are drawn; empty if all are."""
     if title in ("muscle force", "activation"):
         return f"whose forces stay below those of the {N_MUSCLE} that are drawn"
     if simulator.settings.plot:
@@ -90,12 +91,12 @@ def why_left_out(simulator: Simulator, title: str, over: str) -> str:
 
 
 def drawn(simulator: Simulator) -> list[str]:
-    """Coordinates that the model's file lists for drawing, or the first ones."""
+    """Return the coordinates that the model's file lists for drawing, or the first ones."""
     return list(simulator.settings.plot or simulator.model.coordinates.names[:N_COORDINATE])
 
 
 def strongest(results: Results) -> list[str]:
-    """Names of the muscles with the largest forces, in the order of the model."""
+    """Return the names of the muscles with the largest forces, in the order of the model."""
     peaks = largest(results, "muscle_forces") if "muscle_forces" in results.fields else {}
     first = sorted(peaks, key=lambda name: -peaks[name][0])[:N_MUSCLE]
     return [name for name in peaks if name in first]
@@ -116,7 +117,7 @@ def abscissa(simulator: Simulator, done: SimulatedRun, over: str) -> tuple[str, 
 
 
 def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePanel]) -> list[FigurePanel]:
-    """A panel that enlarges the friction around the first time that something stops slipping; None
+    """Return a panel that enlarges the friction around the first time that a contact stops slipping; none
     without such a time."""
     row = first_stick(simulator, results)
     friction = next((panel for panel in panels if panel.title == "friction"), None)
@@ -130,7 +131,7 @@ def enlarged(simulator: Simulator, results: Results, panels: Sequence[FigurePane
 
 
 def first_stick(simulator: Simulator, results: Results) -> int | None:
-    """The first row in which something sticks that has slipped before."""
+    """Return the first row in which a contact sticks that has slipped before; None if there is none."""
     forces = simulator.model.forces
     rubs = forces.contacts.friction_law >= 0
     parameters = np.vstack([forces.frictions.parameter, forces.contacts.friction[rubs]])

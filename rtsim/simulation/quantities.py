@@ -1,4 +1,4 @@
-"""Quantities of one state of a simulation: motion, forces, places; the same live, in files and in figures."""
+"""Quantities of one state of a simulation, motion, forces and positions, for streams, files and figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UPSIDE_DOWN = np.diag([1.0, -1.0, -1.0])
 
 
 class SimulatedQuantities:
-    """The quantities of a simulator's state, from a row of a trace and the pose there.
+    """The quantities of a simulator's state, from a row of a trace and the pose of that row.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class SimulatedQuantities:
                    meaning="estimated error of the integration steps since the last frame")  # fmt: skip
 
     def report(self, row: int = 0) -> None:
-        """Update the quantities to a row of the trace; the pose has to be that of the row."""
+        """Update the quantities to a row of the trace; the pose must be that of the row."""
         for out, source, index in self._chosen:
             out[...] = source[row][index]
         self._depths[:] = self._trace.contact[row, :, DEPTH]
@@ -67,7 +67,8 @@ class SimulatedQuantities:
     def _add(self, name: str, array: Array, unit: str, labels: tuple[str, ...], parts: tuple[str, ...] = (),
              frame: str = "", curves: Curves | None = None, meaning: str = "",
              as_is: tuple[str, ...] = ()) -> Array:  # fmt: skip
-        """Declare a quantity; the array to be filled, which another stands for where ground is turned."""
+        """Declare a quantity; return the array to fill, which is a separate one if ground is rotated for
+        publication."""
         shown = array
         if frame == GROUND and (self._upright != np.eye(3)).any():
             shown = np.zeros(array.shape)
@@ -96,7 +97,7 @@ class SimulatedQuantities:
         return self._add(name, out, unit, labels, parts, frame, curves, meaning, as_is)
 
     def _add_coordinates(self) -> None:
-        """Coordinates and their speeds: angles apart from lengths."""
+        """Add coordinates and their speeds, angles apart from lengths."""
         m, trace = self.simulator.model, self._trace
         kinds = (
             ("joint_angle", "rad", m.coordinates.is_angle, 10.0 / DEGREES,
@@ -115,7 +116,8 @@ class SimulatedQuantities:
                        curves=drawn, meaning=f"rates of the {meaning}")  # fmt: skip
 
     def _add_joints(self) -> None:
-        """Motion of joints that move or turn without named coordinates, named by the bodies they carry."""
+        """Add the motion of joints that move or rotate without named coordinates, named after the bodies they
+        carry."""
         tree, names, trace = (
             self.simulator.model.tree,
             self.simulator.model.names.bodies,
@@ -136,7 +138,7 @@ class SimulatedQuantities:
                    meaning="angular velocity of the joints of joint_quaternions")  # fmt: skip
 
     def _add_lines(self) -> None:
-        """Ligaments, and springs between places."""
+        """Add ligaments, and springs between points."""
         m, trace = self.simulator.model, self._trace
         springs = m.forces.lines.law == LINEAR
         self._ends = np.zeros((len(springs), 2, 3))
@@ -157,7 +159,7 @@ class SimulatedQuantities:
             self._line_ends.append((ends, at))
 
     def _add_contacts(self) -> None:
-        """Contacts; only those with a friction law rub."""
+        """Add contacts; only those with a friction law have friction."""
         m, contact = self.simulator.model, self._trace.contact
         names, self._rubs = m.names.contacts, np.flatnonzero(m.forces.contacts.friction_law >= 0)
         rubbing = tuple(names[k] for k in self._rubs)
@@ -177,7 +179,7 @@ class SimulatedQuantities:
                                   meaning="where the force acts; NaN = apart")  # fmt: skip
 
     def _add_frictions(self) -> None:
-        """Frictions under a load."""
+        """Add friction elements under a load."""
         names, friction = self.simulator.model.names.frictions, self._trace.friction
         every = np.arange(len(names))
         self._take("friction_forces", friction, (every, FORCE), "N", names,
@@ -187,7 +189,7 @@ class SimulatedQuantities:
                    meaning="sliding speed along their direction")  # fmt: skip
 
     def _add_muscles(self) -> None:
-        """Muscles that pull, and ligaments along paths; nothing of a model without."""
+        """Add muscles with a force, and ligaments along paths; nothing for a model without any."""
         m, trace = self.simulator.model, self._trace
         if m.pulls is None:
             return
@@ -213,7 +215,7 @@ class SimulatedQuantities:
                    meaning="lengths of their whole paths")  # fmt: skip
 
     def _add_generators(self) -> None:
-        """Torque generators; nothing of a model without."""
+        """Add torque generators; nothing for a model without any."""
         names, trace = self.simulator.model.names.generators, self._trace
         if not names:
             return
@@ -225,8 +227,8 @@ class SimulatedQuantities:
                    meaning="along their coordinates")  # fmt: skip
 
     def _add_prescribed(self) -> None:
-        """Add the generalised forces that hold prescribed coordinates to their motion, of angles apart
-        from lengths.
+        """Add the generalized forces that keep prescribed coordinates on their motion, separately for angles
+        and lengths.
         """
         m, couplers = self.simulator.model.coordinates, self.simulator.simulation.couplers
         if couplers is None:
@@ -244,7 +246,7 @@ class SimulatedQuantities:
                        meaning=f"{what} that keeps prescribed coordinates on their motion")  # fmt: skip
 
     def _add_holds(self) -> None:
-        """Forces of what is held exactly; nothing of a model without."""
+        """Add the forces of exact constraints; nothing for a model without any."""
         m = self.simulator.model
         if m.holds is None:
             return
@@ -254,7 +256,7 @@ class SimulatedQuantities:
                            "plane")  # fmt: skip
 
     def _add_bodies(self) -> None:
-        """Add what a stick figure needs."""
+        """Add the bodies' poses, which a stick figure needs."""
         bodies, pose = self.simulator.model.names.bodies, self._pose
         for name, array, meaning in (
             ("joint_centres", pose.position, "body origins, for a stick figure"),
@@ -265,7 +267,7 @@ class SimulatedQuantities:
                       meaning=meaning)  # fmt: skip
 
     def _fill_ends(self) -> None:
-        """Ends of all lines in ground; body -1 is ground."""
+        """Write the ends of all lines in ground; body -1 is ground."""
         forces, pose = self.simulator.model.forces, self._pose
         lines, pairs = forces.lines, forces.pairs
         for k, body, point in ((0, pairs.body_a, lines.point_a), (1, pairs.body_b, lines.point_b)):
@@ -277,12 +279,12 @@ class SimulatedQuantities:
 
 
 def rows(starts: Array | list[int], n: int) -> Index:
-    """(len(starts), n) - n entries from each start on."""
+    """Return the indices of n entries from each start on, (len(starts), n)."""
     return np.array(starts, np.int64).reshape(-1, 1) + np.arange(n)
 
 
 def turn(R: Array, x: Array, out: Array) -> None:
-    """out = vectors (..., 3), or rotation matrices (n, 3, 3), x turned by R : (3, 3)."""
+    """Rotate vectors x (..., 3), or rotation matrices x (n, 3, 3), by R : (3, 3), and write them into out."""
     if is_rotation(x):
         np.matmul(R, x, out=out)
     else:
@@ -290,7 +292,7 @@ def turn(R: Array, x: Array, out: Array) -> None:
 
 
 def upright(gravity: Array) -> Array:
-    """(3, 3) - the shortest rotation that makes gravity : (3,) point down along Y; the identity without
+    """Return the shortest rotation (3, 3) that makes gravity : (3,) point down along Y; the identity without
     gravity.
 
     R = 1 + K + K^2 / (1 + c), K = (u x y)~, c = u . y, with u against gravity (Rodrigues).

@@ -18,7 +18,7 @@ from streams.messages import FieldSpec, Status
 
 
 def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
-    """The results that a live session would have sent for the rows of a run."""
+    """Return the results that a live session would have sent for the rows of a run."""
     tree, times = simulator.model.tree, done.times
     at = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     told = SimulatedQuantities(simulator, done.trace, at)
@@ -36,7 +36,7 @@ def results_of(simulator: Simulator, done: SimulatedRun) -> Results:
 
 
 def described(simulator: Simulator) -> dict[str, Any]:
-    """The description of a simulation in the descriptor."""
+    """Describe a simulation for the descriptor."""
     m, settings = simulator.model, simulator.settings
     points = muscle_points(m)
     return {
@@ -52,12 +52,13 @@ def described(simulator: Simulator) -> dict[str, Any]:
 
 
 def specs_of(results: Results) -> dict[str, FieldSpec]:
-    """Field -> its entry in the descriptor."""
+    """Return the descriptor's entry of each field, by name."""
     return {spec.name: spec for spec in results.session.fields}
 
 
 def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
-    """Largest value of a field, or length of its vectors, and its time, by label; NaN counts as nothing."""
+    """Return the largest value of a field, or length of its vectors, and its time, by label; NaN is left
+    out."""
     if not len(results.times):
         return {}
     values = np.nan_to_num(results.fields[name])
@@ -70,7 +71,7 @@ def largest(results: Results, name: str) -> dict[str, tuple[float, float]]:
 
 
 def outside(simulator: Simulator, done: SimulatedRun) -> list[str]:
-    """Sentences about coordinates that have left their range, which nothing enforces."""
+    """Return sentences on coordinates that have left their range, which no force enforces."""
     m, said = simulator.model, []
     for name, column, (low, high) in zip(
         m.coordinates.names, m.coordinates.q, m.coordinates.range, strict=True

@@ -1,4 +1,4 @@
-"""A simulation in chunks of steps, so that it can be watched and stopped, and its result."""
+"""A simulation in chunks of steps, so that it can be observed and stopped, and its result."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ ROUNDING = 1e-9
 class SimulatedRun:
     """Rows of a run and how it went.
 
-    times : (n_row,) - of the rows [s]; trace : their results; n_asked, n_done : steps
+    times : (n_row,) - times of the rows [s]; trace : their results; n_asked, n_done : number of requested and
+      completed steps
     status : status of the last step (kernels/rosenbrock/step); n_large : steps with a large error
     n_part : steps and parts of steps that were taken; wall : time of the computation [s]
-    stopped : whether it was told to stop
+    stopped : whether it was stopped on request
     """
 
     trace: Trace
@@ -55,7 +56,7 @@ class SimulatedRun:
 
     @property
     def too_large(self) -> bool:
-        """Whether the step was too large for the model."""
+        """Whether the time step was too large for the model."""
         return self.n_large > LARGE_PART * max(self.n_done, 1)
 
 
@@ -69,7 +70,8 @@ def run(
     """Run n_step steps of a simulator from its present state, with a row every `every` steps and one at
     the end.
 
-    stop : asked between chunks; progress : told the steps done after each of them
+    stop : called between chunks, returns whether to stop; progress : called after each chunk with the number
+      of steps done
     """
     first = simulator.n_step
     trace = simulator.trace(n_step // every + 2)
@@ -102,7 +104,8 @@ def run(
 
 
 def whole_steps(simulator: Simulator) -> int:
-    """Number of whole steps in a duration, as a motion from a file is not known beyond its end."""
+    """Return the number of whole steps in the duration, as a motion from a file is not known beyond its
+    end."""
     settings = simulator.settings
     n_step = settings.duration_s / (1e-3 * settings.step_ms)
     if not 1.0 - ROUNDING <= n_step <= MOST_STEPS:
@@ -146,7 +149,7 @@ def check_paths(simulator: Simulator, when: str) -> None:
 
 
 def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
-    """Why a step had no result, and what may help beside a shorter step, in words."""
+    """Return why a step had no result, and what may help besides a shorter step, as text."""
     if status == UNHELD:
         return (
             f"{simulator.widest} can no longer be satisfied: the mechanism locks or has come apart",

@@ -1,4 +1,4 @@
-"""A model forward in time at a fixed step, from the start that its settings ask for."""
+"""A model that is simulated forward at a fixed step, from the start in its settings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Simulator(ModelState):
         self.reset()
 
     def reset(self) -> None:
-        """Return to the start that the settings ask for, at time zero."""
+        """Return to the start in the settings, at time zero."""
         self.q[:], self.v[:] = self.model.q_neutral, 0.0
         self.n_step, self.equilibrium = 0, None
         if self.settings.equilibrium != "none":

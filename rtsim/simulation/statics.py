@@ -1,7 +1,7 @@
-"""A simulator at rest: generalized forces, their slopes, and how much acts on each coordinate in all.
+"""A simulator at rest: generalized forces, their slopes, and the total size of the forces on each coordinate.
 
-What acts is summed up by size, element by element, so that it is there also where everything balances: the
-measure of an imbalance that does not depend on where a search began.
+The sizes of all forces are added, element by element, so that the sum is above zero also in equilibrium. It
+is the scale for an imbalance, and does not depend on where a search began.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Statics(NamedTuple):
 
     @property
     def finite(self) -> bool:
-        """Whether all forces and slopes are numbers."""
+        """Whether all forces and slopes are finite numbers."""
         return all(bool(np.isfinite(x).all()) for x in (self.F, self.K, self.allowed))
 
     @property
@@ -47,7 +47,7 @@ class Statics(NamedTuple):
 
 
 def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> Statics:
-    """Forces on the free dofs at rest at simulator.q; trace : room for one row."""
+    """Compute the forces on the free dofs at rest at simulator.q; trace : room for one row."""
     trace.counts[RECORDED] = 0
     simulator.settle()
     simulator.run(0, 0, trace, last=True)
@@ -61,7 +61,7 @@ def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> 
 
 
 def acting(simulator: ModelState) -> Array:
-    """(n_v,) - sum of the largest possible effects of all forces on each dof [N, N m].
+    """Return the sum of the largest possible effects of all forces on each dof, (n_v,) [N, N m].
 
     A force at a point counts with its size times the speed of the point where the dof moves at unit speed.
     """
@@ -110,7 +110,7 @@ def acting(simulator: ModelState) -> Array:
 
 
 def weights(simulator: ModelState) -> Array:
-    """(n_v,) - contribution of the weights of all bodies to `acting`."""
+    """Return the contribution of the weights of all bodies to `acting`, (n_v,)."""
     system, pose = simulator.simulation.system, simulator.work.dynamics.pose
     tree, total = system.tree, np.zeros(len(system.tree.dof_body))
     g = float(np.linalg.norm(system.gravity))
@@ -125,6 +125,9 @@ def weights(simulator: ModelState) -> Array:
 
 
 def speeds_of(simulator: ModelState, point: Array, dofs: NDArray[np.int64]) -> Array:
-    """(n,) - speed of a point : (3,) about the reference point where each of the dofs moves at unit speed."""
+    """Return the speed of a point when each of the dofs moves at unit speed, (n,).
+
+    point : (3,) about the reference point [m]
+    """
     twist = simulator.work.dynamics.pose.twist[dofs]
     return np.linalg.norm(twist[:, 3:] + np.cross(twist[:, :3], point), axis=1)

@@ -13,7 +13,7 @@ WHOLE = 1e-9
 
 
 def steps_per_tick(simulator: Simulator, rate: float) -> int:
-    """Steps of the simulator in one tick at `rate` [Hz]; ConfigError where they do not fit."""
+    """Return the number of simulator steps in one tick at `rate` [Hz]; ConfigError where they do not fit."""
     step, period = simulator.options.step, 1.0 / rate
     n = round(period / step)
     if n < 1 or abs(n * step - period) > WHOLE * period:
@@ -26,12 +26,14 @@ def steps_per_tick(simulator: Simulator, rate: float) -> int:
 
 
 class SimulatorStride:
-    """Moves a simulator by n_step steps a call, with its arrays stored once as the machine code takes them:
-    to look at each of them in every call costs more than the steps themselves.
+    """Advances a simulator by n_step steps per call, with its arguments stored once in the form that the
+    machine code needs.
+
+    Examining the arguments in every call would take longer than the steps themselves.
 
     Attributes
     ----------
-    trace : one row, of the state after the last call that asked for it; simulator.work has the pose there
+    trace : one row, for the state after the last call with `tell`; simulator.work has the pose of that state
     """
 
     def __init__(self, simulator: Simulator, n_step: int) -> None:
@@ -50,7 +52,8 @@ class SimulatorStride:
         return (s.simulation, s.method.tableau, s.options, plan, s.gain, s.q, s.v, s.work, self.trace)
 
     def step(self, tell: bool) -> int:
-        """n_step steps; status of kernels/rosenbrock/step. tell : write the row of the state at their end."""
+        """Do n_step steps; return a status of kernels/rosenbrock/step. tell : write the row of the state at
+        their end"""
         self._counts[RECORDED] = 0
         status: int = self._told() if tell else self._silent()
         self.simulator.n_step = int(self._counts[STEP])
@@ -58,11 +61,11 @@ class SimulatorStride:
 
     @property
     def n_part(self) -> int:
-        """Steps, or parts of steps, taken since the start or the last restart."""
+        """Number of steps, or parts of steps, taken since the start or the last restart."""
         return int(self._counts[N_PART])
 
     def restart(self) -> None:
-        """Return to the state in which the simulator was when this object was made."""
+        """Return to the state of the simulator at the time when this object was made."""
         s = self.simulator
         s.q[:], s.v[:], s.n_step = self._start
         if s.work.inner is not None:

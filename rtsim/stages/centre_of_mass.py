@@ -1,8 +1,8 @@
-"""Centre of mass: of all segments that have a mass, at the pose of the kinematics.
+"""Centre of mass of all segments that have a mass, at the pose of the kinematics.
 
-Masses are those of the model's file; where the subject's mass is known, segments without one have the share
-of it that the table of segment masses gives them. What is published is the centre of these segments, which
-is that of the whole body only where the model has the whole body.
+Masses are those of the model's file; where the subject's mass is known, segments without a mass have the
+share of it that the table of segment masses gives them. What is published is the centre of these segments,
+which is that of the whole body only where the model has the whole body.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class CentreOfMass(Stage):
     """The centre of mass of a model's segments; NaN where the frame has no pose."""
 
     def __init__(self, kinematics: Kinematics, mass: np.ndarray, centre: np.ndarray) -> None:
-        """mass : (n_body,) [kg]; centre : (n_body, 3) - of each, in its own axes [m]."""
+        """mass : (n_body,) [kg]; centre : (n_body, 3) - mass centre of each body, in its own axes [m]."""
         super().__init__()
         self.kinematics, self.total = kinematics, float(mass.sum())
         self.share, self.centre = mass / self.total, centre
@@ -45,9 +45,7 @@ class CentreOfMass(Stage):
         return FINE
 
     def report(self) -> None:
-        """Publish the centre of mass; that of a left leg, which is solved as a right one, is
-        mirrored back.
-        """
+        """Publish the centre of mass; for a left leg, which is solved as a right one, it is mirrored back."""
         self.shown[0] = self.point
         marker_input, found = self.kinematics.marker_input, self.kinematics.estimator.deviations
         if marker_input is not None and marker_input.mirrors:
@@ -57,7 +55,7 @@ class CentreOfMass(Stage):
             found.write_places(self._place, self.deviation)
 
     def quantities(self) -> list[Quantity]:
-        """The centre of mass as a quantity."""
+        """Return the centre of mass as a quantity."""
         known, self._covariance_version = self.kinematics.estimator.deviations is not None, -1
         return [
             Quantity(
@@ -71,7 +69,8 @@ class CentreOfMass(Stage):
 
 
 def masses_of(spec: ModelSpec, subject: Subject | None) -> tuple[np.ndarray, np.ndarray]:
-    """(n_body,) masses [kg] and (n_body, 3) their centres [m]; ConfigError where neither file has a mass."""
+    """Return masses (n_body,) [kg] and mass centres (n_body, 3) [m]; ConfigError where neither file has a
+    mass."""
     if subject is not None:
         weighed = subject.mass_kg or not any(body.mass_kg for body in spec.bodies)
         of_table = weighed and person_of(subject, load_inertia_table())

@@ -55,8 +55,9 @@ class ConventionalAngles(Stage):
         itself: bool,
         walk: np.ndarray | None = None,
     ) -> None:
-        """records : of each leg; itself : whether a standing foot is taken as it stands, as in the very trial
-        that the records are of; walk : (3,) - the way of a recording that is oblique to the laboratory
+        """records : parameters of each leg; itself : whether a foot is taken as it stands, because this is
+        the static trial of the parameters; walk : (3,) - direction of walking in a recording that is oblique
+        to the laboratory
         """
         super().__init__()
         self.kinematics = kinematics
@@ -82,14 +83,12 @@ class ConventionalAngles(Stage):
         self._run(*self._arguments())
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         if anew:
             self._axis.begin()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Compute the angles of the frame from its measured markers, after exchanged labels were
-        corrected.
-        """
+        """Compute the angles of the frame from its measured markers, with exchanged labels corrected."""
         self.n_frame += 1
         self._markers[:] = self.kinematics.measured if self.kinematics.admitted else math.nan
         if self.kinematics.reference_length.mirrors:
@@ -108,7 +107,7 @@ class ConventionalAngles(Stage):
             self._shown[joint].reshape(-1, 3)[:] = self._angles[:, 3 * k : 3 * k + 3]
 
     def quantities(self) -> list[Quantity]:
-        """Angles of the legs that have records; with both legs, names end with the side."""
+        """Return the angles of the legs that have records; with both legs, names end with the side."""
         both = self.kinematics.subject is not None and self.kinematics.subject.side == "both"
         ends = [SUFFIXES[side] if both else "" for side in self.sides]
         known = self.kinematics.by_joint.names
@@ -137,8 +136,9 @@ class ConventionalAngles(Stage):
 
 
 def legs_of(records: dict[str, ConventionalLeg], names: tuple[str, ...], *, itself: bool) -> Legs:
-    """Parameters of the legs as the kernel uses them; names : names of the rows of markers, after which one
-    row is NaN.
+    """Return the parameters of the legs in the form that the kernel uses.
+
+    names : names of the rows of markers, after which one row is NaN
     """
     role = np.zeros((len(records), len(ROLES)), np.int64)
     for k, (side, leg) in enumerate(records.items()):

@@ -44,7 +44,7 @@ class Electromyograms(Stage):
         self._told = False
 
     def reset(self) -> None:
-        """Forget the samples."""
+        """Forget the newest sample."""
         super().reset()
         self._shown[:] = np.nan
         self._told = False
@@ -64,7 +64,7 @@ class Electromyograms(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """One envelope for each channel, as a quantity."""
+        """Return one envelope for each channel, as a quantity."""
         return [
             Quantity(
                 name="emg_envelope", array=self._shown, unit=self._recorded.unit,

@@ -72,7 +72,7 @@ class BalancedJoint(Balance):
         self.counters["load_unknown"] = 0
 
     def warm(self) -> None:
-        """Balance the neutral pose once."""
+        """Solve for the equilibrium of the neutral pose once."""
         still = np.zeros(self._shape)
         self.balanced.balance(self.kinematics.estimator.outputs.markers, still, still, self._weight)
         self.balanced.forget()
@@ -93,7 +93,7 @@ class BalancedJoint(Balance):
             self.sentences.append(f"No speeds and accelerations, and no balance: {fault}")
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Balance the newest filtered markers."""
+        """Solve for the equilibrium at the newest filtered markers."""
         self.n_frame += 1
         kinematics = self.kinematics
         if self._filter is None or not kinematics.solved or kinematics.estimator.method != self._method:
@@ -115,8 +115,10 @@ class BalancedJoint(Balance):
         return self.come_to(status)
 
     def _begins_anew(self) -> bool:
-        """Whether the search does not go on from the frame before: without a pose, and, where the run says
-        where to begin, in every second frame on end without balance, as the branch may have ended there.
+        """Return whether the search must start anew instead of from the frame before.
+
+        It must without a pose and, where the run states where to begin, in every second successive frame
+        without equilibrium, as the branch of solutions may have ended there.
         """
         spec = self.balanced.spec
         lost = bool(spec.start_mm or spec.start_deg) and self._n_lost > 0 and self._n_lost % 2 == 0
@@ -149,7 +151,7 @@ def make(setting: StageContext) -> BalancedJoint:
 
 
 def check(run: RunConfig, spec: ModelSpec, facts: Facts, before: Sequence[str]) -> None:
-    """Raise ConfigError for settings with which the joints of the run cannot be balanced."""
+    """Raise ConfigError for settings with which the equilibrium of the run's joints cannot be found."""
     check_balance(run, spec, facts, loaded=LOADS in before)
 
 

@@ -71,7 +71,7 @@ class FootContacts(Stage):
         mass_kg: float = 0.0,
         total: GroundReaction | None = None,
     ) -> None:
-        """total : what the ground does to the whole body, where that tells what each foot bears"""
+        """total : ground reaction of the whole body, if the load of each foot is derived from it"""
         super().__init__()
         self.spec, self.motion, self.loads = spec, motion, loads
         model = motion.kinematics.estimator.model
@@ -180,7 +180,7 @@ class FootContacts(Stage):
                 self._beside[side] = self._away(k, wrench)
 
     def quantities(self) -> list[Quantity]:
-        """Contacts of the right and the left foot; NaN for a foot that is not tracked."""
+        """Return the contacts of the right and the left foot; NaN for a foot that is not tracked."""
         names = self._feet[0].foot.names
         across, along = self.spec.cell_mm[1], self.spec.cell_mm[0]
         told = [
@@ -216,7 +216,8 @@ class FootContacts(Stage):
         return told
 
     def meta(self) -> dict[str, Any]:
-        """The foot, how it was scaled, and the mass of the person, where it is known."""
+        """Return the foot model, its scaling, and the mass of the person, where it is known, for the
+        descriptor."""
         sizes = {SIDES[s]: f.foot.size for s, f in zip(self._sides, self._feet, strict=True)}
         person = {"mass_kg": self._mass} if self._mass else {}
         return {**person, "foot": {"model": self.spec.model, "level": self.spec.level, "size": sizes}}
@@ -234,8 +235,8 @@ class FootContacts(Stage):
         return f"The {SIDES[self._sides[k]]} foot: {note}."
 
     def _away(self, k: int, wrench: np.ndarray) -> np.ndarray:
-        """(2,) - of the centre of pressure of foot k from that of a wrench (6,) of plates, along the foot and
-        across [m].
+        """Return the distance of foot k's centre of pressure from that of a plate wrench (6,), along and
+        across the foot, (2,) [m].
         """
         centre, forward = self._centre[self._sides[k]], self._followed.place.rotation[k, :, 0].copy()
         if self._mirrors:
@@ -253,7 +254,7 @@ class FootContacts(Stage):
         return SharedGroundForce(total, self._followed, self._feet, self._sides)
 
     def _target(self, k: int, normal: np.ndarray) -> float:
-        """Force on foot k that is told, along the normal of its plane, filtered as the motion is [N]; NaN =
+        """Return the known force on foot k along the normal of its plane, filtered like the motion [N]; NaN =
         not known.
         """
         if self.shared is not None:
@@ -264,9 +265,10 @@ class FootContacts(Stage):
         return float(normal @ (x, y, -z if self._mirrors else z))
 
     def _plane(self, frame: ReceivedFrame, k: int) -> Plane:
-        """A point and the normal of what foot k stands on, as the solver has it.
+        """Return a point and the normal of the surface on which foot k stands, in the solver's axes.
 
-        The motion is that of a delay ago: so long is a foot on the plate that it has left.
+        The motion is older by the filter's delay: for that time a foot still stands on a plate that it has
+        left.
         """
         of_plates = self.loads if self.shared is None else None
         found = of_plates.plane_under(self._bearers[k]) if of_plates is not None else None
@@ -284,7 +286,7 @@ class FootContacts(Stage):
 
 
 def call_foot_contacts(run: RunConfig, estimator: MultibodyEstimator, subject: Subject) -> None:
-    """Call every kernel of the feet of a person once, as before the first frame."""
+    """Call every kernel of a person's feet once, as before the first frame."""
     motion = FilteredMotion(Kinematics(estimator, subject), run.rates)
     FootContacts(run.foot, motion, None, lab_of("", subject.marker_names), subject).warm()
 

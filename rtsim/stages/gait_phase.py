@@ -49,7 +49,7 @@ WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not kn
 class GaitPhases(Stage):
     """Phase, confidence, stride time and events of the right and the left foot; NaN if unknown.
 
-    marked : times [s] of the foot strikes marked in the file of a recording, and the side of each, in order
+    marked : foot strikes marked in the file of a recording, in order: times [s] and sides
     """
 
     def __init__(
@@ -59,7 +59,8 @@ class GaitPhases(Stage):
         forwards: np.ndarray,
         loads: FootLoads | None = None,
     ) -> None:
-        """feet : body and side (0 right, 1 left) of each; forwards : (3,) - in the axes of the root body"""
+        """feet : body and side (0 right, 1 left) of each foot; forwards : (3,) - forward direction in the
+        axes of the root body"""
         super().__init__()
         self.kinematics, self.loads = kinematics, loads
         self._bodies, self._sides = [b for b, _ in feet], [side for _, side in feet]
@@ -99,7 +100,7 @@ class GaitPhases(Stage):
             self.sentences.append(MARKED.format(marked))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Update the phase of the gait by the feet of this frame."""
+        """Update the gait phase from the feet of this frame."""
         self.n_frame += 1
         goes_on = self._pace.take(frame)
         if frame.time < self._time or self._pace.leapt:
@@ -117,7 +118,7 @@ class GaitPhases(Stage):
         return FINE
 
     def stride(self, side: int) -> FootStride | None:
-        """State of the stride of a side (0 right, 1 left); None if the model has no foot there."""
+        """Return the state of the stride of a side (0 right, 1 left); None if the model has no foot there."""
         if side not in self._sides:
             return None
         return self._phases.strides[self._sides.index(side)]
@@ -128,11 +129,12 @@ class GaitPhases(Stage):
             tell(stride, self._values, side)
 
     def quantities(self) -> list[Quantity]:
-        """Phases of the right and the left foot; NaN for a foot that is not tracked."""
+        """Return the phases of the right and the left foot; NaN for a foot that is not tracked."""
         return quantities_of(self._values, SIDES)
 
     def _fade(self, frame: ReceivedFrame, places: list[float], goes_on: bool) -> None:
-        """Be less sure of a foot that is not seen, or whose frames do not go on, while the clock does."""
+        """Reduce the confidence of feet that are not seen, or whose frames do not continue, as time
+        passes."""
         now_s = seconds_of(frame)
         for k, place in enumerate(places):
             if goes_on and place == place:
@@ -141,7 +143,7 @@ class GaitPhases(Stage):
                 self._phases.strides[k].confidence *= falling(now_s - self._seen[k], UNSEEN_S)
 
     def _turn_against(self, against: str) -> None:
-        """A walk forwards ends, or another one begins: its strides are counted on, nothing else is kept."""
+        """End a forward walk, or begin a new one: only the counts of strides are kept."""
         if bool(against) != bool(self._against):
             counted = [(stride.n_strike, stride.n_off) for stride in self._phases.strides]
             self._begin_walk()
@@ -155,8 +157,9 @@ class GaitPhases(Stage):
         self._bears = [True] * len(self._bodies)  # a load that is there from the beginning is no strike
 
     def _places(self, time: float) -> list[float]:
-        """Distance of each foot ahead of the root [m], NaN without a pose; also settles whether the person
-        walks forwards.
+        """Return the distance of each foot ahead of the root [m], NaN without a pose.
+
+        It also decides whether the person walks forwards.
         """
         if not self.kinematics.solved:
             return [math.nan] * len(self._bodies)
@@ -177,7 +180,7 @@ class GaitPhases(Stage):
         return places
 
     def _press(self, loads: FootLoads, time: float) -> None:
-        """Tell of feet that plates begin to bear."""
+        """Report strikes of feet that begin to load a plate."""
         for k, bearer in enumerate(self._bearers):
             load = float(loads.force[bearer, 1])
             if load > THRESHOLD and not self._bears[k]:
@@ -185,7 +188,7 @@ class GaitPhases(Stage):
             self._bears[k] = not load <= THRESHOLD  # one that may stand elsewhere, too
 
     def _go_as_marked(self, time: float) -> None:
-        """Tell of the foot strikes and foot offs of the file up to a time, as of strikes by plates."""
+        """Report the foot strikes and foot offs marked in the file up to a time, like those from plates."""
         while self._n_marked < len(self.marked) and self.marked[self._n_marked][0] <= time:
             at, side, kind = self.marked[self._n_marked]
             self._n_marked += 1
@@ -193,8 +196,9 @@ class GaitPhases(Stage):
                 self._phases.press(self._sides.index(side), at, kind)
 
     def bearers(self, loads: FootLoads) -> list[int]:
-        """The feet that bear the plates, in the order of the tracked feet: for a person by their markers, as
-        labels may be exchanged.
+        """Return the feet that bear the plates, in the order of the tracked feet.
+
+        For a person they are found by their markers, as labels may be exchanged.
         """
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
@@ -217,7 +221,7 @@ def tell(stride: FootStride, values: dict[str, np.ndarray], k: int) -> None:
 
 
 def quantities_of(values: dict[str, np.ndarray], legs: tuple[str, ...]) -> list[Quantity]:
-    """The results of legs as quantities, by their names."""
+    """Return the results of legs as quantities, with the names of the legs."""
     return [
         Quantity(name, values[name], unit, legs, curves=curves, meaning=meaning)
         for name, (unit, curves, meaning) in MEANINGS.items()
@@ -232,8 +236,10 @@ def root_of(parent: np.ndarray, body: int) -> int:
 
 
 def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]], np.ndarray]:
-    """Body and side (0 right, 1 left) of the feet that a joint moves, at most one on each side; and (3,) the
-    forward direction of the body to which their joints lead, in its axes.
+    """Find the feet that a joint moves, at most one on each side, and the forward direction.
+
+    Returns body and side (0 right, 1 left) of each foot, and (3,) the forward direction of the body to which
+    their joints lead, in its axes.
     """
     if setting.subject is not None:
         of_person = feet_of(model.names.bodies, setting.subject.side)
@@ -250,7 +256,7 @@ def feet_in(model: Model, setting: StageContext) -> tuple[list[tuple[int, int]],
 
 
 def moved_by_a_joint(feet: list[tuple[int, int]], model: Model) -> list[tuple[int, int]]:
-    """Feet that are not the first body of the model."""
+    """Return the feet that are not the first body of the model."""
     return [(body, side) for body, side in feet if model.tree.parent[body] >= 0]
 
 
@@ -269,7 +275,7 @@ def make(setting: StageContext) -> GaitPhases | None:
 
 
 def marked_events(source: str, person: str) -> list[tuple[float, int, int]]:
-    """Times [s], sides (0 right, 1 left) and kinds of the foot strikes and foot offs in a C3D file, in
+    """Read times [s], sides (0 right, 1 left) and kinds of the foot strikes and foot offs in a C3D file, in
     order.
 
     Empty for other sources, and for a file that cannot be read, which the reader of its markers reports.

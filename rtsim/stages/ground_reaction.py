@@ -58,7 +58,7 @@ class GroundReaction(Stage):
         motion: FilteredMotion,
         plates: FilteredLoads | None = None,
     ) -> None:
-        """of : inverse dynamics of each method"""
+        """of : inverse dynamics of each method, by name"""
         super().__init__()
         self._of, self.person, self.motion, self._plates = of, person, motion, plates
         self.weight = next(iter(of.values())).weight
@@ -69,7 +69,7 @@ class GroundReaction(Stage):
         self.counters[LOST] = 0
 
     def centre_on(self, height: float) -> Array:
-        """(3,) point of action of the force on level ground at a height [m]; NaN without force."""
+        """Return the point of action (3,) of the force on level ground at a height [m]; NaN without force."""
         return centre_on(self.moment, self.force, height, LEAST_N)
 
     def warm(self) -> None:
@@ -109,7 +109,7 @@ class GroundReaction(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Force and moment of the ground, and the difference of the force from that of plates."""
+        """Return the force and moment of the ground, and the difference of the force from that of plates."""
         told = [
             Quantity("ground_reaction_force", self.force, "N", AXES, frame=GROUND,
                      meaning="force of the ground on the whole person, by the motion of all segments; "

@@ -66,7 +66,7 @@ class PersonLoads(JointLoads):
         self.quantities()
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Match the feet of the plates with those of the model, and prepare filters for the forces."""
+        """Match the feet under the plates with those of the model, and prepare filters for the forces."""
         segments, feet = self._subject.segments, feet_of(self._bodies, self._subject.side)
         markers = {b: segments[self._bodies[b]].markers_mm for b, _ in feet if self._bodies[b] in segments}
         self._feet = [(b, self.wrenches.bearer_with(markers.get(b, ()), side)) for b, side in feet]
@@ -79,7 +79,8 @@ class PersonLoads(JointLoads):
         self._show()
 
     def quantities(self) -> list[Quantity]:
-        """Moments, forces, speeds and powers of all joints, and the residual, except of a leg alone."""
+        """Return the moments, forces, speeds and powers of all joints, and the residual, except of a leg
+        alone."""
         dynamics = self.dynamics
         angles = self.kinematics.estimator.model.names.joint_angles
         joints = joint_names(angles)
@@ -155,8 +156,8 @@ class ModelLoads(JointLoads):
         return (f"Inverse dynamics of {self.mass:.1f} kg, the model's own; plates act on {pressed}",)
 
     def report(self) -> None:
-        """Publish the generalized forces, those of angles apart from those of lengths, and the filtered
-        wrenches of the plates.
+        """Publish the generalized forces, separately for angles and lengths, and the filtered wrenches of the
+        plates.
         """
         tau = self.dynamics.tau
         self._moments[:], self._forces[:] = tau[self._turns], tau[~self._turns]
@@ -178,7 +179,8 @@ class ModelLoads(JointLoads):
         take_over(self.dynamics.residual_share_deviation, self.dynamics.residual_share, self._of_residual)
 
     def quantities(self) -> list[Quantity]:
-        """Generalized forces of all coordinates, then loads of all joints, and the residual at the root."""
+        """Return the generalized forces of all coordinates, then loads of all joints, and the residual at the
+        root."""
         model, dynamics = self.kinematics.estimator.model, self.dynamics
         joints, names = model.names.joints, np.array(coordinate_names(model)[1], object)
         self._turns = turning(model)

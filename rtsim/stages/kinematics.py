@@ -65,7 +65,7 @@ class Kinematics(Stage):
     estimator, marker_input : the solver, and the marker input of the present session
     person : the person whose markers are used, if a stream has several; "" = none is requested
     dt : time since the previous frame [s], 0 if the stream does not state it
-    identity, odd : checks for another person in the stream, and for segments with implausible markers
+    identity, odd : check for another person in the stream; check for segments with implausible markers
     pose_steps : check for jumps of joints when a marker returns or is left out
     admitted : whether the newest frame can be of a person, so that it was passed to the solver
     status : status of the newest frame
@@ -115,8 +115,8 @@ class Kinematics(Stage):
         }
 
     def warm(self) -> None:
-        """A few synthetic frames through every method: the subject's own markers in the neutral pose,
-        with one of them occluded at the end.
+        """Run a few synthetic frames through every method: the subject's markers in the neutral pose, with
+        one of them occluded at the end.
         """
         estimator, chosen = self.estimator, self.estimator.method
         for method in estimator.methods:
@@ -166,12 +166,12 @@ class Kinematics(Stage):
         self._time = math.nan
 
     def _warn(self) -> None:
-        """Tell of what the method in use leaves uncertain whatever the frame."""
+        """Report what the method in use leaves uncertain in every frame."""
         if self.estimator.method in self._beforehand:
             self.sentences.append(self._beforehand[self.estimator.method])
 
     def follow(self, other: Kinematics) -> bool:
-        """Use the method and down-weighting of another stage."""
+        """Adopt the method and the treatment of faulty markers of another stage."""
         own, others = self.estimator, other.estimator
         own.set_downweighting(others.downweights)
         changed = own.method != others.method
@@ -230,7 +230,7 @@ class Kinematics(Stage):
         for kind, sentence in self.odd.said() if odd else ():
             status |= Status.SUSPECT
             self.count(kind, sentence)
-        off, turned = (self.odd.off, self.odd.turned.off) if odd else ((), ())
+        off, turned = (self.odd.off, self.odd.off_in_limb) if odd else ((), ())
         self.by_joint.tell(status, near_last, health, self._vague, unusual, beyond, off, turned)
         if self.pose_steps.look(self.by_joint, self.dt, new and not near_last):
             status |= Status.SUSPECT
@@ -246,7 +246,7 @@ class Kinematics(Stage):
         return StageOutcome(status, solution.iterations, solution.residual)
 
     def _is_beyond(self, plausible: bool) -> bool:
-        """Whether an angle that is published is outside the range of its joint."""
+        """Return whether a published angle is outside the range of its joint."""
         if not plausible:  # what is published is of another frame
             self._ranges.forget()
             return False
@@ -267,7 +267,7 @@ class Kinematics(Stage):
         return True
 
     def _judge_fit(self) -> None:
-        """Tell of a run whose markers are nowhere near the model, and of a root that has passed its clamp."""
+        """Report markers that are nowhere near the model, and a root that is outside its clamped range."""
         if self._n_square >= FEWEST_FRAMES:
             rms = math.sqrt(self._square_sum / self._n_square)
             if rms > self._most_rms:
@@ -285,7 +285,7 @@ class Kinematics(Stage):
             )
 
     def _deviate(self, solution: Solution, since: float) -> bool:
-        """Deviations of the frame at hand; whether an angle that is published is uncertain.
+        """Compute the deviations of the present frame; return whether a published angle is uncertain.
 
         since : time since the frame that was solved before it [s]
         """
@@ -310,7 +310,7 @@ class Kinematics(Stage):
         self._results.report()
 
     def quantities(self) -> list[Quantity]:
-        """Angles, knees, ligaments, contacts, markers and segments of the method in use, as quantities."""
+        """Return quantities: angles, knees, ligaments, contacts, markers, segments, by the method in use."""
         assert self.marker_input is not None
         of_person = self.subject is not None
         self._ranges = AngleRanges(self.estimator)
@@ -323,7 +323,7 @@ class Kinematics(Stage):
         return self._results.quantities()
 
     def meta(self) -> dict[str, Any]:
-        """Method, stick figure, muscles, and the person, or the weights of the model's own markers."""
+        """Return method, stick figure, muscles, and the person or the weights of the model's own markers."""
         model, following = self.estimator.model, self.estimator.following
         ranges: dict[str, Any] = {"ranges_deg": self._ranges.in_degrees()} if self._ranges.given else {}
         if self.estimator.bias_deg:
@@ -345,11 +345,11 @@ class Kinematics(Stage):
         return {"marker_rms_mm": 1e3 * math.sqrt(self._square_sum / self._n_square)}
 
     def status_text(self) -> str:
-        """The name of the method in use."""
+        """Return the name of the method in use."""
         return f"Method {self.estimator.method}"
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters of all parts so far, and sentences since the last time."""
+        """Return the counters of all parts so far, and the messages since the last call."""
         counters, sentences = self._former + self.counters, self.sentences
         self.sentences = []
         if self.marker_input is not None:

@@ -1,4 +1,4 @@
-"""Muscle speeds: how fast muscles lengthen in the filtered motion."""
+"""Muscle speeds: the rates at which muscles lengthen in the filtered motion."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class MuscleSpeeds(Stage):
             self._deviations[np.isnan(self._speeds)] = math.nan
 
     def quantities(self) -> list[Quantity]:
-        """One speed for each muscle, as a quantity."""
+        """Return one speed for each muscle, as a quantity."""
         self._covariance_version = -1
         return [
             Quantity(

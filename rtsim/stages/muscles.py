@@ -35,7 +35,7 @@ class MuscleLengths(Stage):
 
     @property
     def arms(self) -> MuscleArms | CoordinateArms:
-        """The moment arms of the method in use."""
+        """Moment arms by the method in use."""
         return self._of[self.kinematics.estimator.method]
 
     def warm(self) -> None:
@@ -69,7 +69,7 @@ class MuscleLengths(Stage):
             self._deviations[np.isnan(self.arms.lengths)] = np.nan
 
     def quantities(self) -> list[Quantity]:
-        """Lengths, and moment arms with a column for each joint angle, as quantities."""
+        """Return the lengths, and moment arms with a column for each joint angle, as quantities."""
         self._arms = np.zeros(self.arms.arms.shape)
         self._deviations, self._covariance_version = np.full(len(self.arms.names), np.nan), -1
         known = self.kinematics.estimator.deviations is not None

@@ -101,7 +101,7 @@ class FootLoads(AppliedLoads):
         self.size()
 
     def warm(self) -> None:
-        """Compile also for plates that appear later."""
+        """Compile the kernels also for plates that appear later."""
         call_plates()
 
     def call(self) -> None:
@@ -114,7 +114,7 @@ class FootLoads(AppliedLoads):
         FootMarkers(("heel",), None, 1.0, False).take(np.zeros((1, 3)))
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The foot that carries these markers, or the foot on that side if none does."""
+        """Return the foot that carries these markers, or the foot on that side if none does."""
         own = SIDES.index(side)
         return self._labelled.bearing(markers, own) if self._labelled is not None else own
 
@@ -123,7 +123,7 @@ class FootLoads(AppliedLoads):
         return np.asarray(self._share[:, bearer] == BEARS, float)
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
-        """The foot that bears each plate, and whether it bears all of it, as a quantity."""
+        """Return which foot bears each plate, and whether it bears all of it, as a quantity."""
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
             meaning="0 = the foot does not load the plate, 1 = it does, 2 = it may",
@@ -141,7 +141,8 @@ class FootLoads(AppliedLoads):
         super().begin(session, anew)
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Assign plates by the positions of the feet; a plate may be invalid if a foot stands elsewhere."""
+        """Assign plates to feet by the feet's positions; a plate may be invalid if a foot stands
+        elsewhere."""
         feet, dt = self._lines(frame), self.kinematics.dt
         n_odd = self._assign(feet, dt)
         self._wrenches()
@@ -188,7 +189,7 @@ class FootLoads(AppliedLoads):
         self._named = lab is not None
 
     def _lines(self, frame: ReceivedFrame) -> np.ndarray:
-        """(2, 2, 3) - heel and tip of the toes of both feet in a frame [m]; NaN = not seen."""
+        """Return heel and tip of the toes of both feet in a frame, (2, 2, 3) [m]; NaN = not seen."""
         marker_input = self.kinematics.marker_input
         if self.placed is not None:
             if marker_input is None or not self.kinematics.admitted:
@@ -207,7 +208,8 @@ class FootLoads(AppliedLoads):
                 self.sentences.append(f"{lacks} the {side} foot: plates on which it may stand are not used.")
 
     def _unseen(self, labels: Collection[str]) -> list[str]:
-        """Markers of the person that a stream does not have: by them the laboratory is known all the same."""
+        """Return the markers of the person that a stream lacks, from which the laboratory is known all the
+        same."""
         segments = segments_of(self.kinematics.subject).values()
         return [name for segment in segments for name in segment.markers_mm if name not in labels]
 
@@ -249,7 +251,8 @@ class FootLoads(AppliedLoads):
                 self.count(name, sentence)
 
     def _doubt(self, feet: np.ndarray, dt: float) -> None:
-        """NaN for feet that bear no plate and may stand on the floor, or on a belt, or are not seen."""
+        """Set the loads to NaN for feet that bear no plate and may stand on the floor or a belt, or are not
+        seen."""
         self._may_stand(feet, dt)
         stands = self._stands.tolist()
         if self._belt.moves:  # against which a foot that stands is at rest
@@ -269,7 +272,7 @@ class FootLoads(AppliedLoads):
 
     @property
     def _known(self) -> tuple[bool, ...]:
-        """Whether it is known where the right and the left foot are."""
+        """Whether the positions of the right and the left foot are known."""
         feet = self.placed or self._labelled
         return feet.known if feet is not None else (False, False)
 

@@ -35,8 +35,8 @@ class Progression(Stage):
     def __init__(
         self, kinematics: Kinematics, feet: list[tuple[int, str]], walk: np.ndarray | None = None
     ) -> None:
-        """feet : body and side of each; walk : (3,) - the way of a recording that is oblique to the axes of
-        the laboratory"""
+        """feet : body and side of each foot; walk : (3,) - direction of walking in a recording that is
+        oblique to the laboratory"""
         super().__init__()
         self.kinematics = kinematics
         self._names = kinematics.estimator.model.names.bodies
@@ -47,7 +47,7 @@ class Progression(Stage):
         self._pelvis, self._feet = np.full(3, math.nan), np.full(len(feet), math.nan)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         model = self.kinematics.estimator.model
         joints = np.flatnonzero(model.joints.proximal == 0)
         self._at_root = (3 * joints[:, None] + np.arange(3)).ravel()
@@ -69,7 +69,7 @@ class Progression(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Angles of the pelvis, and of each foot that the model has, as quantities."""
+        """Return the angles of the pelvis, and of each foot that the model has, as quantities."""
         feet = tuple(self._names[body].replace("foot", "foot_progression", 1) for body in self._bodies[1:])
         return [
             Quantity(
@@ -87,7 +87,7 @@ class Progression(Stage):
         ]  # fmt: skip
 
     def _tell(self, rotation: np.ndarray) -> None:
-        """Write the angles of pelvis and feet, rotation : (n, 3, 3) - their axes in ground."""
+        """Write the angles of pelvis and feet; rotation : (n, 3, 3) - their axes in ground"""
         forwards, left, up = self._axis.axes.T
         R = np.stack([forwards, up, -left]) @ rotation[0]
         self._pelvis[0] = math.atan2(R[0, 1], R[1, 1])

@@ -59,7 +59,8 @@ class FilteredMotion(Stage):
         self.estimator_of(manifold, FASTEST).take(0.0, q)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Begin a filter for the rate of the session; one that is continued keeps its history."""
+        """Begin a filter for the rate of the session; a session that is continued keeps the filter's
+        history."""
         model = self.kinematics.estimator.model
         if not anew and model is self._model:
             return
@@ -80,14 +81,13 @@ class FilteredMotion(Stage):
             self.deviations = RateDeviations(model.tree, self.spec, self.rate, found.stated.skin_time_s)
 
     def estimator_of(self, manifold: Manifold, rate: float) -> RateEstimator:
-        """A filter like this one for other channels; ConfigError where the filter is impossible at this
+        """Return a filter like this one for other channels; ConfigError where it is impossible at this
         rate."""
         return RateEstimator(self.spec, manifold, rate)
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Take the newest coordinates; frames without a solution are skipped, as the filter would
-        remember them.
-        """
+        """Filter the newest coordinates; skip frames without a solution, as the filter would remember
+        them."""
         self.n_frame += 1
         self.settled, self._time = False, frame.time
         if self._estimator is not None and self.kinematics.solved:
@@ -112,7 +112,7 @@ class FilteredMotion(Stage):
             self.deviations.forget()
 
     def quantities(self) -> list[Quantity]:
-        """Coordinates, speeds and accelerations, joint by joint."""
+        """Return the coordinates, speeds and accelerations, joint by joint."""
         assert self._model is not None
         places, motions = coordinate_names(self._model)
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
@@ -131,7 +131,7 @@ class FilteredMotion(Stage):
         ]
 
     def meta(self) -> dict[str, Any]:
-        """The filter, its delay and its noise gain: each of value, speed and acceleration."""
+        """Return the filter, its delay and its noise gain for value, speed and acceleration."""
         told = {key: value for key, value in msgspec.to_builtins(self.spec).items() if value is not None}
         if self.rate > 0.0:
             delay, gain = stated(self.spec, self.rate)
@@ -141,7 +141,7 @@ class FilteredMotion(Stage):
 
 @lru_cache(maxsize=8)
 def stated(spec: RateSpec, rate: float) -> Response:
-    """Delay and noise gain of a filter at a rate [Hz]."""
+    """Compute delay and noise gain of a filter at a frame rate [Hz]."""
     return response(spec, rate)
 
 

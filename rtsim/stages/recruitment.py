@@ -28,7 +28,7 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SharedLoads(Stage):
-    """The load of every frame, shared among the muscles of a model that brings its own markers."""
+    """The load of every frame, distributed among the muscles of a model that brings its own markers."""
 
     def __init__(self, loads: ModelLoads, spec: RecruitmentSpec) -> None:
         super().__init__()
@@ -46,18 +46,19 @@ class SharedLoads(Stage):
 
     @property
     def sharing(self) -> MuscleRecruitment:
-        """The recruitment of the method in use."""
+        """Recruitment by the method in use."""
         return self._of[self._estimator.method]
 
     def warm(self) -> None:
-        """Share a load once by every method."""
+        """Distribute a load once by every method."""
         for method, sharing in self._of.items():
             model, *_ = self._estimator.placed_by(method)
             sharing.share(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
             sharing.forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Activations at the time of the filtered motion; NaN where it or its forces are unknown."""
+        """Compute the activations at the time of the filtered motion; NaN where it or its forces are
+        unknown."""
         self.n_frame += 1
         motion, tau = self.loads.motion, self.loads.dynamics.tau
         if not (motion.settled and math.isfinite(tau.sum())):
@@ -73,14 +74,14 @@ class SharedLoads(Stage):
         return FINE
 
     def _lacking(self) -> str:
-        """Rows that are violated most, and by how much, in words."""
+        """Describe the rows that are violated most, and by how much."""
         sharing, model = self.sharing, self._estimator.model
         turns = dict(zip(model.names.angles, model.angle_is_rotation, strict=True))
         return unbalanced_dofs(sharing.rows, sharing.violation, [turns[row] for row in sharing.rows])
 
     def quantities(self) -> list[Quantity]:
-        """Activations and forces of muscles, reserves, reactions, the unbalanced part of the load, and
-        the proof of optimality."""
+        """Return the activations and forces of muscles, reserves, reactions, the unbalanced part of the load,
+        and the proof of optimality."""
         sharing = self.sharing
         reserves = [
             Quantity(

@@ -45,12 +45,12 @@ class SagittalMotion(Stage):
         self._progress = ForwardDistance()
 
     def warm(self) -> None:
-        """Place the bodies once."""
+        """Compute the coordinates once."""
         model = self.motion.kinematics.estimator.model
         pose(model.tree, model.q_neutral.copy(), self._pose)
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Forget the walk."""
+        """Discard the state of the walk."""
         if anew:
             self._progress = ForwardDistance()
 
@@ -75,7 +75,7 @@ class SagittalMotion(Stage):
         ]  # fmt: skip
 
     def _place(self, time: float) -> None:
-        """Write the coordinates."""
+        """Write the coordinates at a time [s]."""
         model, rates = self.motion.kinematics.estimator.model, self.motion.rates
         pose(model.tree, rates.q, self._pose)
         position, rotation = self._pose.position, self._pose.rotation
@@ -98,7 +98,7 @@ class SagittalMotion(Stage):
 
 
 def thighs_of(model: Model) -> list[int]:
-    """The thighs with ball joints at the pelvis; ConfigError where the model has none."""
+    """Return the thighs with ball joints at the pelvis; ConfigError where the model has none."""
     bodies, parents = model.names.bodies, model.tree.parent
     ball = {b for b, _, _ in rotations(model.tree)}
     names = (THIGH, *(THIGH + suffix for suffix in SUFFIXES.values()))

@@ -1,4 +1,4 @@
-"""A stage of a run: a step that is carried out for every frame, and reports its outcome.
+"""A stage of a run: a computation that is carried out for every frame, and reports its outcome.
 
 The loop (rtsim/live/loop.py) passes each frame to the stages of a run in order, publishes their quantities,
 and forwards commands; it does not know what a stage computes.
@@ -26,7 +26,7 @@ class StageOutcome(NamedTuple):
 
     status : status bits
     iterations, residual : those of a solver
-    told : whether the frame is to be published
+    told : whether the frame shall be published
     failure : why the run cannot go on, in words; empty if it can
     """
 
@@ -62,8 +62,8 @@ class Stage:
 
     Attributes
     ----------
-    rehearses : whether a copy of it may be used for cache warming: it must have no side effects, and the
-        stages that it needs must allow it as well
+    rehearses : whether a copy of the stage may be used for cache warming: it must have no side effects, and
+      the stages that it needs must allow it as well
     orders : command -> its handler
     counters : numbers of faults by name, since the start of the run
     sentences : messages for the next telemetry
@@ -85,27 +85,28 @@ class Stage:
         self._tell_at: dict[str, int] = {}
 
     def warm(self) -> None:
-        """Call everything that `run` can call, so that nothing is compiled later; then forget it."""
+        """Call everything that `run` can call, so that nothing is compiled later; then discard the state."""
 
     def reset(self) -> None:
-        """Forget all frames so far, and what was counted."""
+        """Discard all frames so far, and all counts."""
         for name in self.counters:
             self.counters[name] = 0
         self.sentences, self.n_frame, self._tell_at = [], 0, {}
 
     def begin(self, session: Session, anew: bool) -> None:
-        """Turn to the frames of an input session; anew = False: to the same after a change of settings."""
+        """Begin the frames of an input session; anew = False: the same session after a change of settings."""
 
     def follow(self, other: Self) -> bool:
-        """Use the settings of another stage of the same kind, which commands may have changed; returns
-        whether its quantities change.
+        """Adopt the settings of another stage of the same kind, which commands may have changed.
+
+        Returns whether its quantities change.
         """
         return False
 
     @property
     def outdated(self) -> bool:
-        """Whether the published quantities have changed since `begin`, for example because force plates have
-        changed.
+        """Whether the published quantities have changed since `begin`, for example with the force
+        plates.
         """
         return False
 
@@ -117,15 +118,15 @@ class Stage:
         """Update the arrays of the quantities; called for the frames that are published."""
 
     def quantities(self) -> list[Quantity]:
-        """The published quantities; requested after each `begin`."""
+        """Return the published quantities; called after each `begin`."""
         return []
 
     def meta(self) -> dict[str, Any]:
-        """Metadata for the descriptor."""
+        """Return metadata for the descriptor."""
         return {}
 
     def gauges(self) -> dict[str, float]:
-        """Gauges for the telemetry."""
+        """Return current values for the telemetry."""
         return {}
 
     def status_text(self) -> str:
@@ -133,12 +134,12 @@ class Stage:
         return ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters since the start of the run, and sentences since the last time."""
+        """Return counters since the start of the run, and messages since the last call."""
         told, self.sentences = self.sentences, []
         return self.counters, told
 
     def count(self, kind: str, sentence: str) -> None:
-        """Count a fault of the present frame; it is reported at its first frame and now and then while it
+        """Count a fault of the present frame, and report it at its first frame and from time to time while it
         lasts.
         """
         self.counters[kind] += 1

@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 class NeededActivations(Stage):
-    """Activations of the generators of a model that brings its own markers, extensors and flexors
+    """Activations that a model with its own markers needs of its torque generators, extensors and flexors
     separately.
 
     activations : (n_generator,) required activation [1]
@@ -60,7 +60,8 @@ class NeededActivations(Stage):
             needed(model.q_neutral.copy(), np.zeros(model.n_v), np.zeros(model.n_v))
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Activations at the time of the filtered motion; NaN where it or its forces are unknown."""
+        """Compute the activations at the time of the filtered motion; NaN where it or its forces are
+        unknown."""
         self.n_frame += 1
         motion, tau = self.loads.motion, self.loads.dynamics.tau
         if not (motion.settled and math.isfinite(tau.sum())):
@@ -81,7 +82,7 @@ class NeededActivations(Stage):
             self.count(name, f"Torque generators need activations {words} ({first} and perhaps others).")
 
     def quantities(self) -> list[Quantity]:
-        """Activations of all generators, as quantities."""
+        """Return the activations of all generators, as quantities."""
         return [
             Quantity(
                 "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,

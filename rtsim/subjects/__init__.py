@@ -1,1 +1,3 @@
-"""Persons: anatomical landmarks from markers, segments, subject records, and calibration that makes them."""
+"""Persons: anatomical landmarks from markers, segments, subject records, and the calibration that creates
+them.
+"""

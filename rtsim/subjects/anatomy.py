@@ -1,4 +1,4 @@
-"""Points of a subject's segments: where the places that a model names lie on one person."""
+"""Positions on one person of the points and axes that a model names on its segments."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ FLAT = 0.01
 
 
 def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
-    """The model with those of its optional bodies that the person has, and without a root that is not marked.
+    """Adapt a model to a person: remove optional bodies that the person does not have, and a root without
+    markers.
 
-    A left leg alone is solved as its mirror image; the angles of optional bodies, which belong to neither
-    side, are reported as of the person, not of the image. Keypoints get simple joints without forces.
+    A left leg alone is solved as its mirror image, but the angles of optional bodies, which belong to
+    neither side, are reported for the person, not for the image. A person calibrated from keypoints gets
+    simple joints without forces.
     """
     if subject.keypoints:
         return plain_joints(spec)
@@ -43,7 +45,9 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
 
 
 def seen_across(body: Body) -> Body:
-    """A body with the signs of angles that are solved in mirror image: Z points to the other side."""
+    """Return a body with the signs of its angles for a mirrored solution, in which Z points to the other
+    side.
+    """
     if body.angles is None:
         return body
     first, second, third = body.angles.signs
@@ -54,8 +58,8 @@ def seen_across(body: Body) -> Body:
 class Anatomy:
     """Points and axes of a subject's segments, in metres.
 
-    Without a subject u, v, w are x, y, z of each body, whose origin is the segment's; such segments have no
-    length and no landmarks.
+    Without a subject, u, v, w are the axes x, y, z of each body, and the origin of a segment is that of its
+    body; such segments have no length and no landmarks.
     """
 
     def __init__(self, spec: ModelSpec, subject: Subject | None) -> None:
@@ -88,12 +92,13 @@ class Anatomy:
         self.landmarks = {n: s.points_mm for n, s in subject.segments.items()}
 
     def axes(self, body: str, primary: str, secondary: str) -> Array:
-        """(3, 3) - orthonormal axes of a segment, as columns; of u, v, w the one that the segment
-        defines exactly keeps its direction."""
+        """Return orthonormal axes of a segment as columns, (3, 3). The axis among u, v, w that defines
+        `primary` keeps its exact direction.
+        """
         return self.segments[body].axes(primary, secondary) if self.segments else np.eye(3)
 
     def place(self, place: Place, body: str, where: str) -> Array:
-        """(3,) - a place of the model in the frame of its segment, or in ground [m]."""
+        """Return the position of a place of the model in the frame of its segment, or in ground, (3,) [m]."""
         if place.of_subject and not self.segments:
             raise ConfigError(
                 "lies at an end, a landmark or a scaled offset, which only the segments of a subject have",

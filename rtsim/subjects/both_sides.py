@@ -1,7 +1,7 @@
 """Persons with both legs: two subjects of one leg joined into one, and separated again.
 
-A subject of a left leg is kept as its mirror image, which reads like a right one. A subject of both is kept
-as it stands: on both sides X forwards, Y up, Z to the right, and w to the right.
+A subject of a left leg is stored as its mirror image, which has the form of a right leg. A subject of both
+legs is stored without mirroring: on both sides X points forwards, Y up, and Z and w to the right.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ UNPAIRED = (TRUNK, LUMBOSACRAL)
 
 
 def join(right: Subject, left: Subject) -> Subject:
-    """Join the two subjects of a person's legs into one: with the pelvis of the right one, to which hip
-    centre and markers of the left one are added.
+    """Join the two subjects of a person's legs into one: with the pelvis of the right leg, to which the hip
+    centre and markers of the left leg are added.
 
-    Angles between u, v and w and the places of the left pelvis differ from the right one's only as far as
-    different frames were used.
+    The two pelves differ in their angles between u, v and w and in their points only because different
+    frames were used.
     """
     if (right.side, left.side) != ("right", "left"):
         raise ConfigError(
@@ -60,7 +60,7 @@ def own(name: str, side: str) -> str:
 
 
 def one_side(subject: Subject, side: str) -> Subject:
-    """The subject of one leg of a person with both; a left leg is mirrored."""
+    """Return the subject of one leg of a person with both legs; a left leg is mirrored."""
     suffix = SUFFIXES[side]
 
     def plain(name: str) -> str:
@@ -82,9 +82,10 @@ def one_side(subject: Subject, side: str) -> Subject:
 
 
 def symmetric(subject: Subject, other_name: Callable[[str], str] = lambda name: f"L{name[1:]}") -> Subject:
-    """The person whose left leg is the mirror image of the right one.
+    """Return the person whose left leg is the mirror image of the right leg.
 
-    other_name : name of the left leg's marker for one of the right's; those of the pelvis stay as they are
+    other_name : function from the name of a marker of the right leg to that of the left leg; pelvis markers
+        keep their names
     """
     segments = {}
     for name, segment in subject.segments.items():
@@ -97,7 +98,7 @@ def symmetric(subject: Subject, other_name: Callable[[str], str] = lambda name: 
 
 
 def mirrored(segment: SubjectSegment) -> SubjectSegment:
-    """A segment on the other side of the body, with w to the right again."""
+    """Return the mirror image of a segment on the other side of the body, with w again to the right."""
     return msgspec.structs.replace(
         segment,
         alpha_deg=180.0 - segment.alpha_deg,
@@ -109,7 +110,7 @@ def mirrored(segment: SubjectSegment) -> SubjectSegment:
 
 
 def turned_across(angles: tuple[float, ...] | None) -> tuple[float, ...] | None:
-    """Return angles about z, x and y as they are in the mirror image of the other side."""
+    """Return the mirrored angles about z, x and y of a segment on the other side of the body."""
     return None if angles is None else (angles[0], 0.0 - angles[1], 0.0 - angles[2])
 
 
@@ -119,7 +120,9 @@ def across(x: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def stand_in(spec: ModelSpec) -> Subject | None:
-    """The shipped subject, for checks of a model that needs a person's anatomy; None for any other model."""
+    """Return the shipped subject, for checks of a model that needs a person's anatomy; None for any other
+    model.
+    """
     if not spec.of_subject:
         return None
     subject = load_subject(find_config("walker", "subjects"))

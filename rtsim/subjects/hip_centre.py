@@ -22,11 +22,13 @@ DAVIS_THETA, DAVIS_BETA = 0.5, 0.314
 
 
 class Predictors(NamedTuple):
-    """Predictors of a regression for a pelvis and one leg [mm]; lengths that are unknown are NaN.
+    """Predictors of a regression for a pelvis and one leg [mm]; unknown lengths are NaN.
 
-    width, depth : (n, 1) - between the ASIS, and from mid-PSIS to mid-ASIS, of the bone
-    leg_length : of the leg; mean_leg_length : of both; asis_trochanter : of the leg
-    inter_asis : of the person, the same in all frames; marker_radius : of the spheres
+    width, depth : (n, 1) - distances of the bone between the ASIS, and from mid-PSIS to mid-ASIS
+    leg_length : length of the leg; mean_leg_length : mean length of both legs; asis_trochanter : distance
+        from ASIS to trochanter
+    inter_asis : distance between the ASIS of the person, constant over the frames; marker_radius : radius of
+        the markers
     """
 
     width: Array
@@ -46,7 +48,8 @@ class HipRegression(NamedTuple):
     """A published regression.
 
     needs_leg : whether it needs the length of the leg
-    of_markers : whether it starts from the markers, and not from the bone under them
+    of_markers : whether its distances are measured between markers, not between the bony landmarks under
+        them
     """
 
     source: str
@@ -104,8 +107,9 @@ def bell1989(p: Predictors) -> tuple[Array, Array, Array]:
 
 
 def usual_trochanter(leg_length: float) -> float:
-    """Distance from the ASIS back to the trochanter by the length of the leg [mm], where it was not
-    measured."""
+    """Return the usual distance from the ASIS back to the trochanter for a length of the leg, if it was not
+    measured [mm].
+    """
     return 0.1288 * leg_length - 48.56
 
 
@@ -148,7 +152,7 @@ REGRESSIONS = {
 
 
 def find_regression(name: str) -> HipRegression:
-    """The regression with this name; ConfigError lists the available names."""
+    """Return the regression with this name; ConfigError lists the available names."""
     try:
         return REGRESSIONS[name]
     except KeyError:
@@ -158,8 +162,8 @@ def find_regression(name: str) -> HipRegression:
 
 
 def pelvis_axes(asis_right: Array, asis_left: Array, psis_middle: Array) -> tuple[Array, Array, Array, Array]:
-    """Origin between the ASIS (n, 3) [m] and axes (n, 3): X forwards in the plane of the ASIS and
-    psis_middle, Y upwards, Z from the left to the right ASIS.
+    """Return the origin between the ASIS (n, 3) [m] and the axes (n, 3) of the pelvis: X forwards in the
+    plane of the ASIS and psis_middle, Y upwards, Z from the left to the right ASIS.
     """
     origin = 0.5 * (asis_right + asis_left)
     z = unit(asis_right - asis_left)
@@ -175,14 +179,14 @@ def hip_centres(
     measures: ConventionalMeasures = UNKNOWN,
     standoff: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Right and left hip centre (n, 3) [m] of a pelvis in right-handed axes.
+    """Return right and left hip centre (n, 3) [m] of a pelvis in right-handed axes.
 
     asis_right, asis_left, psis_middle : (n, 3) [m], as in `pelvis_axes`
     measures : lengths of the legs and offsets, for the regressions that use them
-    standoff : from the skin to the middle of a marker, its radius and base plate [m]; the bone lies so much
-        behind the markers on the ASIS and in front of those on the PSIS, of which regressions from images
-        know nothing. Plug-in Gait's own has the radius in it and takes none.
-    ConfigError for a regression that needs the length of a leg, where none is known.
+    standoff : distance from the skin to the centre of a marker, its radius plus base plate [m]. The bone
+        lies this far behind the ASIS markers and in front of the PSIS markers, which regressions from images
+        do not include; Plug-in Gait's own regression includes the radius and ignores `standoff`. ConfigError
+        for a regression that needs the length of a leg if none is known.
     """
     origin, x, y, z = pelvis_axes(asis_right, asis_left, psis_middle)
     across, ahead = asis_right - asis_left, origin - psis_middle
@@ -200,7 +204,7 @@ def hip_centres(
 
 
 def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) -> ConventionalMeasures:
-    """The measures stored with a trial, of a leg that is solved as a right one; they are checked where
+    """Return the measures stored with a trial, with sides exchanged for a left leg; they are checked where
     they are used.
 
     name : name of the regression; side : side of the leg, right or left; where : the file, for a ConfigError
@@ -212,9 +216,11 @@ def hip_measures(stored: Mapping[str, float], name: str, side: str, where: str) 
 
 
 def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> list[str]:
-    """A sentence where a leg's length, or the other leg's, stands in for one that a regression needs.
+    """Return notes if the length of another leg, or an estimate, replaces the leg length that a regression
+    needs.
 
-    measures : of a leg that reads like a right one; name : of the regression; side : of the leg
+    measures : of the person, with sides exchanged for a left leg; name : name of the regression; side : side
+        of the leg
     """
     own, other = measures.right.leg_length, measures.left.leg_length
     if not find_regression(name).needs_leg or (own is None) == (other is None):
@@ -234,9 +240,9 @@ def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> li
 
 
 def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> list[str]:
-    """Sentences on measures of the pelvis that Davis takes and that are not those of this person.
+    """Return notes on measures of the pelvis used by Davis' regression that do not match this person.
 
-    side : side of the leg; apart : between the markers on both ASIS [m]
+    side : side of the leg; apart : distance between the markers on both ASIS [m]
     """
     own, notes = measures.of(side), []
     if own.asis_trochanter is not None and own.leg_length is not None:
@@ -259,7 +265,7 @@ def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> 
 def _predictors(
     width: Array, depth: Array, measures: ConventionalMeasures, side: str, name: str
 ) -> Predictors:
-    """Predictors of one leg; the other's length stands in for one that is unknown."""
+    """Return the predictors of one leg; an unknown length is replaced by that of the other leg."""
     own, mean = measures.of(side), measures.mean_leg_length
     if mean is None and REGRESSIONS[name].needs_leg:
         raise ConfigError(

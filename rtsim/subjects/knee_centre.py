@@ -1,4 +1,6 @@
-"""Distance of the centre of a knee or an ankle from its lateral marker, where there is no medial one."""
+"""Distance of the centre of a knee or an ankle from its lateral marker, for marker sets without a medial
+one.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ def width_name(label_side: str, joint: str) -> str:
 
 
 def width_of(measures: Mapping[str, float], label_side: str, joint: str, width_mm: float | None) -> float:
-    """The width as given, else as stored [m]; 0 = not known."""
+    """Return the given width, else the stored one [m]; 0 = not known."""
     return measures.get(width_name(label_side, joint), 0.0) if width_mm is None else 1e-3 * width_mm
 
 
 def check_width(width: float, label_side: str, joint: str, where: str) -> None:
-    """Raise ConfigError for a width [m] that is not known, or no person's."""
+    """Raise ConfigError for a width that is unknown or impossible [m]."""
     (low, high), bone = WIDTHS[joint]
     if low <= width <= high:
         return
@@ -48,7 +50,7 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
 def knee_offset(
     measures: Mapping[str, float], label_side: str, knee_width_mm: float | None, where: str
 ) -> float:
-    """Return the distance of the knee centre from the lateral marker, as `centre_offset` has it [m]."""
+    """Return the distance of the knee centre from the lateral marker, by `centre_offset` [m]."""
     return centre_offset(measures, label_side, "knee", knee_width_mm, where)
 
 
@@ -60,7 +62,7 @@ def centre_offset(
     measures : measures of the person, as stored with a trial [m]: RKneeWidth or LKneeWidth, RAnkleWidth or
         LAnkleWidth, and MarkerDiameter
     label_side : right or left, as the markers are labelled; joint : knee or ankle
-    width_mm : takes the place of the stored width; ConfigError where there is neither
+    width_mm : replaces the stored width; ConfigError if there is neither
     """
     width = width_of(measures, label_side, joint, width_mm)
     check_width(width, label_side, joint, where)

@@ -12,7 +12,8 @@ ORDER = ("pelvis", "thigh", "shank", "foot")
 
 
 def subject_of_cycle(cycle: NaturalTrial) -> Subject:
-    """Segment parameters and markers by eqs 12 and 13 of Sancisi et al. 2017, averaged over the cycle.
+    """Build the subject of a cycle: segment parameters and markers by eqs 12 and 13 of Sancisi et al. 2017,
+    averaged over the cycle.
 
     The hip centre is the pelvis point whose mean local coordinates are those of the thigh's proximal end.
     """

@@ -1,4 +1,4 @@
-"""A model of a leg with simple joints, for persons of whom joint centres alone are known."""
+"""A model of a leg with simple joints, for persons with only joint centres known."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ HINGE = "hinge"
 
 
 def plain_joints(spec: ModelSpec) -> ModelSpec:
-    """The model with a plain hinge, without contacts, ligaments, muscles and other elements that act on
-    them.
+    """Replace the knee of a model by a plain hinge, and remove contacts, ligaments, muscles and other
+    elements that act on it.
     """
     hinges = spec.methods[HINGE].joints if HINGE in spec.methods else {}
     method = MethodSpec(joints=hinges, about="hinge knees between keypoints")
@@ -35,8 +35,8 @@ def plain_joints(spec: ModelSpec) -> ModelSpec:
 
 
 def plain_body(body: Body) -> Body:
-    """A body whose joint is at the keypoint; a thigh does not turn about its long axis, which cannot be
-    observed while the knee is straight.
+    """Return a body whose joint is at the keypoint; a thigh cannot rotate about its long axis, as that is
+    not observable while the knee is straight.
     """
     if kind_of_segment(body.name) == "thigh":
         body = msgspec.structs.replace(body, joint="universal", axes=("w", "u"))

@@ -1,4 +1,4 @@
-"""A subject: the segment parameters, markers and landmarks that scale a model to one person."""
+"""A subject: segment parameters, markers and landmarks that scale a model to one person."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SubjectSegment(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     in_parent_deg: Vector | None = None
 
     def segment(self) -> Segment:
-        """The segment with parameters in SI units."""
+        """Return the segment with parameters in SI units."""
         alpha, beta, gamma = np.radians([self.alpha_deg, self.beta_deg, self.gamma_deg])
         return Segment(1e-3 * self.length_mm, float(alpha), float(beta), float(gamma))
 
@@ -107,7 +107,7 @@ def millimetres(x: NDArray[np.float64]) -> tuple[float, ...]:
 
 
 def load_subject(path: Path) -> Subject:
-    """Read and check a subject file; ConfigError names the key of what no person has."""
+    """Read and check a subject file; ConfigError names the key of an impossible value."""
     subject = load_toml(path, Subject)
     try:
         check_person(subject)
@@ -118,7 +118,9 @@ def load_subject(path: Path) -> Subject:
 
 
 def check_person(subject: Subject) -> None:
-    """Raise ValueError for a subject without markers, with one on two segments, or of no possible size."""
+    """Raise ValueError for a subject without markers, with one marker on two segments, or of impossible
+    size.
+    """
     names = subject.marker_names
     if not names:
         raise ValueError("segments: none of them has markers_mm; allowed: one marker or more")
@@ -153,12 +155,12 @@ def check_person(subject: Subject) -> None:
 
 
 def save_subject(path: Path, subject: Subject) -> None:
-    """Write a subject file (TOML, full precision); ConfigError where it cannot be written."""
+    """Write a subject file (TOML, full precision); ConfigError if it cannot be written."""
     write_text(path, subject_text(subject))
 
 
 def subject_text(subject: Subject) -> str:
-    """The subject as TOML; ConfigError for a point that is not finite."""
+    """Return the subject as TOML; ConfigError for a point that is not finite."""
     for name, segment in subject.segments.items():
         points = {**segment.markers_mm, **segment.points_mm}
         lost = next((point for point, x in points.items() if not np.isfinite(x).all()), None)
@@ -196,5 +198,5 @@ def subject_text(subject: Subject) -> str:
 
 
 def segments_of(subject: Subject | None) -> dict[str, SubjectSegment]:
-    """Segments of the person who is followed; none where a model with its own markers is."""
+    """Return the segments of the tracked person; none if a model with its own markers is tracked."""
     return subject.segments if subject is not None else {}

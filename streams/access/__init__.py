@@ -1,1 +1,2 @@
-"""Who may connect to a bound socket, with which role, and how much a stranger may cost."""
+"""Access control of bound sockets: who may connect, with which role, and how much an unknown client may
+use."""

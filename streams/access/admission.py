@@ -26,11 +26,11 @@ class Admission:
         self._closed_ns = -PENALTY_NS  # since when nobody is let in
 
     def pause(self) -> None:
-        """Refuse all connections for a while."""
+        """Refuse all new connections for a while, as after connections were cut off."""
         self._closed_ns = now_ns()
 
     def answer(self) -> None:
-        """Answer the waiting request: yes, or no during a pause."""
+        """Answer the waiting request to connect: yes, or no during a pause."""
         version, request, *_ = self.socket.recv_multipart()
         if not is_over(self._closed_ns, PENALTY_NS, now_ns()):
             status, text = b"300", b"try again later"

@@ -1,4 +1,4 @@
-"""The allow-list: a folder of public keys whose folders are roles, which may change during a run.
+"""The allow-list: a folder of public keys, sorted into one folder per role, which may change during a run.
 
 The folder is read again every half second while a client is connected or tries to connect. A key that was
 added is admitted; a connection whose key was removed, or has another role now, is closed. While the list is
@@ -28,8 +28,9 @@ NOTHING: Mapping[str, Asker] = {}
 
 
 def read_roles(folder: Path) -> dict[str, Asker]:
-    """Read the roles by public key. StreamError for a folder that names no role, a key in two places, and if
-    there are no keys.
+    """Read the names and roles of the keys in the folder, by public key.
+
+    Raises StreamError for a folder that names no role, for a key in two places, and if there are no keys.
     """
     if not folder.is_dir():
         raise StreamError(
@@ -59,7 +60,7 @@ def read_roles(folder: Path) -> dict[str, Asker]:
 
 
 class AllowList:
-    """The keys of a folder, as they are now; for use by any thread.
+    """The allow-list in a folder: the keys that it holds at present; for use by any thread.
 
     Attributes
     ----------
@@ -92,7 +93,7 @@ class AllowList:
             self._lock.release()
 
     def _read(self) -> dict[str, Asker]:
-        """The list as it is; where it cannot be used, of those who were in it who still are."""
+        """Read the allow-list; if it is invalid, return those listed before whose keys are still there."""
         try:
             return read_roles(self.folder)
         except (StreamError, OSError) as fault:
@@ -120,7 +121,7 @@ class AllowList:
 
 
 class ListedKeys(Mapping[str, Asker]):
-    """The part of an allow-list that one socket admits, by public key.
+    """The part of an allow-list that one socket accepts, by public key.
 
     listed : the whole list
     roles : roles that may connect
@@ -148,22 +149,23 @@ class ListedKeys(Mapping[str, Asker]):
         return sum(1 for _ in self)
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """Whether a public key may connect: a callback of libzmq's authenticator; domain : the ZAP domain,
-        part of its signature
+        """Return whether a public key may connect; called by libzmq's authenticator.
+
+        domain : the ZAP domain, part of the callback's signature
         """
         self.listed.refresh()
         return key.decode() in self
 
 
 def _files(folder: Path) -> list[tuple[Role, Path]]:
-    """The key files of an allow-list, each with its role."""
+    """Return the key files of an allow-list, each with its role."""
     places: list[tuple[Role, Path]] = [("watch", folder), *((role, folder / role) for role in FOLDERS)]
     return [(role, path) for role, place in places for path in sorted(place.glob("*.key"))]
 
 
 def _state_of(folder: Path) -> tuple[object, ...]:
-    """State that changes when a file of the list does: place, time, size and rights of each, and of the
-    folders.
+    """Return a state that changes whenever a file of the list does: path, time, size and permissions of all
+    files and folders.
     """
     paths = [folder, *(folder / name for name in FOLDERS), *(path for _, path in _files(folder))]
     state: list[tuple[object, ...]] = []

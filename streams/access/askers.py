@@ -1,4 +1,4 @@
-"""The identity of the sender of a command or a measurement: by the key of the connection, or by its user.
+"""The identity of the sender of a command or measurement, known by the key or by the user of its connection.
 
 libzmq states with each message the key of its connection and its file descriptor. The descriptor may belong
 to another connection by the time it is checked: an ambiguous sender has no role.
@@ -25,8 +25,8 @@ KNOWN_AFTER_MS = 20
 
 
 class Asker(NamedTuple):
-    """The sender of a message: a name in words, and the role that determines the permitted commands; "" = no
-    role.
+    """The sender of a message: a name for messages, and the role that determines the permitted commands; "" =
+    no role.
     """
 
     name: str
@@ -52,7 +52,8 @@ class Askers:
             guard.is_foreign = is_foreign
 
     def of(self, frame: zmq.Frame, drained_ns: int) -> Asker:
-        """Sender of a message; drained_ns : when the socket was last seen to be empty before it came [ns]."""
+        """Return the sender of a message; drained_ns : when the socket was last empty before the message came
+        [ns]."""
         if self._known is not None:
             return self._known.get(key_of(frame), NOT_TOLD)
         if not self.tells:
@@ -64,8 +65,8 @@ class Askers:
         return Asker(name_of(uid), "arm" if is_own(uid) else "watch")
 
     def connection(self, frame: zmq.Frame, drained_ns: int) -> AcceptedConnection | None:
-        """The connection by which a message came; None if it may have been the previous one with the same
-        descriptor.
+        """Return the connection by which a message came; None if it may have come by an earlier one with the
+        same descriptor.
         """
         if self._guard is None:
             return None
@@ -85,7 +86,7 @@ class Askers:
 
 
 def key_of(frame: zmq.Frame) -> str:
-    """The public key that was accepted for the connection of a message; "" where no keys are used."""
+    """Return the public key that was accepted for the connection of a message; "" where no keys are used."""
     try:
         return str(frame.get("User-Id"))
     except zmq.ZMQError:  # nobody was asked for the connection
@@ -93,14 +94,15 @@ def key_of(frame: zmq.Frame) -> str:
 
 
 def user_of(connection: AcceptedConnection) -> int | None:
-    """User id of a connection, determined once; None if the system does not report it."""
+    """Return the user id of a connection, found out at the first call; None if the system does not report
+    it."""
     if connection.uid is None:
         connection.uid = uid_of(connection.wire)
     return connection.uid
 
 
 def is_foreign(connection: AcceptedConnection) -> bool:
-    """Whether a connection belongs to another user than the one who runs this process, if the system reports
-    users.
+    """Return whether a connection belongs to another user than that of this process; False where the system
+    does not tell.
     """
     return not is_own(user_of(connection))

@@ -1,13 +1,13 @@
-"""Which connections are closed where a bound socket has more than its places: never a newcomer.
+"""Choice of the connections that are closed when a bound socket has more than it can serve: never a newcomer.
 
-Whoever has connected has a moment to say what it came for. After that the oldest of those who said nothing is
-the first to go, then the one whose last message is the longest ago. What is still beyond the most that there
-may be at all goes by age alone, and so does a crowd in which everybody has just come.
+A new connection has a moment to send its first message. After that the oldest connection that has sent
+nothing is closed first, then the one whose last message is the longest ago. Beyond the largest number of
+connections at all they are closed by age alone, and so are crowds of new connections.
 
-The owner of the socket marks whom it `keeps`: a device that is heard, a subscriber that has subscribed, which
-is silent by nature. Newcomers do not push these out, and they are as many as there are places: beyond, other
-users of this machine go first where the owner tells them apart, then who takes nothing of what is sent to it,
-then the one that came last.
+The owner of the socket marks connections as `kept`: that of the device in use, or those of subscribers, which
+send nothing more. Newcomers do not displace these, up to the number of places. Beyond that number,
+connections of other users of this machine are closed first where the owner can tell them apart, then those
+that read nothing of what is sent to them, then the newest.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class AcceptedConnection:
 
     Attributes
     ----------
-    guilty : why it must be closed; written by any check that finds a reason
+    guilty : reason why it must be closed; written by any check that finds one
     heard_ns : when the owner read its last message, 0 before the first [ns]
     kept : whether it is protected (see the module)
     topics, uid : set by the owner of the socket: its subscriptions, and its user (None = not known)
     key : public key of the connection, "" without keys, or before its first message
-    told : its user, if its messages can only come from this user; None = not known
+    told : user of the connection, if its messages can only come from this user; None = not known
     traffic : bytes at the last check
     """
 
@@ -72,14 +72,16 @@ class AcceptedConnection:
         return max(self.since_ns, self.heard_ns)
 
     def sent(self, drained_ns: int) -> bool:
-        """Whether a message from its descriptor can only come from this connection, not from an earlier one
-        with that descriptor; drained_ns : when the socket was last seen to be empty before the message [ns]
+        """Return whether a message from this file descriptor can only come from this connection, not from an
+        earlier one.
+
+        drained_ns : when the socket was last seen to be empty before the message [ns]
         """
         return not self.former_ns or self.former_ns < drained_ns
 
     def look(self, burst: int, rate: int) -> bool:
-        """Check how much the connection has sent, and mark it for closing if that exceeds the limits;
-        returns whether it has sent anything.
+        """Check how much the connection has sent, and mark it for closing if that exceeds the limits; return
+        whether it sent anything.
 
         burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
         """
@@ -96,8 +98,8 @@ class AcceptedConnection:
         return n_new > 0
 
     def takes_nothing(self, now: int) -> bool:
-        """Whether its peer reads nothing: data for it had already waited too long at the last check; now :
-        the time [ns]
+        """Return whether the peer reads nothing: data for it had waited too long at the last check; now : the
+        time [ns].
         """
         return now - self._took_ns > TAKES_NOTHING_NS
 
@@ -105,8 +107,8 @@ class AcceptedConnection:
 def condemn(
     connections: Mapping[int, AcceptedConnection], is_foreign: Callable[[AcceptedConnection], bool]
 ) -> None:
-    """Write the reason into `guilty` of each connection that must be closed; is_foreign : tells whether a
-    connection is another user's"""
+    """Write the reason into `guilty` of each connection that must be closed; is_foreign : returns whether a
+    connection is another user's."""
     if len(connections) <= PLACES:
         return
     now = now_ns()

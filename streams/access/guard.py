@@ -31,7 +31,7 @@ SAY_NS = 1_000_000_000
 
 
 class SendingLimit(NamedTuple):
-    """Limits of what one connection to a bound socket may send.
+    """Limits of the amount of data that one connection to a bound socket may send.
 
     part : largest part of a message [bytes]; a larger one closes the connection
     burst, rate : largest amount at once [bytes], and long-term rate [bytes/s]
@@ -88,9 +88,11 @@ class Guard:
         self._thread.start()
 
     def connection(self, fd: int) -> AcceptedConnection | None:
-        """The connection that libzmq has under this file descriptor now; None where it is not known yet.
+        """Return the connection that libzmq has under this file descriptor at present; None where it is not
+        known yet.
 
-        From any thread. A message that was read before may be of the one before it: see `Connection.sent`.
+        May be called from any thread. A message that was read earlier may be from an earlier connection with
+        that descriptor: see `AcceptedConnection.sent`.
         """
         found = self._connections.get(fd)
         return found if found is not None and found.inode == inode_of(fd) else None
@@ -139,7 +141,7 @@ class Guard:
                 look_ms = max(BUSY_LOOK_MS if busy else LOOK_MS, rest_ms)
 
     def _follow(self, event: int, fd: int, endpoint: str) -> None:
-        """Keep account of who is connected."""
+        """Update the list of connections by an event of libzmq's socket monitor."""
         former = self._connections.pop(fd, None)
         if former is not None:
             former.wire.close()
@@ -161,11 +163,12 @@ class Guard:
         self._connections[fd] = AcceptedConnection(wire, self._allowance.burst, former_ns, former_uid)
 
     def _note_end(self, fd: int, connection: AcceptedConnection) -> None:
-        """Note when a connection ended, and whose it was: its last messages may not have been read yet."""
+        """Record when a connection ended, and whose it was, as its last messages may not have been read
+        yet."""
         self._ended_ns[fd], self._ended_uid[fd] = now_ns(), connection.told
 
     def _cut_guilty(self) -> int:
-        """Shut down who is to be cut off; how many."""
+        """Shut down the connections that are marked as guilty; return how many."""
         guilty = [fd for fd, connection in self._connections.items() if connection.guilty]
         for fd in guilty:
             connection = self._connections.pop(fd)
@@ -175,7 +178,8 @@ class Guard:
         return len(guilty)
 
     def _follow_list(self, listed: ListedKeys) -> None:
-        """Cut off whose key may no longer connect, and who has not shown by any message which key it has."""
+        """Mark connections whose key was removed from the allow-list, and those without a message, whose key
+        is unknown."""
         listed.listed.refresh()
         told = listed.listed.sentences
         while told:
@@ -191,7 +195,7 @@ class Guard:
         self._cut_guilty()  # no pause: it comes back and is refused, others come back and are let in
 
     def _look(self) -> bool:
-        """Look at every connection; whether any has sent something."""
+        """Check the traffic of every connection; return whether any has sent something."""
         busy = False
         if self._listed is not None:
             self._follow_list(self._listed)

@@ -73,13 +73,13 @@ def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
 
 
 def public_key_of(path: Path) -> str:
-    """The public key that a file holds; StreamError where it holds none."""
+    """Return the public key that a file holds; StreamError where it holds none."""
     return load_public(path).decode()
 
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Turn the library's refusal of a key, as of one too short, into a sentence on its file."""
+    """Turn the library's refusal of a key (too short, for example) into an error that names the file."""
     try:
         yield
     except zmq.ZMQError as fault:
@@ -104,7 +104,7 @@ def load_pair(path: Path) -> tuple[bytes, bytes]:
 
 
 def check_private(path: Path) -> None:
-    """Refuse (StreamError) a secret that others on this machine may read."""
+    """Raise StreamError for a file with a secret that other users of this machine may read."""
     if os.name == "posix" and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
         raise StreamError(
             f"{path} contains a secret key, and others than its owner may use it (mode {mode:03o}); "
@@ -113,8 +113,9 @@ def check_private(path: Path) -> None:
 
 
 def read_small(path: Path) -> bytes:
-    """The bytes of a file that holds a key or a token; ValueError for a file that is empty (as some system
-    files appear to be, reading which may never end) or far too large.
+    """Return the bytes of a file with a key or a token; ValueError if it is empty or far too large.
+
+    Some system files appear to be empty, and reading them may never end.
 
     Raises OSError and StreamError as `open_regular`.
     """
@@ -126,8 +127,10 @@ def read_small(path: Path) -> bytes:
 
 
 def keys_in(text: bytes) -> tuple[bytes, bytes | None]:
-    """The public and the secret key in the text of a certificate of ZeroMQ, None = it has no secret one;
-    ValueError where it has no public key, or one of them twice.
+    """Return the public and the secret key in the text of a ZeroMQ certificate; the secret key is None if
+    there is none.
+
+    ValueError where it has no public key, or one of the keys twice.
     """
     found: dict[bytes, bytes] = {}
     for line in text.splitlines():

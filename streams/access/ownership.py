@@ -24,7 +24,8 @@ MOST_LINKS = 40
 
 
 def check_kept(path: Path) -> None:
-    """Refuse (StreamError) a file or folder that users other than its owner and root may write or replace.
+    """Raise StreamError for a file or folder that users other than its owner and root may write to or
+    replace.
 
     Raises OSError if it does not exist.
     """
@@ -48,7 +49,8 @@ def check_kept(path: Path) -> None:
 
 
 def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that is passed on the way to a file, links and where they lead among it, the file itself last."""
+    """Yield each folder, link and link target on the way to a file, and at last the file itself, each with
+    its status."""
     whole = path.absolute()
     at, n_link = Path(whole.anchor), 0
     yield at, at.stat()
@@ -73,7 +75,7 @@ def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _name_of(user: int) -> str:
-    """A user in words; imported here, as Windows has no such module."""
+    """Return the name of a user for messages; the module is imported here, as Windows lacks it."""
     import pwd
 
     try:

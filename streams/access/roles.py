@@ -1,4 +1,4 @@
-"""Keys with roles: folders below the allow-list say what the holder of a key may.
+"""Keys with roles: the folder of a key in the allow-list decides what its holder may do.
 
 `watch` receives results and asks for the status, `set` may also change parameters and move the limb, `arm`
 may also arm; `device` is only for the endpoint of the device. A key directly in the allow-list's folder has
@@ -42,17 +42,17 @@ class RoleKeys(Closing):
 
     @property
     def people(self) -> Security:
-        """The keys for results and commands."""
+        """Keys for the endpoints of results and commands."""
         return self._for(PEOPLE)
 
     @property
     def devices(self) -> Security:
-        """The keys for the endpoint of the device."""
+        """Keys for the endpoint of the device."""
         return self._for(("device",))
 
     @property
     def options(self) -> list[str]:
-        """Options by which a program that the run starts can connect."""
+        """Command-line options by which a program that the run starts can connect with keys."""
         return ["--client-key", str(self._secret), "--server-key", str(self._server_key)]
 
     def close(self) -> None:

@@ -30,7 +30,8 @@ ZAP_DOMAIN = "rtsim"
 class Security:
     """The keys of one side; build it with `for_server` or `for_client`, or by streams/access/roles.py.
 
-    known : who may connect, by public key; None = the people of the folder `allowed_clients`
+    known : names and roles of those who may connect, by public key; None = those in the folder
+      `allowed_clients`
     """
 
     server_key: Path | None = None
@@ -41,8 +42,8 @@ class Security:
 
     @staticmethod
     def for_server(server_key: Path | str, allowed_clients: Path | str) -> Security:
-        """Security for the side that binds: its secret key file and the folder of allowed public
-        key files."""
+        """Return the keys of the side that binds: its secret key file and the folder of allowed public key
+        files."""
         return Security(server_key=Path(server_key), allowed_clients=Path(allowed_clients))
 
     def check(self) -> None:
@@ -58,12 +59,12 @@ class Security:
 
     @staticmethod
     def for_client(client_key: Path | str, server_public_key: Path | str) -> Security:
-        """Security for the side that connects: its secret key file and the server's public key file."""
+        """Return the keys of the side that connects: its secret key file and the server's public key file."""
         return Security(client_key=Path(client_key), server_public_key=Path(server_public_key))
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an endpoint can only be reached from this machine."""
+    """Return whether an endpoint can only be reached from this machine."""
     if address.startswith(("ipc://", "inproc://")):
         return True
     if not address.startswith("tcp://"):
@@ -78,7 +79,7 @@ def is_loopback(address: str) -> bool:
 
 
 def check_bind(address: str, security: Security | None) -> None:
-    """Refuse (StreamError) to open an endpoint to the network without keys and an allow-list."""
+    """Raise StreamError for an endpoint that would be open to the network without keys and an allow-list."""
     check_address(address, binding=True)
     secured = security is not None and security.server_key and security.allowed_clients
     if not secured and not is_loopback(address):
@@ -91,8 +92,10 @@ def check_bind(address: str, security: Security | None) -> None:
 def secure_server(
     context: zmq.Context[zmq.Socket[bytes]], socket: zmq.Socket[bytes], security: Security
 ) -> tuple[ThreadAuthenticator, ListedKeys]:
-    """Make a socket that is about to bind demand keys; returns the running authenticator, to be stopped
-    after the socket is closed, and the keys that it lets in, which follow the allow-list.
+    """Make a socket that is about to bind demand keys of its clients.
+
+    Returns the running authenticator, to be stopped after the socket is closed, and the keys that it accepts,
+    which follow the allow-list.
     """
     if security.server_key is None or security.allowed_clients is None:
         raise StreamError(

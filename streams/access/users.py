@@ -27,8 +27,10 @@ Place = tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int]
 
 
 def uid_of(wire: socket.socket) -> int | None:
-    """User of the program at the other end of this connection; None if the system does not report it, as for
-    another machine, another container, or a closed connection.
+    """Return the user of the program at the other end of this connection; None if the system does not report
+    it.
+
+    It does not for another machine, another container, or a closed connection.
     """
     try:
         ours, theirs = _place(wire.getsockname()), _place(wire.getpeername())
@@ -49,12 +51,12 @@ def uid_of(wire: socket.socket) -> int | None:
 
 
 def is_own(uid: int | None) -> bool:
-    """Whether a user is root or the one who runs this process."""
+    """Return whether a user is root or the one who runs this process."""
     return uid is not None and uid in (os.geteuid(), ROOT)
 
 
 def name_of(uid: int) -> str:
-    """Name of a user for sentences."""
+    """Return the name of a user, for messages."""
     with suppress(ImportError, KeyError):
         import pwd
 
@@ -63,17 +65,18 @@ def name_of(uid: int) -> str:
 
 
 def own_name() -> str:
-    """Name of the user who runs this process, for sentences."""
+    """Return the name of the user who runs this process, for messages."""
     return name_of(os.geteuid()) if hasattr(os, "geteuid") else "the user who runs it"
 
 
 def _place(name: tuple) -> Place:
-    """Address and port of a socket's name; an IPv4 address within IPv6 as what it is."""
+    """Return address and port from a socket's name; an IPv4 address that is written as IPv6 becomes IPv4."""
     return _plain(ipaddress.ip_address(name[0].partition("%")[0])), int(name[1])
 
 
 def _read(words: str) -> Place:
-    """Address and port as the tables have them: 32-bit words as they lie in memory, in hexadecimal."""
+    """Parse address and port as the system's tables write them: 32-bit words in memory order, in
+    hexadecimal."""
     digits, _, port = words.partition(":")
     packed = b"".join(int(digits[k : k + 8], 16).to_bytes(4, sys.byteorder) for k in range(0, len(digits), 8))
     return _plain(ipaddress.ip_address(packed)), int(port, 16)

@@ -24,7 +24,7 @@ _ESTABLISHED = 1
 
 
 def port_of(endpoint: str) -> int | None:
-    """The port of tcp://HOST:PORT; None where there is none."""
+    """Port in an address tcp://HOST:PORT; None where there is none."""
     port = endpoint.rpartition(":")[2]
     return int(port) if endpoint.startswith("tcp://") and port.isdecimal() else None
 
@@ -32,7 +32,7 @@ def port_of(endpoint: str) -> int | None:
 def open_wire(
     fd: int, *, local_port: int | None = None, peer_port: int | None = None
 ) -> socket.socket | None:
-    """Open a second handle of the TCP connection that libzmq has under `fd`.
+    """Open a second handle of the TCP connection that libzmq uses under file descriptor `fd`.
 
     Returns None if this is no longer a connection from, or to, that port: libzmq closes descriptors in its
     own thread, and their numbers are reused. The connection stays open while the handle is.
@@ -73,7 +73,7 @@ class Traffic(NamedTuple):
 
 
 def traffic(wire: socket.socket) -> Traffic:
-    """The system's counts for a connection; zero if the kernel (before 4.2) has none."""
+    """Return the system's traffic counts for a connection; zeros if the kernel (before 4.2) has none."""
     info = wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _UNSENT_AT + _UNSENT.size)
     established = len(info) > _STATE_AT and _STATE.unpack_from(info, _STATE_AT)[0] == _ESTABLISHED
     if len(info) < _BYTES_AT + _BYTES.size:
@@ -91,7 +91,7 @@ def n_received(wire: socket.socket) -> int:
 
 
 def inode_of(fd: int) -> int:
-    """Inode of an open descriptor, which no other open file has; 0 if it is closed."""
+    """Return the inode of an open file descriptor, which no other open file has; 0 if it is closed."""
     try:
         return os.fstat(fd).st_ino
     except OSError:
@@ -108,7 +108,7 @@ def n_unread(wire: socket.socket) -> int:
 
 
 def shut(wire: socket.socket) -> str:
-    """Shut down the connection, which libzmq notices; returns host and port of its peer, in words."""
+    """Shut down the connection, which libzmq notices; return host and port of its peer as text."""
     try:
         host, port = wire.getpeername()[:2]
         # Reset when libzmq closes it, or a peer that goes on sending would wait for a minute.

@@ -1,3 +1,3 @@
-"""Live capture systems: what they send as records, their clocks mapped to ours, and a relay that
-publishes.
+"""Live capture systems: decoding of their data, conversion of their clocks, and a relay that publishes their
+frames.
 """

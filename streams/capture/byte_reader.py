@@ -20,7 +20,7 @@ _U64 = struct.Struct("<Q")
 
 
 def malformed(text: str) -> DecodeError:
-    """The error of a packet whose fields contradict its length."""
+    """Return the error for a packet whose fields contradict its length."""
     return DecodeError("malformed", text)
 
 
@@ -51,7 +51,7 @@ class ByteReader:
         return self.end - self.at
 
     def skip(self, n_byte: int) -> int:
-        """Advance by this many bytes; returns where they begin."""
+        """Advance by this many bytes; return the offset at which they begin."""
         start = self.at
         if n_byte < 0 or n_byte > self.end - start:
             raise malformed(f"{n_byte} bytes are announced where {self.end - start} are left")
@@ -112,12 +112,12 @@ class ByteReader:
 
 @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
 def as_doubles(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Numbers of a packet with double precision, a copy."""
+    """Return numbers of a packet as a copy in double precision."""
     return values.astype(np.float64)
 
 
 def as_text(raw: bytes) -> str:
-    """A name as text: UTF-8, or Latin 1 where it is not UTF-8, as older programs write it."""
+    """Decode a name: UTF-8, or Latin 1 where it is not valid UTF-8, as older programs write it."""
     if len(raw) > LONGEST_NAME:
         raise malformed(f"a name of {len(raw)} bytes; {LONGEST_NAME} are the most")
     try:

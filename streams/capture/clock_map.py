@@ -28,7 +28,7 @@ LATE_BLOCKS = 4
 
 
 class ClockMap:
-    """Converts stamps of a system's clock to ours, learnt from arrivals.
+    """Converter of a capture system's time stamps to this machine's clock, learnt from arrival times.
 
     n_restart : number of times that the system's clock was reset, so that everything was learnt again
     """
@@ -53,13 +53,15 @@ class ClockMap:
         return self._earliest is not None or bool(self._blocks)
 
     def learn(self, stamp_ns: int, local_ns: int) -> bool:
-        """Learn from a stamp that arrived at `local_ns` (its known age subtracted); returns whether the
-        system's clock was reset, which is detected. Does nothing once there are pairs of clocks.
+        """Learn from a stamp that arrived at `local_ns` (its known age subtracted); return whether the
+        system's clock was reset.
+
+        Does nothing once there are pairs of clocks.
         """
         return False if self._paired else self._take(stamp_ns, local_ns)
 
     def pair(self, stamp_ns: int, local_ns: int) -> bool:
-        """Learn from both clocks at one moment; from then on only such pairs of times count."""
+        """Learn from readings of both clocks at one moment; from then on only such pairs count."""
         if not self._paired:
             self._forget()
             self._paired = True
@@ -71,14 +73,14 @@ class ClockMap:
         self._paired = False
 
     def local_ns(self, stamp_ns: int) -> int:
-        """Our time at a stamp [ns]; LookupError before anything was learnt."""
+        """Convert a stamp to this machine's clock [ns]; LookupError before anything was learnt."""
         if not self.known:
             raise LookupError("nothing is known of the system's clock yet")
         return stamp_ns + self._offset_ns + round(self._drift * (stamp_ns - self._anchor_ns))
 
     def gauges(self) -> dict[str, float]:
-        """Gauges of the clock: its offset now, its drift, and the median distance of the earliest arrivals
-        from the fitted line.
+        """Return the current values for the telemetry: the clock's offset, its drift, and the median distance
+        of the earliest arrivals from the fitted line.
         """
         if not self.known:
             return {}
@@ -110,13 +112,14 @@ class ClockMap:
         return restarted
 
     def _is_anew(self, stamp_ns: int, local_ns: int) -> bool:
-        """Whether this stamp, or those of the last while, are of another beginning of the clock."""
+        """Return whether this stamp, or those of the last while, show that the system's clock was
+        restarted."""
         if not self.known:
             return False
         return self._n_late >= LATE_BLOCKS or local_ns - self.local_ns(stamp_ns) < -LEAP_NS
 
     def _fit(self) -> None:
-        """The line of Theil and Sen through the earliest arrivals."""
+        """Fit the line of Theil and Sen to the earliest arrivals and store its offset and slope."""
         anchor_ns, base_ns = self._blocks[-1]
         # differences first, as int: stamps and offsets may be days, of which a float keeps too little
         x = np.array([stamp_ns - anchor_ns for stamp_ns, _ in self._blocks], dtype=np.float64)

@@ -1,5 +1,5 @@
-"""Datagrams of one server: sockets on the network card that leads to it, multicast groups, and permitted
-senders.
+"""Sockets for datagrams of one server: on the network card that leads to it, in multicast groups, with
+permitted senders.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Datagram(NamedTuple):
 
 
 def resolved(host: str, port: int) -> tuple[str, int]:
-    """The numeric address of a host. Raises CaptureError for an unknown name."""
+    """Return the numeric address of a host. Raises CaptureError for an unknown name."""
     try:
         found = socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_DGRAM)
     except (OSError, UnicodeError) as fault:
@@ -39,7 +39,7 @@ def resolved(host: str, port: int) -> tuple[str, int]:
 
 
 def interface_to(server: tuple[str, int]) -> str:
-    """Address of the network card that leads to a server; other cards are not used."""
+    """Return the address of the network card that leads to a server; other cards are not used."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(server)  # of datagrams: chooses the way, sends nothing
@@ -49,7 +49,7 @@ def interface_to(server: tuple[str, int]) -> str:
 
 
 def bound_socket(local: str, port: int = 0, broadcast: bool = False) -> socket.socket:
-    """A socket at an address of this computer. Raises CaptureError where it has no such address."""
+    """Open a socket at an address of this computer. Raises CaptureError where it has no such address."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)
@@ -66,7 +66,7 @@ def bound_socket(local: str, port: int = 0, broadcast: bool = False) -> socket.s
 
 
 def group_socket(local: str, group: str, port: int) -> socket.socket:
-    """A socket in a multicast group, joined by one network card. Raises CaptureError where that fails."""
+    """Open a socket and join a multicast group by one network card. Raises CaptureError where that fails."""
     sock = bound_socket("", port)
     try:
         member = socket.inet_aton(group) + socket.inet_aton(local)
@@ -82,8 +82,8 @@ def group_socket(local: str, group: str, port: int) -> socket.socket:
 
 
 def arrivals(sockets: Sequence[socket.socket], timeout_s: float) -> Iterator[Datagram]:
-    """Datagrams that have arrived, at most MOST_AT_ONCE from each socket, after a wait of at most the
-    timeout."""
+    """Yield the datagrams that have arrived, after a wait of at most the timeout; at most MOST_AT_ONCE from
+    each socket."""
     for sock in readable(sockets, max(0.0, timeout_s)):
         for _ in range(MOST_AT_ONCE):
             try:

@@ -17,7 +17,7 @@ WORST_NS = 100_000
 
 
 class EchoClock:
-    """Round trips to a server, and the clock pairs that follow from them."""
+    """Round trips to a server, and the pairs of clock readings that follow from them."""
 
     def __init__(self) -> None:
         self._asked: deque[int] = deque(maxlen=MOST_ASKED)
@@ -25,19 +25,20 @@ class EchoClock:
 
     @property
     def shortest_ns(self) -> int:
-        """The shortest of the recent round trips [ns]; -1 = there was none."""
+        """Duration of the shortest of the recent round trips [ns]; -1 = there was none."""
         return min(self._trips, default=-1)
 
     def ask(self, now: int) -> int:
-        """Remember that a question is sent now; returns the stamp to send with it."""
+        """Record that an echo request is sent now; return the stamp to send with it."""
         self._asked.append(now)
         return now
 
     def answer(self, asked_ns: int, stamp_ns: int, arrived_ns: int) -> ClockPair | None:
-        """Take an answer: the stamp that came back, the server's clock at the question, our clock now.
+        """Use the answer to an echo request: the stamp that came back, the server's clock, and the time of
+        arrival.
 
-        Returns both clocks at the middle of the round trip; None for an unexpected answer, and for a round
-        trip that was long for this network.
+        Returns the readings of both clocks at the middle of the round trip; None for an unexpected answer,
+        and for a round trip that was long for this network.
         """
         if asked_ns not in self._asked:
             return None

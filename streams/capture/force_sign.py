@@ -20,9 +20,9 @@ ENOUGH = 25
 
 
 class ForceSign:
-    """The factor for forces that makes them those of the floor on the person.
+    """Sign of a system's forces: the factor that makes them those of the floor on the person.
 
-    stated : "person" or "plate", on which the forces of the system act, or "check"
+    stated : what the system's forces act on, "person" or "plate", or "check" to find out
 
     Raises CaptureError for another word.
     """
@@ -34,8 +34,10 @@ class ForceSign:
         self._balance = 0
 
     def judge(self, vertical: FloatArray) -> str:
-        """Use vertical forces of plates (n_plate, n_sample) [N], upwards in the system's axes; returns a
-        sentence once their sign is known, otherwise "".
+        """Learn the sign from vertical forces of plates (n_plate, n_sample) [N], upwards in the system's
+        axes.
+
+        Returns a sentence once the sign is known, otherwise "".
         """
         if self.factor:
             return ""
@@ -55,8 +57,8 @@ class ForceSign:
     def applied(
         self, force: FloatArray, moment: FloatArray, vertical: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Force and moment (n_plate, n_sample, 3) on the person; NaN while a person is on the plate and the
-        sign is not known yet.
+        """Return force and moment (n_plate, n_sample, 3) on the person; NaN while a person is on the plate
+        and the sign is unknown.
         """
         if self.factor:
             return self.factor * force, self.factor * moment

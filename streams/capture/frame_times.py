@@ -1,5 +1,4 @@
-"""Capture times of frames, on our clock and in the session's time; irregularities of their order are
-counted.
+"""Capture times of frames, on this machine's clock and in the session's time, with counts of irregularities.
 
 Systems repeat frames, omit some, keep the frame number at 1 for a whole session, reset their clock or have
 none. Times come from the stamps, or from the arrival if stamps are unusable; frame numbers are only counted.
@@ -65,7 +64,7 @@ class FrameTimes:
         self._skipped.clear()
 
     def place(self, frame: CaptureFrame, content: bytes, rate: float) -> tuple[int, float] | None:
-        """(t_capture [ns], time in the session [s]) of a frame; None for a frame that is not to be
+        """Return (t_capture [ns], time in the session [s]) of a frame; None for a frame that is not to be
         published.
 
         content : bytes of its positions, by which a repeated frame is recognised
@@ -88,7 +87,8 @@ class FrameTimes:
         return t_capture, time
 
     def _came_before(self, stamp_ns: int, content: int) -> bool:
-        """Whether a frame comes again: the last one, or of a connection that is new one of the last second.
+        """Return whether a frame is a repetition: of the last frame or, on a new connection, of one of the
+        last second.
 
         A recording that the system plays in a loop does not count as one: its stamps go on.
         """
@@ -105,7 +105,7 @@ class FrameTimes:
         return False
 
     def _judged(self, stamp_ns: int, frame: CaptureFrame) -> int | None:
-        """The stamp, if it can be used; the clock is learnt anew where it is another one."""
+        """Return the stamp if it can be used; start to learn the clock anew where it was restarted."""
         before, number = self._stamp_ns, frame.number
         arrived_ns = frame.arrived_ns - frame.age_ns
         if before is not None and not self._anew:
@@ -137,7 +137,7 @@ class FrameTimes:
         self._anchor_stamp_ns = None
 
     def _count_left_out(self, stamp_ns: int | None, number: int, rate: float) -> None:
-        """Count frames that the system, or the network, left out between the last frame and this one."""
+        """Count the frames that the system or the network left out between the last frame and this one."""
         n = 0
         if 0 <= self._number < number <= self._number + MOST_SKIPPED:
             self._skipped.extend(range(self._number + 1, number))
@@ -151,13 +151,15 @@ class FrameTimes:
             self.counters["frames_left_out"] += n
 
     def _captured(self, stamp_ns: int | None, frame: CaptureFrame) -> int:
-        """Our clock when it was captured: never after its arrival, and later than the frame before."""
+        """Return when a frame was captured, on this machine's clock: not after its arrival, and after the
+        frame before."""
         arrived_ns = frame.arrived_ns - frame.age_ns
         mapped_ns = self.clock.local_ns(stamp_ns) if stamp_ns is not None else arrived_ns
         return max(min(mapped_ns, frame.arrived_ns) - self._latency_ns, self._t_capture + 1, 0)
 
     def _time_of(self, stamp_ns: int | None, t_capture: int) -> float:
-        """Time in the session: by stamps, bridged by our clock where they cannot be used or begin anew."""
+        """Return a frame's time in the session: from stamps, or from this machine's clock where stamps are
+        unusable or restart."""
         if self._first:
             self._anchor_stamp_ns, self._anchor_time = stamp_ns, 0.0
             return 0.0

@@ -1,4 +1,4 @@
-"""The host of a server's address: impossible names are refused before anything is opened.
+"""Check of the host name in a server's address: impossible names are refused before anything is opened.
 
 An unknown name is accepted, as its computer may be switched on later.
 """

@@ -1,4 +1,5 @@
-"""Changes in the list of markers: differences, pace of new sessions, and rows that are kept.
+"""Changes in a system's list of markers: how they differ, how often they start sessions, and which rows are
+kept.
 
 A new session costs every subscriber a new descriptor and the estimator a restart, so a system that changes
 its description with every frame must not begin one each time. Between two sessions its frames are published
@@ -37,7 +38,7 @@ class SessionPace:
         return self._paid_ns - now_ns <= (AT_ONCE - 1) * STEP_NS
 
     def recent(self, now_ns: int) -> bool:
-        """Return whether a session began a moment ago."""
+        """Return whether the last session began a moment ago."""
         return now_ns - self._begun_ns < AT_ONCE * STEP_NS
 
 
@@ -58,8 +59,11 @@ class RowsByName:
         self._others = np.array([row for row in range(self._n_row) if row not in wanted], np.int64)
 
     def moved(self, positions: FloatArray) -> tuple[FloatArray, int] | None:
-        """(n_after, 3) the rows in the other order, NaN if the frame does not have that marker, and the
-        number of markers with a position but without a row; None if the rows do not fit the description.
+        """Return the rows in the other order, (n_after, 3), NaN for markers that the frame does not have, and
+        a count.
+
+        The count is the number of markers with a position but without a row. None if the rows do not fit the
+        description.
         """
         if not self.fits or positions.shape != (self._n_row, 3):
             return None
@@ -69,7 +73,7 @@ class RowsByName:
 
 
 def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
-    """Each name and how often it stood before."""
+    """Pair each name with the number of times that it occurred before."""
     if len(set(names)) == len(names):
         return [(name, 0) for name in names]
     seen: Counter[str] = Counter()
@@ -83,7 +87,7 @@ def _numbered(names: Sequence[str]) -> list[tuple[str, int]]:
 def rows_kept(
     frames: Sequence[CaptureFrame], before: CaptureDescription, after: CaptureDescription
 ) -> list[CaptureFrame]:
-    """The part of the frames that can be published under another description, with its rows."""
+    """Return those frames that can be published under another description, with their rows in its order."""
     if before.names == after.names:  # unit, axis or rate are told late
         return list(frames)
     rows = RowsByName(before, after)
@@ -92,7 +96,7 @@ def rows_kept(
 
 
 def words_of_change(before: CaptureDescription, after: CaptureDescription) -> str:
-    """The differences between two descriptions, in words."""
+    """Describe the differences between two descriptions in words."""
     former, present = set(before.names), set(after.names)
     added = [name for name in after.names if name not in former]
     gone = [name for name in before.names if name not in present]

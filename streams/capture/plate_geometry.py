@@ -1,6 +1,4 @@
-"""Transformation from a force plate's own axes to the laboratory's: forces, and moments about the
-laboratory's origin.
-"""
+"""Conversion of forces and moments from a plate's own axes to the laboratory's axes and origin."""
 
 from __future__ import annotations
 
@@ -45,7 +43,8 @@ def place_of_corners(corners: ArrayLike, offset: ArrayLike) -> PlatePlace | None
 
 
 def in_metres(corners: ArrayLike) -> float:
-    """Factor from the unit of corners, which is not stated, to metres: 1, or 0.001 if edges are long."""
+    """Return the factor from the corners' unit, which is not stated, to metres: 1, or 0.001 if the edges are
+    long."""
     c = np.asarray(corners, np.float64)
     edge = np.linalg.norm(c - np.roll(c, 1, axis=0), axis=1).max(initial=0.0)
     return 1e-3 if edge > LONGEST_EDGE else 1.0

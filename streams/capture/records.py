@@ -24,12 +24,12 @@ SLOWEST, FASTEST = 0.01, 100_000.0
 
 
 def believed_rate(rate: float) -> float:
-    """A stated rate if it is plausible [Hz], else 0."""
+    """Return a stated rate if it is plausible [Hz], else 0."""
     return rate if SLOWEST <= rate <= FASTEST else 0.0
 
 
 class CaptureError(StreamError):
-    """Why a capture system cannot be read; the text is one sentence fit to be shown to a user.
+    """Raised where a capture system cannot be read; the text is one sentence fit to be shown to a user.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ class CaptureError(StreamError):
 
     @property
     def final(self) -> bool:
-        """Whether another attempt is useless, so that the command ends."""
+        """Whether another attempt would be useless, so that the command ends."""
         return self.reason in ("address", "missing")
 
 
 class PlateDescription(NamedTuple):
-    """A force plate.
+    """Description of a force plate.
 
     name : as the system has it
     corners : four (x, y, z) of its surface in order around it, in the markers' axes [m]; () = not known
@@ -130,7 +130,7 @@ class ClockPair(NamedTuple):
 
 
 class FoundServer(NamedTuple):
-    """A server that answers on this network: its address for `rtsim connect`, and what it says of itself."""
+    """A server found on the network: its address for `rtsim connect`, and its description of itself."""
 
     address: str
     words: str

@@ -113,7 +113,8 @@ class Relay:
             self._publisher.end("the relay was stopped")
 
     def _relay_one_connection(self, stop: threading.Event) -> None:
-        """Connect, and relay until that is over; why is told, once until frames come again."""
+        """Connect, and relay frames until the connection ends; report the reason, once until frames come
+        again."""
         try:
             self._connection = self._system.open(self._address)
             self._connected()
@@ -133,7 +134,7 @@ class Relay:
             self._disconnect()
 
     def telemetry(self) -> Telemetry:
-        """Counts so far, current values, and sentences since the last call."""
+        """Return counts so far, current values, and the messages since the last call."""
         connection = self._connection
         counters = self._former + self.counters + self._times.counters
         gauges = {
@@ -172,14 +173,15 @@ class Relay:
             connection.close()
 
     def _tell_once(self, sentence: str, connected: bool = False) -> None:
-        """Say what becomes of the connection, unless it was said since the last frame."""
+        """Report a change of the connection, unless the same was reported since the last frame."""
         if sentence not in self._told:
             self._told.add(sentence)
             place = "" if sentence.startswith(self._address.text) else f"{self._address.text}: "
             self._tell(sentence if connected else f"{place}{sentence}; trying again.")
 
     def _tell(self, sentence: str) -> None:
-        """Say a sentence; of a flood of them, as of a server that changes its names all the time, a few."""
+        """Report a message; of a flood of messages, as from a server that changes its names all the time,
+        only a few."""
         self._sentences.say(sentence)
         self._n_said += 1
         if self._n_said <= MOST_SAID:
@@ -193,7 +195,7 @@ class Relay:
             self._serve()
 
     def _serve(self) -> None:
-        """Answer subscribers, and tell once a second."""
+        """Serve subscribers, and send telemetry once a second."""
         self._publisher.service()
         if now_ns() >= self._tell_due_ns:
             self._tell_due_ns, self._n_said = now_ns() + TELL_NS, 0
@@ -209,7 +211,7 @@ class Relay:
                 self._on_telemetry(told)
 
     def _tell_storm(self) -> None:
-        """Say that descriptions change faster than sessions begin, once a second while they do."""
+        """Report, at most once a second, that descriptions change faster than sessions may begin."""
         n, self._n_postponed = self._n_postponed, 0
         if n:
             self.counters["postponed_sessions"] += n
@@ -232,7 +234,7 @@ class Relay:
             self._times.counters["clock_restarts"] += 1
 
     def _take_kept(self, frame: CaptureFrame) -> None:
-        """Publish a frame, or keep it where it is not known yet as what."""
+        """Publish a frame, or keep it while its session is not known yet."""
         if self._due and self._pace.allows(now_ns()):
             self._begin_described()
         if self._session is None:
@@ -243,7 +245,7 @@ class Relay:
             self._relay(frame)
 
     def _describe(self, description: CaptureDescription) -> None:
-        """Begin another session where the description is another one; of a storm of them two a second."""
+        """Begin a new session where the description differs from the present one; at most two a second."""
         asked, before = self._options, self._described
         description = description._replace(
             up=asked.up or description.up,
@@ -268,7 +270,7 @@ class Relay:
         self._n_postponed += self._due
 
     def _begin_described(self) -> None:
-        """Begin a session of what is described now, or wait for its names, its unit and its axis."""
+        """Begin a session for the present description, or wait until its names, unit and axis are known."""
         description, former = self._described, self._session
         assert description is not None
         self._session, self._begun_with = None, description
@@ -288,7 +290,7 @@ class Relay:
                 self._relay(kept)
 
     def _wait(self, frame: CaptureFrame) -> None:
-        """Keep a frame until unit and axes are judged, then publish all that waited."""
+        """Keep a frame until unit and axes are determined, then publish all frames that waited."""
         description = self._described
         if description is None or not (description.names or self._options.n_unnamed):
             self.counters["frames_without_markers"] += 1
@@ -326,7 +328,8 @@ class Relay:
         self._times.begin()
 
     def _relay_by_names(self, frame: CaptureFrame) -> None:
-        """Publish a frame of a description that has no session yet in the rows of the one that is there."""
+        """Publish a frame whose description has no session yet in the rows of the present session, by marker
+        names."""
         session, described = self._session, self._described
         assert session is not None
         assert described is not None

@@ -32,7 +32,7 @@ MOST_NUMBERS = 100_000
 
 
 class Labelled(NamedTuple):
-    """A description with known unit and axes.
+    """A description of markers with known unit and axes.
 
     n_unnamed : number of further rows, for markers without names
     notes : sentences for the descriptor
@@ -86,8 +86,8 @@ class RelayedSession:
         self._seq = {"markers": 0, "forces": 0}
 
     def positions(self, frame: CaptureFrame) -> FloatArray | None:
-        """(n_marker, 3) - the rows of a frame as they are published; None where the number of rows does
-        not fit.
+        """Return the positions of a frame as they are published, (n_marker, 3); None where the number of rows
+        does not fit.
         """
         named = frame.positions
         if named.shape != (self.n_named, 3):
@@ -115,8 +115,10 @@ class RelayedSession:
     def force_messages(
         self, samples: ForceSamples, stamp_ns: int, t_capture: int, time: float
     ) -> tuple[list[Forces], str]:
-        """The messages of force samples that came with a frame of that stamp and time, and a sentence on
-        their sign where it becomes known; no messages for other plates than those described.
+        """Build the messages of force samples that came with a frame of the given stamp and time.
+
+        Returns the messages, none for other plates than those described, and a sentence on the sign of the
+        forces when it becomes known.
         """
         n_sample = len(samples.stamps)
         expected = (len(self._plates), n_sample, 3)
@@ -158,7 +160,7 @@ class RelayedSession:
         return seq
 
     def _corners(self) -> list[list[list[float]]]:
-        """Corners of each plate, in the axes that are published [m]."""
+        """Return the corners of each plate in the axes that are published [m]."""
         turned = []
         for plate in self._plates:
             corners = np.array(plate.corners, dtype=np.float64).reshape(-1, 3)
@@ -167,7 +169,7 @@ class RelayedSession:
 
 
 def unique(names: list[str]) -> list[str]:
-    """Names made unique: repeated names get a number, as two markers with one name are two markers."""
+    """Make names unique: a repeated name gets a number, as two markers with one name are two markers."""
     taken: set[str] = set()
     found = []
     for name in names:

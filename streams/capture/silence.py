@@ -1,4 +1,4 @@
-"""Sentences on a system that is there and sends no frames, or frames in which no marker is seen."""
+"""Messages on a system that is reached but sends no frames, or frames in which no marker is seen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Silence:
     Parameters
     ----------
     text : address of the system, in words
-    system : whose questions to the user are told
+    system : the capture system; its questions to the user are shown
     """
 
     def __init__(self, text: str, system: CaptureSystem) -> None:
@@ -26,7 +26,7 @@ class Silence:
         self.connected()
 
     def connected(self) -> None:
-        """Count from now on."""
+        """Start to count the time without frames."""
         self._frame_ns, self._unseen_ns = now_ns(), 0
         self._told = self._told_unseen = False
 
@@ -42,7 +42,7 @@ class Silence:
             self._unseen_ns = self._frame_ns
 
     def sentence(self) -> str:
-        """Return a sentence where there is one to tell now, else nothing."""
+        """Return a message on silence if one is due, else ""."""
         if not self._told and now_ns() - self._frame_ns > QUIET_NS:
             self._told = True
             return f"{self._text} is there, but sends no frames of use; {self._system.silence}"

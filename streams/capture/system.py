@@ -53,7 +53,7 @@ class CaptureAddress(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The address as it is shown to users."""
+        """Address as it is shown to users."""
         host = f"[{self.host}]" if ":" in self.host and self.port else self.host
         return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "")
 
@@ -62,32 +62,35 @@ class CaptureConnection(Protocol):
     """An open connection."""
 
     def description(self) -> CaptureDescription:
-        """The newest description."""
+        """Return the newest description of the stream."""
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next received item, in order: a frame, a changed description, or a pair of clocks; None after
-        `timeout_s`. Raises CaptureError when the connection is lost.
+        """Return the next received item, in order: a frame, a changed description, or a pair of clock
+        readings.
+
+        None after `timeout_s`. Raises CaptureError when the connection is lost.
         """
 
     def counters(self) -> Mapping[str, int]:
-        """Counters since the connection was opened: refused_packets, and others of its protocol."""
+        """Return the counters since the connection was opened: refused_packets, and others of its
+        protocol."""
 
     def gauges(self) -> Mapping[str, float]:
-        """Current values for the telemetry."""
+        """Return the current values for the telemetry."""
 
     def sentences(self) -> list[str]:
-        """A few sentences since the last call: events of the system and irregularities."""
+        """Return a few messages since the last call: events of the system and irregularities."""
 
     def close(self) -> None:
         """Disconnect as the protocol requires, without waiting; may be called more than once."""
 
 
 def no_check(address: CaptureAddress) -> None:
-    """Accept everything: for systems whose options are names that only the network knows."""
+    """Accept every address: for systems whose options are names that only the network knows."""
 
 
 class CaptureSystem(NamedTuple):
-    """A capture system.
+    """A capture system: how it is addressed, found and opened.
 
     scheme : scheme of its addresses, also its name on the command line
     words : a one-line description
@@ -139,13 +142,14 @@ def systems() -> Mapping[str, CaptureSystem]:
 
 
 def is_capture(source: str) -> bool:
-    """Whether a source is the address of a capture system."""
+    """Return whether a source is the address of a capture system."""
     scheme, separator, _ = source.partition("://")
     return bool(separator) and scheme in systems()
 
 
 def parse_capture(source: str) -> CaptureAddress:
-    """The parts of an address; CaptureError with the fault and the allowed values if it is invalid."""
+    """Parse an address into its parts; CaptureError with the fault and the allowed values if it is
+    invalid."""
     scheme, separator, rest = source.partition("://")
     if not separator or scheme not in systems():
         known = ", ".join(f"{name}://" for name in systems())
@@ -187,6 +191,6 @@ def parse_capture(source: str) -> CaptureAddress:
 
 
 def example(system: CaptureSystem) -> str:
-    """An example of a valid address, in words."""
+    """Return an example of a valid address."""
     host = "192.168.0.10" if system.default_port else "NAME"
     return f"give for example {system.scheme}://{host}"

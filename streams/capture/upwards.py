@@ -21,7 +21,10 @@ TURNS: Mapping[str, tuple[tuple[float, float, float], ...]] = {
 
 
 def turn_up(up: str) -> tuple[FloatArray | None, Literal["Y", "Z"]]:
-    """(rotation (3, 3) of column vectors, None = none is needed; the axis then pointing up, Y or Z)."""
+    """Return the rotation after which an axis of the system points up as Y or Z, and that axis.
+
+    The rotation (3, 3) is for column vectors; None = none is needed.
+    """
     if up in ("+Y", "+Z"):
         return None, "Y" if up == "+Y" else "Z"
     return np.array(TURNS[up], dtype=np.float64), "Z"

@@ -55,11 +55,11 @@ class CommandRights(Protocol):
         ...
 
     def refusal(self, command: str, asker: Asker) -> str:
-        """A sentence on why a user may not give a command; empty if the user may."""
+        """Return a sentence on why a user may not give a command; empty if the user may."""
         ...
 
     def done(self, command: str, asker: Asker) -> None:
-        """Note that a command was carried out, and who gave it."""
+        """Record that a command was carried out, and who gave it."""
         ...
 
 
@@ -121,7 +121,7 @@ class ControlServer(Closing):
         return self.journal.sentences
 
     def stop_by(self, whom: str) -> None:
-        """Carry out the emergency stop for a caller without a socket, whose name goes into the journal."""
+        """Carry out the emergency stop for a caller without a socket; `whom` is the name for the log."""
         if self._stopping is not None:
             self._stopping()
             self.journal.note(STOP_NAME, {}, Asker(whom, ""), True, "heard", floods=True)
@@ -162,7 +162,7 @@ class ControlServer(Closing):
             self._woken.close()
 
     def _tell(self) -> None:
-        """Pass on what the guard did, and what was counted of a flood."""
+        """Report what the guard did, and what was only counted during a flood."""
         events = self._bound.events
         while events:
             self.journal.sentences.append(events.popleft())
@@ -172,19 +172,20 @@ class ControlServer(Closing):
         self.stop_by(f"a datagram from {self._stops.whence if self._stops is not None else 'somebody'}")
 
     def _look_up(self) -> None:
-        """Have the thread see that nothing waits, so that what comes next is told from what came before."""
+        """Let the thread check that nothing waits, so that later messages can be told from earlier ones."""
         with suppress(OSError):  # it will look up already
             self._wake.send(b"x")
 
     def _note(self, first: zmq.Frame) -> None:
-        """Note that a client has said something, so that it keeps its place before those who have not."""
+        """Record that a client has sent a message, so that it keeps its place before silent clients."""
         if self._bound.guard is not None:
             connection = self._bound.guard.connection(int(first.get(zmq.SRCFD)))
             if connection is not None:
                 connection.heard_ns, connection.key = now_ns(), key_of(first)
 
     def _answer(self, body: list[bytes], first: zmq.Frame, connection: bytes) -> tuple[bool, str]:
-        """Answer a message, and write down what became of it; connection : identity of where it came by."""
+        """Carry out the command in a message and log the outcome; connection : identity of the sender's
+        connection."""
         asker = self.askers.of(first, self._drained_ns)  # of all, so that who comes next is told, too
         command: Command | None = None
         try:
@@ -210,7 +211,7 @@ class ControlServer(Closing):
         return () if self._rights is None else self._rights.free
 
     def _obeyed(self, command: Command, asker: Asker, connection: bytes) -> tuple[bool, str]:
-        """Whether a command was done, and a sentence."""
+        """Carry out a command if it is permitted; return (done, sentence)."""
         name, ticket = command.name, "" if command.ticket is UNSET else command.ticket
         if name not in self._names:
             return False, f"{NO_COMMAND} {name!r}; there are {', '.join(self._names)}."
@@ -231,7 +232,10 @@ class ControlServer(Closing):
 def _bound(
     address: str, security: Security | None, stop: Callable[[], object] | None
 ) -> tuple[BoundSocket, StopEndpoint | None]:
-    """The socket, and the endpoint of the emergency stop at the same port; a free one is free for both."""
+    """Bind the control socket and, at the same port number, the endpoint of the emergency stop.
+
+    A port that is chosen must be free for both.
+    """
     for n_left in reversed(range(PORTS_TRIED)):
         bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
         if stop is None or not stop_address(bound.address):
@@ -254,13 +258,13 @@ def request(
     security: Security | None = None,
     asked: str = ESTIMATOR,
 ) -> tuple[bool, str]:
-    """Send a command and wait for the answer; returns (done, sentence), even when nobody answers.
+    """Send a command and wait for the answer; return (done, sentence), even when nobody answers.
 
-    A connection that is lost before the answer is made anew, as long as the command cannot have been done or
-    may be done twice: an endpoint that others crowd closes some connections. It is also made anew for a while
-    where the other side cannot say yet whose it is, as while messages of one that was cut off wait.
+    A connection that is lost before the answer is opened again, if the command cannot have been done or may
+    be done twice: a crowded endpoint closes some connections. It is also opened again for a while where the
+    other side cannot yet tell whose it is, as long as messages of a closed connection wait there.
 
-    asked : the program that should answer, for that sentence
+    asked : name of the program that should answer, for that sentence
 
     Raises StreamError when the address, a key or an argument cannot be used.
     """
@@ -285,11 +289,12 @@ def request(
 
 
 class _LostError(Exception):
-    """The connection was lost before the answer, and the command may be given again."""
+    """Raised if the connection was lost before the answer and the command may be given again."""
 
 
 def _answer(socket: ZmqSocket, link: ClientLink, command: Command, due_ns: int) -> tuple[bool, str] | None:
-    """The answer to a command over one connection; None where it does not come in time. Raises _LostError."""
+    """Send a command over one connection and return its answer; None if it does not come in time. Raises
+    _LostError."""
 
     def answer_to(command: Command) -> tuple[bool, str] | None:
         if not _send(socket, link, encode(command), due_ns):
@@ -312,7 +317,8 @@ def _answer(socket: ZmqSocket, link: ClientLink, command: Command, due_ns: int) 
 
 
 def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) -> bool:
-    """Send a message; whether it could go in time: of a peer that does not speak our way there is no pipe."""
+    """Send a message; return whether that succeeded in time: there is no pipe to a peer with another
+    protocol."""
     while True:
         try:
             socket.send_multipart(parts, zmq.DONTWAIT)
@@ -325,6 +331,6 @@ def _send(socket: ZmqSocket, link: ClientLink, parts: list[bytes], due_ns: int) 
 
 
 def _split(parts: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-    """The envelope (identity and, from REQ clients, an empty part) and the message."""
+    """Split a message into its envelope (identity and, from REQ clients, an empty part) and its content."""
     n_envelope = 2 if len(parts) > 1 and parts[1] == b"" else 1
     return parts[:n_envelope], parts[n_envelope:]

@@ -1,4 +1,4 @@
-"""The emergency stop: datagrams to an endpoint of its own, which cannot be filled up with anything else.
+"""The emergency stop: datagrams to an endpoint of its own, which other traffic cannot fill up.
 
 Other clients can prevent a new connection; a datagram needs none. A datagram that begins with MARK is a
 stop; on Linux a kernel filter, which needs no privileges, drops all others before they use memory, so that
@@ -44,7 +44,8 @@ _LOAD, _COMPARE, _RETURN = 0x20, 0x15, 0x06
 
 
 def stop_address(control: str) -> str:
-    """The address udp://HOST:PORT that belongs to a control address; "" if it has none, as for ipc://."""
+    """Return the address udp://HOST:PORT that belongs to a control address; "" if it has none, as for
+    ipc://."""
     return f"udp://{control.removeprefix('tcp://')}" if control.startswith("tcp://") else ""
 
 
@@ -54,14 +55,14 @@ class StopEndpoint(Closing):
     Parameters
     ----------
     control : the control address as it is bound, tcp://HOST:PORT; host and port number are the same here
-    heard : called for each stop (in a flood, repeatedly), from the thread; a stop is answered after it
+    heard : called from the thread for each stop (in a flood, repeatedly); a stop is answered after this call
 
     Attributes
     ----------
     address : udp://HOST:PORT
     whence : HOST:PORT of the sender of the newest stop, as stated in the datagram
 
-    Raises StreamError where the port cannot be had.
+    Raises StreamError where the port cannot be bound.
     """
 
     def __init__(self, control: str, heard: Callable[[], object]) -> None:
@@ -89,7 +90,7 @@ class StopEndpoint(Closing):
                     time.sleep(REST_S)
 
     def _take(self) -> list[tuple[bytes, object]]:
-        """Stops that have come, waiting for a first one, each with where it is from."""
+        """Wait for a first stop, and return all that have come, each with its sender's address."""
         stops = []
         for n in range(AT_ONCE):
             if n:
@@ -117,8 +118,10 @@ class StopEndpoint(Closing):
 
 
 def answer_to(stop: bytes) -> bytes:
-    """The answer to a stop, never longer than the stop; empty if the stop is too short, or is itself an
-    answer, as two endpoints would otherwise answer each other for ever.
+    """Return the answer to a stop, never longer than the stop; empty for a stop that is too short or is
+    itself an answer.
+
+    Two endpoints would otherwise answer each other for ever.
     """
     if len(stop) < len(ANSWER) or stop.startswith(ANSWER):
         return b""
@@ -126,8 +129,7 @@ def answer_to(stop: bytes) -> bytes:
 
 
 def request_stop(control: str, timeout_s: float = 2.0) -> bool:
-    """Send a stop to the program with this control address, again and again until it is answered; returns
-    whether it was.
+    """Send a stop to the program with this control address until it is answered; return whether it was.
 
     StreamError if there is no such host, or the address does not support datagrams.
     """
@@ -164,7 +166,7 @@ def _port_of(control: str) -> int:
 
 
 def _places(control: str) -> tuple[int, list[tuple]]:
-    """Address family and places of the host and port of a control address."""
+    """Return the address family and the socket addresses of a control address's host and port."""
     host, _, port = control.removeprefix("tcp://").rpartition(":")
     family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
     try:
@@ -177,7 +179,7 @@ def _places(control: str) -> tuple[int, list[tuple]]:
 
 
 def _bind(control: str) -> socket.socket:
-    """The socket, which takes in nothing but stops where the system can see to that."""
+    """Bind the socket for stops, with a filter against other datagrams where the system has one."""
     family, places = _places(control)
     wire = socket.socket(family, socket.SOCK_DGRAM)
     try:
@@ -200,7 +202,7 @@ def _bind(control: str) -> socket.socket:
 
 
 def _filter(wire: socket.socket) -> None:
-    """Have the kernel drop what does not begin with MARK; nothing where it cannot."""
+    """Let the kernel drop datagrams that do not begin with MARK; do nothing where it cannot."""
     if sys.platform != "linux":
         return
     first, second = struct.unpack(">II", MARK)

@@ -37,7 +37,7 @@ Then = Callable[[bool, str], object]
 
 
 class _Asked(NamedTuple):
-    """A command that waits for its answer."""
+    """A command that is waiting for its answer."""
 
     name: str
     parts: list[bytes]
@@ -46,7 +46,7 @@ class _Asked(NamedTuple):
 
 
 class HeldControl(Closing):
-    """Gives commands in a thread of its own; `ask` from any thread.
+    """Sender of commands with a thread of its own; `ask` may be called from any thread.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class HeldControl(Closing):
         self._thread.start()
 
     def ask(self, name: str, args: Mapping[str, Any], then: Then) -> None:
-        """Give a command at once; `then` gets (done, sentence) in the thread, also when nobody answers.
+        """Give a command at once; `then` is called in the thread with (done, sentence), also when nobody
+        answers.
 
         A command that cannot be sent in time is never sent. StreamError for an argument that cannot be
         encoded.
@@ -129,7 +130,7 @@ class HeldControl(Closing):
             self._woken.close()
 
     def _await(self) -> None:
-        """Wait for something to do."""
+        """Wait for an answer, a new command or a change of the connection."""
         poller = zmq.Poller()
         poller.register(self._woken, zmq.POLLIN)
         poller.register(self._socket, zmq.POLLIN)
@@ -146,7 +147,7 @@ class HeldControl(Closing):
             self._sent.append(self._asked.popleft())
 
     def _receive(self) -> None:
-        """Answers come in the order of the commands, as long as the connection is the same."""
+        """Read answers, which come in the order of the commands as long as the connection is the same."""
         while True:
             try:
                 parts: list[bytes] | None = self._socket.recv_multipart(zmq.DONTWAIT)
@@ -163,7 +164,8 @@ class HeldControl(Closing):
                 return
 
     def _give_up(self) -> None:
-        """Answer for who has waited too long. After an answer that never came the connection is a new one."""
+        """Report failure of commands that have waited too long, and open a new connection after an answer
+        that never came."""
         now = now_ns()
         late = bool(self._sent) and now > self._sent[0].due_ns
         if late:
@@ -180,7 +182,7 @@ class HeldControl(Closing):
 
 
 def read_answer(parts: list[bytes], address: str) -> tuple[bool, str]:
-    """The answer to a command: whether it was done, and a sentence."""
+    """Read the answer to a command; return (done, sentence)."""
     try:
         reply = decode(parts)
     except DecodeError as fault:

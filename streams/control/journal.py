@@ -27,13 +27,13 @@ SECOND_NS = 1_000_000_000
 
 
 def time_of_day() -> str:
-    """The computer's date and time in UTC, to the millisecond."""
+    """Return the computer's date and time in UTC, to the millisecond."""
     now = time.time()
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(now))}.{int(now % 1.0 * 1e3):03d} UTC"
 
 
 class CommandJournal:
-    """Sentences on the commands of one control address; for use by any thread.
+    """Log of the commands of one control address; for use by any thread.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class CommandJournal:
 
     Attributes
     ----------
-    sentences : newest last; take them with popleft; counters : `commands_refused`
+    sentences : sentences on the commands, newest last; take them with popleft; counters : `commands_refused`
     """
 
     def __init__(self, day: Callable[[], str] = time_of_day) -> None:

@@ -27,8 +27,10 @@ MOST = 1024
 
 
 def may_follow(ok: bool, text: str) -> bool:
-    """Whether a command may be sent after this answer to the request for a ticket: the answer has a ticket,
-    or the program knows no tickets."""
+    """Return whether a command may be sent after this answer to the request for a ticket.
+
+    It may if the answer has a ticket, or if the program knows no tickets.
+    """
     return ok or text.startswith(NO_COMMAND)
 
 
@@ -38,13 +40,13 @@ class _Given(NamedTuple):
 
 
 class Tickets:
-    """Tickets of one control address; for use by one thread."""
+    """Tickets issued at one control address; for use by one thread."""
 
     def __init__(self) -> None:
         self._given: dict[str, _Given] = {}
 
     def issue(self, connection: bytes) -> str:
-        """A new ticket for a connection, by its identity: 32 hexadecimal digits."""
+        """Issue a ticket for a connection, given by its identity: 32 hexadecimal digits."""
         while len(self._given) >= MOST:
             self._given.pop(next(iter(self._given)))  # the oldest
         ticket = secrets.token_hex(16)
@@ -52,8 +54,7 @@ class Tickets:
         return ticket
 
     def refusal(self, name: str, ticket: str, connection: bytes) -> str:
-        """Why a command with this ticket is not carried out, in words; empty where it is. The ticket is then
-        used up."""
+        """Use up a ticket and return why a command with it must not be carried out; empty if it may be."""
         if not ticket:
             return (
                 f"{name} came without a ticket, so it may be an old command sent again; ask for one by the "

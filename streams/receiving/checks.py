@@ -1,4 +1,4 @@
-"""Checks of arriving frames (order, clock, infinities), and sentences on faults."""
+"""Checks of arriving frames (order, clock, infinities), and messages about faults."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class OrderCheck:
         return self._last
 
     def judge(self, seq: int) -> Verdict:
-        """The verdict on a frame; afterwards `n_lost` says how many frames are missing just before it.
+        """Judge a frame by its number; afterwards `n_lost` is the number of frames missing just before it.
 
         The first frame of a session may have any seq (a late join is no loss).
         """
@@ -79,14 +79,15 @@ class OrderCheck:
         return "in_order"
 
     def _confirms(self, seq: int) -> bool:
-        """Whether a frame far from the others carries on from the one in doubt; if not, it is that one."""
+        """Return whether a frame with an unexpected number continues the last such frame; if not, store it as
+        the one in doubt."""
         if seq == self._doubtful + 1:
             return True
         self._doubtful = seq
         return False
 
     def missing_at_end(self, n_sent: int) -> int:
-        """Number of frames that are missing after the last one, when the sender says it sent `n_sent`."""
+        """Return the number of frames missing after the last one, for a sender that says it sent `n_sent`."""
         if self._last < 0:
             return 0
         gap = max(0, n_sent - self._last - 1)
@@ -94,14 +95,15 @@ class OrderCheck:
 
 
 class CaptureClockCheck:
-    """Watches the capture clock of one session for jumps."""
+    """Check of one session's capture clock for jumps."""
 
     def __init__(self) -> None:
         self._t_capture = -1
         self._offset = 0
 
     def jumped(self, t_capture: int, t_arrived: int) -> bool:
-        """Whether the capture clock went back, or leapt ahead of the time that passed here.
+        """Return whether the capture clock went back, or ahead by more than the time that passed on this
+        machine.
 
         A delayed frame can only make the capture clock seem behind, so a stall of the network is not
         taken for a leap of the clock: the reference is the least delay seen so far.
@@ -117,9 +119,9 @@ class CaptureClockCheck:
 
 
 def clean(flat: FloatArray, sent: Iterable[bytes]) -> bool:
-    """Replace infinities by NaN in place; returns whether there were any.
+    """Replace infinities by NaN in place; return whether there were any.
 
-    sent : the bytes that the numbers came as, which are searched first: only a frame that is wrong has some
+    sent : bytes of the numbers as received; they are searched first, as only faulty frames have infinities
     """
     for blob in sent:
         if INFINITY in blob or MINUS_INFINITY in blob:
@@ -159,7 +161,7 @@ SENTENCES = {
 
 
 class EventLog:
-    """Logs events in plain sentences, each kind at most once per second, with the count."""
+    """Log of events in plain sentences, with their counts, each kind at most once per second."""
 
     def __init__(self, n_kept: int = 256) -> None:
         self.sentences: deque[str] = deque(maxlen=n_kept)
@@ -176,7 +178,8 @@ class EventLog:
         self.flush(t_ns)
 
     def flush(self, t_ns: int) -> None:
-        """Write what is due. Call it now and then, so that the last of a flood is written too."""
+        """Write the entries that are due; called regularly, so that the last event of a flood is logged,
+        too."""
         if not self._pending:
             return
         for kind in list(self._pending):

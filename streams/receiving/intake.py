@@ -1,4 +1,4 @@
-"""Treatment of each arriving message: adopted, passed on, or counted and reported."""
+"""Handling of each arriving message: it is used, passed on, or counted and reported."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ JOINING_NS = 1_500_000_000
 second [ns]."""
 N_OTHER = 64
 """Number of sessions of other streams on the same address that are known by their ids."""
-
-
+STEP_NS = 1_000_000_000
+"""A message is looked at no longer than this after its arrival; more is a clock that was set back [ns]."""
 SHARE = 0.05
 """Share of the processor time of the receiving thread that may go to anything but frames of the session
 that leads; its waiting for the others is none of the strangers' doing."""
@@ -42,11 +42,11 @@ REMEMBERED = 16 * MAX_PAYLOAD
 
 
 class Intake:
-    """Checks the messages of one stream and puts good frames into the ring; it uses no sockets.
+    """Checker of the messages of one stream, which puts good frames into the ring; it uses no sockets.
 
-    Bad data never raises: each message that is not used goes into one counter and, by and by, one sentence.
-    The time for anything but frames of the leading session is bounded: beyond it descriptors are postponed
-    (the newest is kept), and other messages are dropped unread.
+    Bad data never raises an exception: each unused message is counted, and sooner or later reported in a
+    sentence. The time for anything but frames of the leading session is bounded: beyond it descriptors are
+    postponed (the newest is kept), and other messages are dropped unread.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ class Intake:
 
     @property
     def ended(self) -> bool:
-        """Whether a session has ended and no other one goes on."""
+        """Whether a session has ended and no other session continues."""
         leader = self._sessions.leader
         return self._over or (self._over_beside and (leader is None or leader.pauses(self._clock())))
 
     def accept(self, parts: Sequence[bytes], t_arrived: int) -> None:
-        """Use or count one message that arrived at `t_arrived` [ns]."""
+        """Use a message that arrived at `t_arrived` [ns], or count it as unused."""
         if self._sessions.newest is not None and parts[-1] == self._sessions.newest.payload:
             return  # the descriptor is repeated every second
         if parts[0] == b"session" and (known := self._sessions.described(parts[-1])) is not None:
@@ -102,13 +102,14 @@ class Intake:
             self.look_again(t_arrived)  # last, as this may have been a frame after which nobody pauses
 
     def look_again(self, t_ns: int) -> None:
-        """Read the postponed descriptor, if there is one and there is time; call it regularly."""
+        """Read the postponed descriptor, if there is one and time for it; called regularly."""
         if self._put_off is not None and self._affords(self._put_off, t_ns):
             parts, self._put_off = self._put_off, None
             self._read(parts, t_ns)
 
     def _may_be_read(self, parts: Sequence[bytes], t_ns: int) -> bool:
-        """Whether there is time for a message, or it may be one that takes little or comes first."""
+        """Return whether there is time to read a message, or it may be a short one or one of the leading
+        session."""
         of_session = parts[0] == b"session"
         if not of_session and self.strangers.left_ns > 0.0:
             return True
@@ -123,18 +124,23 @@ class Intake:
         return False
 
     def _affords(self, parts: Sequence[bytes], t_ns: int) -> bool:
-        """Whether there is time for a message. While a session leads, a descriptor must not take more than is
-        left, by its number of bytes: decoding it holds everything up.
+        """Return whether there is time left for a message.
+
+        While a session leads, a descriptor must not take more than the remaining time, as judged by its
+        number of bytes: decoding it delays everything.
         """
-        self.strangers.earn(max(0, t_ns - self._earned_ns))
-        self._earned_ns = max(self._earned_ns, t_ns)
+        passed_ns = t_ns - self._earned_ns
+        self.strangers.earn(max(0, passed_ns))
+        if passed_ns > 0 or passed_ns < -STEP_NS:
+            self._earned_ns = t_ns
         leader = self._sessions.leader
         if parts[0] != b"session" or leader is None or leader.gone(t_ns):
             return self.strangers.affords()
         return self.strangers.affords(self._bytes_ns / self._n_byte * len(parts[-1]))
 
     def _read(self, parts: Sequence[bytes], t_arrived: int) -> None:
-        """Decode a message and judge it; what it takes is spent, unless it was a frame of who leads."""
+        """Decode a message and judge it; charge its time to the budget, unless it was a frame of the leading
+        session."""
         leads, begun = False, self._work()
         try:
             leads = self._judge(parts, t_arrived)
@@ -148,13 +154,13 @@ class Intake:
                     self._learn(len(parts[-1]), spent)
 
     def _learn(self, n_byte: int, spent_ns: int) -> None:
-        """A descriptor of this many bytes took so long."""
+        """Learn the cost per byte from a descriptor of this many bytes and its decoding time [ns]."""
         if self._n_byte > REMEMBERED:
             self._n_byte, self._bytes_ns = 0.5 * self._n_byte, 0.5 * self._bytes_ns
         self._n_byte, self._bytes_ns = self._n_byte + n_byte, self._bytes_ns + spent_ns
 
     def _judge(self, parts: Sequence[bytes], t_arrived: int) -> bool:
-        """Use or count one message; whether it is a good frame of the session that leads."""
+        """Use or count one message; return whether it is a good frame of the leading session."""
         try:
             message = decode(parts)
         except DecodeError as fault:
@@ -195,19 +201,19 @@ class Intake:
             self.events.note("session", 1, session.session, t_arrived)
 
     def _again(self, known: KnownSession) -> None:
-        """The descriptor of a known session came again."""
+        """Handle the repeated descriptor of a known session."""
         if known is not self._sessions.newest:
             known.begin_again()
             self._sessions.newest = known
             self._over = self._over_beside = False
 
     def _write(self, known: KnownSession) -> None:
-        """Frames of this session come next."""
+        """Prepare the ring for frames of this session."""
         self._written = known
         self._ring.begin(known.session, known.layout)
 
     def _frame(self, message: AnyFrame, t_arrived: int) -> bool:
-        """Use or count a frame; whether it is a good one of the session that leads."""
+        """Use or count a frame; return whether it is a good frame of the leading session."""
         known = self._sessions.of(message.session)
         if known is None or message.type != self._stream:
             if not len(self._sessions) and self._joining(t_arrived):
@@ -241,7 +247,7 @@ class Intake:
         return leads
 
     def _hear(self, known: KnownSession, t_arrived: int) -> bool:
-        """A good frame of a session came; whether it leads."""
+        """Record a good frame of a session; return whether that session leads."""
         self._sessions.hear(known, t_arrived)
         if known is not self._sessions.leader:
             return False
@@ -250,7 +256,7 @@ class Intake:
         return True
 
     def _joining(self, t_arrived: int) -> bool:
-        """Whether the first descriptor may still be on its way."""
+        """Return whether the first descriptor may still be on its way."""
         if self._first_ns is None:
             self._first_ns = t_arrived
         return t_arrived - self._first_ns < JOINING_NS
@@ -294,8 +300,8 @@ def _stamp(slot: ReceivedFrame, message: AnyFrame, t_arrived: int) -> None:
 
 
 def dearest_byte_ns(work: Callable[[], int]) -> float:
-    """Largest processing time per byte of a large descriptor on this machine [ns], measured with one of many
-    small maps.
+    """Measure the largest processing time per byte of a large descriptor on this machine [ns], with one of
+    many small maps.
     """
     session = Session(
         session="0" * 16, stream="markers", t_start=0, rate=0.0, fields=(), meta={"maps": [{"a": 1}] * 1000}

@@ -1,4 +1,4 @@
-"""The sessions of a stream that a receiver knows, and which of them takes precedence.
+"""The sessions of a stream that a receiver knows, and the choice of the leading one.
 
 Any sender on a stream can begin sessions. So a new descriptor does not displace the session whose frames
 arrive: the receiver keeps several sessions, and the leading one is that whose frames have arrived for the
@@ -8,6 +8,7 @@ sending more of them at once.
 
 from __future__ import annotations
 
+from streams.clock import is_over
 from streams.codec import MAX_ARRAY_BYTES, MAX_PAYLOAD, FieldLayout
 from streams.messages import Session
 from streams.receiving.checks import CaptureClockCheck, OrderCheck
@@ -29,7 +30,7 @@ ROOM = MAX_PAYLOAD - MAX_ARRAY_BYTES
 
 
 class KnownSession:
-    """A session by its descriptor, and what is known of its frames.
+    """A session, given by its descriptor, and what is known of its frames.
 
     Attributes
     ----------
@@ -54,40 +55,47 @@ class KnownSession:
         self._n_frame = self._n_stretch = 0
 
     def begin_again(self) -> None:
-        """Reset it: its descriptor has come after that of another session, so that numbers and clock may
-        start anew.
+        """Reset the session: its descriptor came after that of another session, so that numbers and clock may
+        have restarted.
         """
         self.order, self.clock, self.ended = OrderCheck(), CaptureClockCheck(), False
 
     def forget(self) -> None:
-        """Forget its frames so far."""
+        """Discard what is known of the session's frames so far."""
         self._n_frame = self._n_stretch = 0
 
     def hear(self, t_ns: int) -> None:
-        """Note that a good frame came at `t_ns`."""
+        """Record that a good frame came at `t_ns`."""
         self._heard_ns = t_ns
         self._n_frame += 1
-        if t_ns - self._counted_ns >= STRETCH_NS:
+        if is_over(self._counted_ns, STRETCH_NS, t_ns):
             self._n_stretch += 1
             self._counted_ns = t_ns
 
     def excuse(self, busy_ns: int) -> None:
-        """Do not count as a pause a time in which its frames could not be received."""
+        """Exclude a time in which frames could not be received from the session's pauses."""
         self._heard_ns += max(0, busy_ns)
 
     def pauses(self, t_ns: int) -> bool:
-        """Whether no frame has come for long, or none will come."""
+        """Return whether the session pauses: no frame has come for long, or none will come."""
         return self.ended or t_ns - self._heard_ns > self._silence_ns
 
     def gone(self, t_ns: int) -> bool:
-        """Whether no frame has come for so long that its sender must be gone, or none will come."""
+        """Return whether the session is gone: no frame has come for so long that its sender must be gone, or
+        none will come."""
         return self.ended or t_ns - self._heard_ns > LONGEST_SILENCE_NS
 
+    def follow_clock(self, t_ns: int) -> None:
+        """Let pauses begin anew at `t_ns` if the clock was set back to it since the session's last frame."""
+        if t_ns < self._heard_ns - LONGEST_SILENCE_NS:
+            self._heard_ns = t_ns
+
     def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
-        """Whether its frames have come for some time since the leading session paused; after a pause of the
-        whole stream the first frame proves nothing. Call it at each frame.
+        """Return whether frames of this session have come for some time since the leading session paused.
+
+        After a pause of the whole stream the first frame proves nothing. Called at each frame.
         """
-        if self._beside_ns < leader._heard_ns:
+        if not leader._heard_ns <= self._beside_ns <= t_ns:
             self._beside_ns = t_ns
         return t_ns - self._beside_ns >= STRETCH_NS
 
@@ -98,15 +106,15 @@ class KnownSession:
         return self._n_stretch > AHEAD and not self.pauses(t_ns)
 
     def outranks(self, other: KnownSession) -> bool:
-        """Whether it takes precedence over another session that does not pause; of two that are alike
-        none does.
+        """Return whether the session takes precedence over another one that does not pause; of two equal
+        sessions neither does.
         """
         if self._n_stretch > other._n_stretch + AHEAD:
             return True
         return self._n_stretch >= other._n_stretch and self._n_frame > 2 * other._n_frame
 
     def may_be_of(self, payload: bytes) -> bool:
-        """Whether bytes may be a message of this session, by a quick test."""
+        """Return whether bytes may be a message of this session, by a quick test."""
         return len(payload) <= 8 * self.layout.n_value + ROOM and self.word in payload
 
     def worth(self, t_ns: int) -> tuple[bool, int, int, int]:
@@ -140,9 +148,11 @@ class KnownSessions:
         return next((known for known in self._by_id.values() if known.payload == payload), None)
 
     def may_know(self, payload: bytes) -> bool:
-        """Whether bytes may be a message of the leading session, or a short one of any session, by a quick
-        test; without a leading session, one of any session, so that a first session with a slow descriptor
-        loses no frames.
+        """Return whether bytes may be a message of the leading session, or a short message of any session, by
+        a quick test.
+
+        Without a leading session any message counts, so that a first session with a slow descriptor loses no
+        frames.
         """
         first = self._by_id.values() if self.leader is None else (self.leader,)
         if any(known.may_be_of(payload) for known in first):
@@ -166,6 +176,9 @@ class KnownSessions:
     def hear(self, known: KnownSession, t_ns: int) -> None:
         """Note a good frame of a session at `t_ns`, which may make it the leading one."""
         leader = self.leader
+        for one in (known, leader):
+            if one is not None:
+                one.follow_clock(t_ns)
         if known is not leader and known.pauses(t_ns):
             known.forget()
         known.hear(t_ns)
@@ -176,7 +189,7 @@ class KnownSessions:
             self.leader = known
 
     def end(self, known: KnownSession, t_ns: int) -> bool:
-        """End a session; returns whether another continues, which then leads."""
+        """End a session; return whether another session continues, which then leads."""
         known.ended = True
         going_on = [k for k in self._by_id.values() if k.holds(t_ns)]
         if known is self.leader and going_on:
@@ -185,7 +198,7 @@ class KnownSessions:
 
 
 def silence_ns(rate: float) -> int:
-    """Time without a frame after which a session of this rate counts as paused [ns]."""
+    """Return the time without a frame after which a session of this rate counts as paused [ns]."""
     if rate <= 0.0:
         return IRREGULAR_SILENCE_NS
     return int(min(max(1e10 / rate, SHORTEST_SILENCE_NS), LONGEST_SILENCE_NS))

@@ -1,4 +1,4 @@
-"""Completeness of a received stream: missing frames, and whether it has ended."""
+"""Completeness of a received stream: missing frames, and whether the stream has ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Reception:
         self._orders: dict[str, OrderCheck] = {}
 
     def take(self, parts: Sequence[bytes], t_ns: int) -> None:
-        """Take in one message that arrived at `t_ns`; one that cannot be decoded is ignored."""
+        """Evaluate one message that arrived at `t_ns`; one that cannot be decoded is ignored."""
         try:
             message = decode(parts)
         except DecodeError:
@@ -53,7 +53,7 @@ class Reception:
         self.over = False
 
     def _end(self, end: End, t_ns: int) -> None:
-        """Only a session that is being followed can end; another's end says nothing about it."""
+        """Handle the end of a session; the end of a session that is not followed is ignored."""
         order = self._orders.pop(end.session, None)
         if order is None:
             return

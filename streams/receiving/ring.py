@@ -32,7 +32,7 @@ class ReceivedFrame:
     t_received : t_arrived for markers and forces; for results, when the estimator received its input [ns]
     t_solved, t_published : the estimator's clock [ns]; 0 except for results
     status, iterations, residual : as in the result message; 0, 0, NaN except for results
-    leads : whether its session came first among those of the stream when it arrived
+    leads : whether its session was the leading one of the stream when the frame arrived
     (streams/receiving/known.py)
     data : field name -> float64 array of the shape in the descriptor
     """
@@ -98,7 +98,7 @@ class Ring:
 
     @property
     def session(self) -> Session | None:
-        """The descriptor of the frame in the reader's hands; without one, the newest descriptor."""
+        """Descriptor of the frame that the reader holds; without a frame, the newest descriptor."""
         with self._change:
             return self._held.session if self._held is not None else self._newest
 
@@ -107,7 +107,7 @@ class Ring:
         return len(self._unread)
 
     def begin(self, session: Session, layout: FieldLayout) -> None:
-        """Turn to a new session. Frames of the former one stay readable."""
+        """Begin a new session. Frames of the former session stay readable."""
         with self._change:
             self._newest, self._layout = session, layout
             self._writing = None
@@ -115,7 +115,7 @@ class Ring:
             self._n_newest = sum(frame.session is session for frame in self._unread)
 
     def slot(self) -> ReceivedFrame:
-        """The writer's slot: to be filled, then pushed, or filled again. Needs a session."""
+        """Return the writer's slot, to be filled and then pushed, or filled again. Needs a session."""
         if self._writing is None:
             assert self._newest is not None
             assert self._layout is not None
@@ -123,7 +123,8 @@ class Ring:
         return self._writing
 
     def push(self) -> int:
-        """Pass on the writer's slot; returns how many of the oldest unread frames were dropped for it.
+        """Hand the writer's slot to the reader; return how many of the oldest unread frames were dropped for
+        it.
 
         A session replaces its own frames first, so that a short session does not displace those of another.
         If there are too many in total, those of the first session are dropped last.
@@ -145,7 +146,8 @@ class Ring:
         return n_dropped
 
     def pop(self, timeout_s: float) -> ReceivedFrame | None:
-        """The oldest unread frame, waiting for one up to `timeout_s`; None after that, a nudge or close."""
+        """Return the oldest unread frame, waiting for one up to `timeout_s`; None after that, or after
+        `nudge` or `close`."""
         deadline = perf_counter() + min(timeout_s, threading.TIMEOUT_MAX)
         with self._change:
             if self._held is not None:
@@ -185,7 +187,8 @@ class Ring:
             self._news.release()
 
     def _oldest(self, of: Callable[[Session], bool]) -> int:
-        """Place of the oldest unread frame of such a session; without one, the oldest of all."""
+        """Return the index of the oldest unread frame of a session that fulfils `of`; if there is none, of
+        all frames."""
         return next((n for n, frame in enumerate(self._unread) if of(frame.session)), 0)
 
     def _take(self, index: int) -> ReceivedFrame:

@@ -1,4 +1,4 @@
-"""Receiving a stream: a thread that takes messages off the socket as they come and keeps the newest."""
+"""Receiving of a stream: a thread takes messages off the socket as they come and keeps the newest."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IDLE_MS = 20
 
 
 class Subscriber(Closing):
-    """The newest frames of one stream, received by a thread of its own.
+    """Receiver of the newest frames of one stream, with a thread of its own.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Subscriber(Closing):
 
     @property
     def strangers_ns(self) -> int:
-        """Processor time spent on everything but the frames of the leading session [ns]."""
+        """Processor time spent on anything but frames of the leading session [ns]."""
         return self._intake.strangers.spent_ns
 
     def keep(self) -> None:
@@ -98,7 +98,7 @@ class Subscriber(Closing):
         self._ring.keep()
 
     def wait(self, timeout_s: float) -> ReceivedFrame | None:
-        """The oldest unread frame, waiting for it up to `timeout_s`; it is valid until the next call.
+        """Return the oldest unread frame, waiting for it up to `timeout_s`; it is valid until the next call.
 
         Returns None after the timeout, after `close`, and once when the stream ends. Raises StreamError if
         the receiving thread has failed.
@@ -151,7 +151,7 @@ class Subscriber(Closing):
 
 
 def _wanted(topics: Iterable[str | bytes]) -> tuple[StreamName, list[bytes]]:
-    """The stream among the topics, and all prefixes to subscribe to."""
+    """Return the stream among the topics, and all prefixes to subscribe to."""
     wanted = {topic.encode() if isinstance(topic, str) else topic for topic in topics}
     streams = [name for name in STREAM_NAMES if name.encode() in wanted]
     strangers = wanted.difference(TOPICS)

@@ -17,7 +17,7 @@ HEARTBEAT_RATE = 1024
 
 
 class Unfinished:
-    """Bytes that the connection of a client socket has received since its last complete message."""
+    """Count of the bytes that a client socket's connection has received since its last complete message."""
 
     def __init__(self, address: str) -> None:
         self._port = port_of(address) if WATCHES else None
@@ -27,23 +27,23 @@ class Unfinished:
         self._mark_ns = 0
 
     def connected(self, fd: int) -> None:
-        """Note a new connection under this file descriptor."""
+        """Record a new connection under this file descriptor."""
         self._fd, self._heard = fd, True
 
     def gone(self) -> None:
-        """Note that the connection is over."""
+        """Record that the connection is closed."""
         self._fd = None
 
     def heard(self) -> None:
-        """Note that a whole message has come."""
+        """Record that a complete message has come."""
         self._heard = True
 
     def _heartbeats(self) -> float:
-        """Bytes that may be of heartbeats, of which a clock that was set back tells nothing."""
+        """Return how many of the bytes may be heartbeats; 0 where the clock was set back."""
         return 1e-9 * max(0, now_ns() - self._mark_ns) * HEARTBEAT_RATE
 
     def cut(self) -> bool:
-        """Shut the connection down if it brings a message that does not end; returns whether it did.
+        """Shut the connection down if it brings a message that does not end; return whether it did.
 
         Call it when there was nothing to read. What had arrived at the call before, and has not been read
         since, is then certainly unfinished, however long ago that was.

@@ -1,4 +1,4 @@
-"""A recording written by a separate thread, so that a slow, full or missing disk delays nothing else.
+"""Recording in a separate thread, so that a slow, full or missing disk delays nothing else.
 
 Messages that cannot be written wait in memory, up to a limit; writing is retried, in the same file, or in
 another one if the first is gone. Messages beyond the limit are counted as lost.
@@ -35,7 +35,7 @@ WaitingMessage = tuple[str, bytes, int]
 
 
 class BackgroundWriter:
-    """Writes messages to a new recording, and never waits for the disk.
+    """Writer of messages to a new recording, which never waits for the disk.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class BackgroundWriter:
         self._syncer.start()
 
     def put(self, topic: bytes, payload: bytes, t_ns: int) -> None:
-        """Hand over a message as received at `t_ns`."""
+        """Queue a message, received at `t_ns`, for writing."""
         with self._ready:
             if self._n_byte + len(payload) > MOST_BYTES:
                 self.n_lost += 1
@@ -78,8 +78,8 @@ class BackgroundWriter:
             self._ready.notify()
 
     def finish(self) -> str:
-        """Write waiting messages, as far as possible, and the index; returns a sentence on lost ones,
-        or "".
+        """Write waiting messages, as far as possible, and the index; return a sentence on lost messages, or
+        "".
         """
         self._over.set()
         with self._ready:
@@ -125,14 +125,14 @@ class BackgroundWriter:
                 self._look(message)
 
     def _next(self) -> WaitingMessage | None:
-        """The next message, which stays in the row until it is written; None when all is over."""
+        """Return the next message, which stays in the queue until it is written; None at the end."""
         with self._ready:
             while not self._waiting and not self._over.is_set():
                 self._ready.wait(SYNC_S)
             return self._waiting[0] if self._waiting and not self._given_up.is_set() else None
 
     def _keep(self, message: WaitingMessage) -> None:
-        """Write a message, however often that has to be tried."""
+        """Write a message, and try again until that succeeds or it is given up."""
         failed_ns = 0
         while True:
             last = self._over.is_set()
@@ -160,7 +160,7 @@ class BackgroundWriter:
             self._n_byte -= len(message[1])
 
     def _failed(self, fault: OSError) -> None:
-        """Say so the first time; go on in another file where this one is not there any more."""
+        """Report the first failure to write; continue in another file if this one is gone."""
         why = str(fault.strerror or fault)
         if not self._fault:
             self._tell(
@@ -173,7 +173,7 @@ class BackgroundWriter:
             self._go_on_elsewhere()
 
     def _go_on_elsewhere(self) -> None:
-        """Begin another file beside the first, where that can be; the same is tried again otherwise."""
+        """Begin another file beside the first, if possible; otherwise keep trying the same one."""
         first = self.paths[0]
         for number in range(2, 1000):
             path = first.with_name(f"{first.stem}.{number}{first.suffix}")
@@ -198,7 +198,7 @@ class BackgroundWriter:
             return
 
     def _leave(self) -> None:
-        """Close a file that takes nothing more, and count what went with one that is removed."""
+        """Close a file that cannot be written any more, and count the messages lost if it was removed."""
         n, gone = self._file.n_message, self._file.is_gone()
         self._tell(
             f"{self.paths[-1]} {'was removed' if gone else 'cannot be reached'} with {n} messages in it"
@@ -209,7 +209,8 @@ class BackgroundWriter:
         self._file.abandon()
 
     def _look(self, message: WaitingMessage) -> None:
-        """Now and then: whether messages wait too long, or find no room, and whether the file is there."""
+        """Check from time to time whether messages wait too long or find no room, and whether the file still
+        exists."""
         self._looked_ns = now_ns()
         waited_ns = self._looked_ns - message[2]
         n_dropped = self.n_lost - self._n_dropped
@@ -224,7 +225,7 @@ class BackgroundWriter:
             self._go_on_elsewhere()
 
     def _sync(self) -> None:
-        """Bring the file to the disk; beside the writing, which would wait for that."""
+        """Flush the file to the disk in a separate thread, as writing would otherwise wait for it."""
         told = False
         while not self._over.wait(SYNC_S):
             try:

@@ -53,12 +53,13 @@ FOOTER_HEAD = struct.Struct("<BQQQ")
 
 
 def open_new(path: Path) -> FileIO:
-    """A new file without a buffer; OSError where it is there already or cannot be made."""
+    """Create a new file without a buffer; OSError if it exists already or cannot be created."""
     return FileIO(path, "x", opener=opened_anew)
 
 
 class _OpenChunk:
-    """The chunk that grows: its place in the file, its records, and where each channel's messages are."""
+    """The chunk being written: its position in the file, its records, and the positions of each channel's
+    messages."""
 
     def __init__(self, at: int, records: bytes, t_ns: int) -> None:
         self.at, self.records, self.crc = at, bytearray(records), zlib.crc32(records)
@@ -66,14 +67,14 @@ class _OpenChunk:
         self.places: dict[int, list[tuple[int, int]]] = {}
 
     def head(self, further: bytes, t_ns: int) -> bytes:
-        """The head of the chunk with further records in it, the last of which is of that time."""
+        """Build the head of the chunk with further records included, the last of which has the given time."""
         n = len(self.records) + len(further)
         first, last = min(self.first_ns, t_ns), max(self.last_ns, t_ns)
         crc = zlib.crc32(further, self.crc)
         return CHUNK_HEAD.pack(Opcode.CHUNK, CHUNK_REST + n, first, last, n, crc, 0, n)
 
     def take(self, channel: int, record: bytes, t_ns: int) -> None:
-        """Count a message that is on the disk."""
+        """Count a message that has been written to the disk."""
         self.places.setdefault(channel, []).append((t_ns, len(self.records)))
         self.records += record
         self.crc = zlib.crc32(record, self.crc)
@@ -149,25 +150,25 @@ class ChunkedFile:
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be written any more."""
+        """Whether the file is closed, so that nothing more can be written."""
         return self.file.closed
 
     def is_gone(self) -> bool:
-        """Whether the file was removed, or its disk is missing."""
+        """Return whether the file was removed, or its disk is missing."""
         try:
             return os.fstat(self.file.fileno()).st_nlink == 0
         except (OSError, ValueError):
             return True
 
     def has_name(self, path: Path) -> bool:
-        """Whether a path leads to this file, and not to another one, as after it was renamed."""
+        """Return whether a path still leads to this file, and not to another one, as after it was renamed."""
         try:
             return _identity(os.lstat(path)) == self._identity
         except OSError:
             return False
 
     def remove(self, path: Path) -> None:
-        """Remove the file, which is closed, where this path still leads to it; OSError where that fails."""
+        """Remove the closed file if this path still leads to it; OSError where that fails."""
         if self.has_name(path):
             path.unlink(missing_ok=True)
 
@@ -177,7 +178,7 @@ class ChunkedFile:
             os.fsync(self.file.fileno())
 
     def abandon(self) -> None:
-        """Close the file as it is."""
+        """Close the file without checksum and index."""
         with suppress(OSError):
             self.file.close()
 
@@ -189,7 +190,7 @@ class ChunkedFile:
         self.file.close()
 
     def _begin_channel(self, topic: str) -> Channel:
-        """Write schema and channel of a topic, outside of chunks, so that no damaged one takes them along."""
+        """Write schema and channel of a topic, outside of chunks, so that they survive a damaged chunk."""
         schema, records = schema_of(topic), b""
         schema_id = 0
         if schema is not None:
@@ -208,7 +209,8 @@ class ChunkedFile:
         return channel
 
     def _begin_chunk(self, record: bytes, t_ns: int) -> _OpenChunk:
-        """Write a chunk of one message, with the channels, so that it can be read without what is before."""
+        """Begin a chunk with one message and all channels, so that it can be read without the file before
+        it."""
         chunk = _OpenChunk(self._at, b"".join(map(packed, self._channels.values())), t_ns)
         self._write([(self._at, chunk.head(record, t_ns) + chunk.records + record)])
         self._at += CHUNK_HEAD.size + len(chunk.records)
@@ -216,7 +218,7 @@ class ChunkedFile:
         return chunk
 
     def _end_chunk(self) -> None:
-        """Write the index of the messages of the open chunk, which is closed by that."""
+        """Close the open chunk by writing the index of its messages."""
         chunk = self._chunk
         if chunk is None:
             return
@@ -238,13 +240,13 @@ class ChunkedFile:
         self._chunk = None
 
     def _append(self, data: bytes) -> None:
-        """Write what stands outside of chunks."""
+        """Append bytes that stand outside of chunks."""
         self._write([(self._at, data)])
         self._crc = zlib.crc32(data, self._crc)
         self._at += len(data)
 
     def _write(self, parts: list[tuple[int, bytes]]) -> None:
-        """Write bytes at their places; where that fails, the file ends again where it did."""
+        """Write bytes at their positions; where that fails, truncate the file to its former length."""
         try:
             for at, data in parts:
                 self.file.seek(at)
@@ -257,7 +259,8 @@ class ChunkedFile:
             raise
 
     def _summary(self, at: int) -> bytes:
-        """Everything after the data: what is in the file, once more, and where; at : where this begins."""
+        """Build the summary at the end of the file, an index of its content; at : position where the summary
+        begins."""
         statistics = Statistics(
             message_count=self.n_message, schema_count=len(self._schemas),
             channel_count=len(self._channels), attachment_count=0,
@@ -290,14 +293,14 @@ def _identity(status: os.stat_result) -> tuple[int, int]:
 
 
 def packed(record: McapRecord) -> bytes:
-    """The bytes of a record."""
+    """Encode a record."""
     builder = RecordBuilder()
     record.write(builder)
     return builder.end()
 
 
 def message_record(channel: int, sequence: int, t_ns: int, payload: bytes) -> bytes:
-    """The bytes of a message; sequence : number of the message, modulo 2^32."""
+    """Encode a message record; sequence : number of the message, modulo 2^32."""
     head = MESSAGE_HEAD.pack(
         Opcode.MESSAGE, MESSAGE_REST + len(payload), channel, sequence & 0xFFFFFFFF, t_ns, t_ns
     )
@@ -305,7 +308,8 @@ def message_record(channel: int, sequence: int, t_ns: int, payload: bytes) -> by
 
 
 def description(dated: bool = True) -> dict[str, str]:
-    """The metadata of a recording; dated : include the date of its beginning, and the clock at that time."""
+    """Return the metadata of a recording; dated : include the date of its beginning, and the clock at that
+    time."""
     began = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "started_log_time": str(now_ns()),

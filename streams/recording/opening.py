@@ -41,7 +41,7 @@ def open_regular(path: Path | str) -> FileIO:
 
 
 def opened_anew(path: str, flags: int) -> int:
-    """An `opener` for `open` by which a new file is closed to other users."""
+    """Open a file that is closed to other users if it is new; an `opener` for Python's `open`."""
     return os.open(path, flags, MODE)
 
 

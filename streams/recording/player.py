@@ -58,7 +58,7 @@ class PlayedStream(NamedTuple):
 
 
 class _Track:
-    """A channel on its way: what goes next, and when."""
+    """State of a channel that is being played: which frame comes next, and when."""
 
     def __init__(self, channel: PlayedStream) -> None:
         self._channel = channel
@@ -72,7 +72,7 @@ class _Track:
         return self._channel.session.stream
 
     def time(self, lap_s: float) -> float:
-        """Time of the next frame, each lap on top of the last [s]."""
+        """Return the time of the next frame [s], counted on over the laps of a loop."""
         n_lap, index = divmod(self.n_sent, self.n_frame)
         return float(self._channel.times[index]) + n_lap * lap_s
 
@@ -107,7 +107,8 @@ def play(
     wait_s: float = 5.0,
     say: Callable[[str], None] | None = None,
 ) -> int:
-    """Announce the session, send the frames at their times, and end it; returns how many were sent.
+    """Play a recording: announce the session, send the frames at their times, and end it; return how many
+    were sent.
 
     Parameters
     ----------
@@ -163,7 +164,8 @@ def play(
 
 
 def _check(channel: PlayedStream, layout: FieldLayout) -> float:
-    """Refuse what does not fit; returns the step from the last frame to the first of the next lap [s]."""
+    """Raise StreamError for frames that do not fit; return the step from the last frame to the first of the
+    next lap [s]."""
     session, n_frame = channel.session, len(channel.times)
     if session.stream not in KINDS:
         raise StreamError(f"the player has no frames of {session.stream}; give {' or '.join(KINDS)}")
@@ -187,7 +189,7 @@ def _check(channel: PlayedStream, layout: FieldLayout) -> float:
 
 
 def _await_others(publisher: Publisher, stop: threading.Event, streams: Sequence[StreamName]) -> None:
-    """Give who subscribes to one stream a moment to subscribe to the others, too."""
+    """Wait a moment for those who subscribed to one stream to subscribe to the others, too."""
     due_ns = now_ns() + OTHERS_NS
     while publisher.n_subscriber and not all(publisher.is_heard(stream) for stream in streams):
         if stop.is_set() or now_ns() >= due_ns:
@@ -215,7 +217,7 @@ def _await_subscriber(
 
 
 def _wait(publisher: Publisher, due_ns: int, stop: threading.Event) -> bool:
-    """Wait for a deadline, serving subscribers meanwhile; False when told to stop."""
+    """Wait for a deadline, serving subscribers meanwhile; return False when told to stop."""
     while not stop.is_set():
         left_ns = due_ns - now_ns()
         if left_ns <= SLICE_NS:

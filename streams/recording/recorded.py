@@ -1,4 +1,4 @@
-"""Recordings read back, closed properly or cut by a crash, however damaged or hostile.
+"""Reading of recordings, closed properly or cut by a crash, however damaged or malicious.
 
 Checksums are verified: damaged chunks are left out and reported, all else is read.
 """
@@ -41,7 +41,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
     ----------
     n_read : number of messages read so far
     n_damaged : number of damaged places in the file
-    n_lost : number of messages lost in them, as counted by the file
+    n_lost : number of messages lost in these places, by the counts in the file
     cut : whether the file ends before its index
     metadata : name -> texts, as far as they were read
     """
@@ -65,7 +65,8 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
     @property
     def note(self) -> str:
-        """Sentences on damage and on a truncated end, once everything was read; "" for an intact file."""
+        """Sentences on damage and on a truncated end, after everything was read; "" for an intact
+        file."""
         if not self._file.closed:
             return ""
         told = self._named[:MOST_NAMED]
@@ -95,11 +96,11 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         return message.log_time, self._topics[message.channel_id], message.data
 
     def close(self) -> None:
-        """Close the file before its end; reading to the end closes it too."""
+        """Close the file before it was read to its end, which closes it, too."""
         self._file.close()
 
     def _all_messages(self) -> Iterator[Message]:
-        """The messages of the file, in chunks and outside of them."""
+        """Yield the messages of the file, in chunks and outside of them."""
         for record in self._scan:
             if record.skipped:
                 self._damaged(record.at - record.skipped, record.skipped)
@@ -118,7 +119,8 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
         self.cut = not self._scan.ended
 
     def _of_chunk(self, record: ScannedRecord) -> Iterator[Message]:
-        """The messages of a chunk: all where its checksum is right, those that are whole where it is cut."""
+        """Yield the messages of a chunk: all if its checksum is right, the complete ones if it is
+        truncated."""
         self._chunk_lost = False
         content = record.content
         compression = content[32 : 32 + int.from_bytes(content[28:32], "little")][:4]
@@ -139,13 +141,14 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
                 yield self._seen(one)
 
     def _seen(self, message: Message) -> Message:
-        """The message, whose time is that of the first one where none came before."""
+        """Remember the time of the first message, and return the message unchanged."""
         if self._first_ns is None:
             self._first_ns = message.log_time
         return message
 
     def _of_record(self, scanned: ScannedRecord) -> Iterator[Message]:
-        """Messages of a record outside of chunks; channels, metadata and counts in other records are kept."""
+        """Yield the messages of a record outside of chunks; store channels, metadata and counts from other
+        records."""
         record = scanned.record
         if self._ended:
             self._check_summary(scanned)
@@ -163,7 +166,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             self._end_data(record)
 
     def _end_data(self, found: DataEnd) -> None:
-        """Compare the checksum of all data."""
+        """Compare the checksum of all data in the file."""
         self._ended, self._summary_crc = True, 0
         if found.data_section_crc not in (0, self._scan.crc) and not self.n_damaged:
             self.n_damaged += 1
@@ -173,7 +176,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             )
 
     def _check_summary(self, record: ScannedRecord) -> None:
-        """Compare the checksum of the index at the end, which nothing here depends on."""
+        """Compare the checksum of the index at the end, which reading does not depend on."""
         if self._summary_crc is None:
             return
         head = bytes([record.opcode]) + len(record.content).to_bytes(8, "little")
@@ -186,14 +189,14 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
             self._named.append(f"the index at the end of {self.path} is damaged, which loses no message")
 
     def _damaged(self, at: int, n_byte: int, when: str = "") -> None:
-        """Note bytes that are left out."""
+        """Record that a number of bytes is damaged and left out."""
         self.n_damaged += 1
         self._named.append(
             f"{n_byte} bytes of {self.path} from byte {at} on are damaged and were left out{when}"
         )
 
     def _span_of(self, content: bytes) -> str:
-        """Times between which the messages of a damaged chunk came, in words."""
+        """Return the times between which the messages of a damaged chunk were received, as text."""
         first, last = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8))
         if self._first_ns is None or not self._first_ns <= first <= last:
             return ""
@@ -202,7 +205,7 @@ class RecordedMessages(Iterator[tuple[int, bytes, bytes]]):
 
 
 def message_of(content: bytes) -> Message:
-    """The message in a record's content, which must be long enough for its stamps."""
+    """Decode the message in a record's content, which must be long enough for its stamps."""
     channel, sequence, log_time, publish_time = MESSAGE_STAMPS.unpack_from(content)
     return Message(
         channel_id=channel, sequence=sequence, log_time=log_time, publish_time=publish_time,
@@ -211,7 +214,7 @@ def message_of(content: bytes) -> Message:
 
 
 def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
-    """Channels and messages of a chunk that is not compressed; None where it is damaged.
+    """Decode channels and messages of an uncompressed chunk; None where it is damaged.
 
     whole : whether it is complete, so that its checksum can be compared
     """
@@ -236,7 +239,7 @@ def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
 
 
 def read_messages(path: Path | str) -> RecordedMessages:
-    """The messages of a recording, whether it was closed properly or cut by a crash.
+    """Open a recording and return its messages, whether it was closed properly or cut by a crash.
 
     Raises OSError when the file cannot be opened, and StreamError when it is not a recording or contains
     compressed chunks.

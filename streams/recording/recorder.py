@@ -56,7 +56,7 @@ class Recorder(Closing):
 
     @property
     def n_message(self) -> int:
-        """Messages in the file."""
+        """Number of messages in the file."""
         return self.file.n_message
 
     def write(self, topic: bytes | str, payload: bytes, t_ns: int) -> None:
@@ -85,7 +85,8 @@ class Recorder(Closing):
             self.file.remove(self.path)
 
     def _failure(self, fault: OSError) -> StreamError:
-        """Give up the file: what the disk has taken stays readable, one without a message is removed."""
+        """Give up the file and return the error: what is on the disk stays readable, a file without a message
+        is removed."""
         self.file.abandon()
         if self.n_message == 0:
             with suppress(OSError):
@@ -161,7 +162,7 @@ def _record_until(
     until_end: bool,
     say: Callable[[str], None],
 ) -> int:
-    """The loop of `record`; returns how many messages were left out."""
+    """Record messages until stopped or the stream ends; return how many messages were left out."""
     n_refused = 0
     while not (stop.is_set() or (until_end and reception.over)):
         reception.events.flush(now_ns())

@@ -131,7 +131,7 @@ class RecordScan(Iterator[ScannedRecord]):
         return ScannedRecord(at, head[0], content, record)
 
     def _goes_on(self, opcode: int, content: bytes, record: Any) -> bool:
-        """Whether a record is what its opcode says, as far as its size tells, and another one follows."""
+        """Return whether a record is plausible for its opcode and size, and another record follows it."""
         self._held += self._file.read(max(0, HEAD - len(self._held)))
         after = self._held[:HEAD]
         if after and not (is_head(after) if len(after) == HEAD else is_opcode(after[0])):
@@ -145,7 +145,8 @@ class RecordScan(Iterator[ScannedRecord]):
         return opcode >= PRIVATE or record is not None
 
     def _cut(self, head: bytes, content: bytes) -> ScannedRecord:
-        """A record that reaches beyond the end: what there is of it, unless a sound one stands in that."""
+        """Return a record that is truncated by the end of the file, unless a valid record is found inside
+        it."""
         whole = head + content
         self._waste(len(whole))
         place, _ = self._sound_place(whole, 1)
@@ -155,7 +156,7 @@ class RecordScan(Iterator[ScannedRecord]):
         return self._go_to(place)
 
     def _next_sound(self, text: bytes) -> ScannedRecord:
-        """The next record behind bytes that do not form one."""
+        """Search for the next valid record after bytes that form none, and return it."""
         n_passed, start = 0, 1
         while True:
             self._waste(len(text))
@@ -171,7 +172,7 @@ class RecordScan(Iterator[ScannedRecord]):
             n_passed, text, start = n_passed + open_place, text[open_place:], 0
 
     def _go_to(self, n_skipped: int) -> ScannedRecord:
-        """The record behind so many bytes."""
+        """Read the record after skipping this many bytes."""
         self.at += n_skipped
         self._file.seek(self.at)
         self._held = b""
@@ -179,23 +180,23 @@ class RecordScan(Iterator[ScannedRecord]):
         return found._replace(skipped=n_skipped + found.skipped)
 
     def _waste(self, n_byte: int) -> None:
-        """Count bytes that were read in vain; the scan is over where they are too many."""
+        """Count bytes that were read in vain; end the scan if they are too many."""
         self._vain += n_byte
         if self._vain > VAIN * self.at + LEAST_VAIN:
             self._over = self.given_up = True
             raise StopIteration
 
     def _take(self, n: int) -> bytes:
-        """Bytes that come next, fewer at the end alone."""
+        """Read the next n bytes; fewer only at the end of the file."""
         part, self._held = self._held[:n], self._held[n:]
         return part + self._file.read(n - len(part)) if len(part) < n else part
 
     def _sound_place(self, text: bytes, start: int, to_end: bool = True) -> tuple[int, int]:
-        """Place of the first sound record, -1 where there is none; and of the first that may begin and ends
-        beyond the text.
+        """Find the first valid record; return its position, -1 = none, and that of a first possible record
+        that ends beyond the text.
 
-        A chunk is sound by its checksum, the end of the data by the record that follows. So is a message,
-        but in files whose messages stand in chunks: those of a damaged chunk are not to be believed.
+        A chunk is valid by its checksum, the end of the data by the record that follows. So is a message,
+        except in files with messages in chunks: those of a damaged chunk must not be trusted.
         to_end : whether nothing follows the text
         """
         open_place = max(start, len(text) - HEAD)
@@ -216,17 +217,17 @@ class RecordScan(Iterator[ScannedRecord]):
 
 
 def is_opcode(opcode: int) -> bool:
-    """Whether records of this kind may be in a file."""
+    """Return whether this opcode is one that a file may contain."""
     return Opcode.HEADER <= opcode <= Opcode.DATA_END or opcode >= PRIVATE
 
 
 def is_head(head: bytes) -> bool:
-    """Whether a record may begin with these bytes."""
+    """Return whether a record may begin with these bytes."""
     return len(head) == HEAD and is_opcode(head[0]) and int.from_bytes(head[1:], "little") <= RECORD_LIMIT
 
 
 def is_sound_chunk(content: bytes | memoryview) -> bool:
-    """Whether a chunk that is not compressed has a checksum, and the right one."""
+    """Return whether an uncompressed chunk has a checksum, and the right one."""
     if len(content) < CHUNK_HEAD or content[28:32] != bytes(4):
         return False
     crc = int.from_bytes(content[24:28], "little")
@@ -234,7 +235,7 @@ def is_sound_chunk(content: bytes | memoryview) -> bool:
 
 
 def read_content(opcode: int, content: bytes) -> tuple[Any, bool]:
-    """Decode the content of a record, None if it is damaged; also returns whether it is complete."""
+    """Decode the content of a record, None if it is damaged; also return whether it is complete."""
     stream = ReadDataStream(_WholeReads(content))
     try:
         record = KINDS[opcode](stream)
@@ -244,7 +245,7 @@ def read_content(opcode: int, content: bytes) -> tuple[Any, bool]:
 
 
 class _WholeReads(BytesIO):
-    """Bytes that never give less than asked for: half a record is no record."""
+    """Reader that fails instead of returning fewer bytes than requested, as half a record is useless."""
 
     def read(self, size: int | None = -1) -> bytes:
         data = super().read(size)

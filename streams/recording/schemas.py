@@ -24,7 +24,7 @@ PLAIN = {"type": "object", "description": "text, numbers, true and false, lists 
 
 @functools.cache
 def schema_of(topic: str) -> bytes | None:
-    """The JSON Schema of the messages of a topic; None where the protocol has no such topic."""
+    """Return the JSON Schema of the messages of a topic; None where the protocol has no such topic."""
     kind = MESSAGE_TYPES.get(topic.encode())
     if kind is None:
         return None

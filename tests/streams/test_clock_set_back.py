@@ -8,16 +8,22 @@ import threading
 
 import pytest
 
+from rtsim.live.inputs.turns import LONGEST_TURN_NS, Turns
 from streams.access import crowd, guard
 from streams.access.admission import PENALTY_NS, Admission
 from streams.access.allow_list import AllowList
+from streams.access.allowance import MOST_NS, Allowance
 from streams.access.crowd import AcceptedConnection
 from streams.access.key_files import create_keys
 from streams.access.wire import Traffic
 from streams.clock import is_over
+from streams.codec import FieldLayout, encode
 from streams.control.tickets import Tickets
 from streams.messages import marker_session
 from streams.publisher import UPSTREAM, Publisher
+from streams.receiving.intake import SHARE, Intake
+from streams.receiving.known import KnownSession, KnownSessions
+from streams.receiving.ring import Ring
 from streams.receiving.subscriber import Subscriber
 
 GUARD_S, HOUR_NS = 120.0, 3_600_000_000_000
@@ -99,3 +105,60 @@ def test_the_guard_goes_on_watching(monkeypatch):
         monkeypatch.setattr(publisher._bound.guard, "_look", lambda: looked.set() or False)
         at[0] -= HOUR_NS
         assert looked.wait(GUARD_S)
+
+
+def test_descriptors_of_others_are_read_again():
+    """Protects a source that begins anew: what a flood had spent is earned on, not an hour later."""
+    at = [2 * HOUR_NS]
+    intake = Intake("markers", Ring(8), lambda: at[0], lambda: 0)
+    intake.strangers.spend(2 * int(MOST_NS))
+    at[0] -= HOUR_NS
+    parts = encode(marker_session(["RASI"], rate=100.0, t_start=0))
+    intake.accept(parts, at[0])
+    assert intake.counters["put_off"] == 1
+    at[0] += int(2.0 * MOST_NS / SHARE)
+    intake.look_again(at[0])
+    assert intake.strangers.affords()
+
+
+def sessions_of(n: int, t_ns: int) -> tuple[KnownSessions, list[KnownSession]]:
+    """Sessions that are known, without frames."""
+    sessions = KnownSessions()
+    made = [marker_session(["RASI"], rate=100.0, t_start=0) for _ in range(n)]
+    known = [KnownSession(one, FieldLayout(one), one.session.encode(), t_ns) for one in made]
+    for one in known:
+        sessions.add(one, t_ns)
+    return sessions, known
+
+
+def test_a_new_source_is_followed_after_the_clock_was_set_back():
+    """Protects who starts the source anew: the one that fell silent meanwhile does not lead for an hour."""
+    sessions, (old, new) = sessions_of(2, 2 * HOUR_NS)
+    for k in range(100):
+        sessions.hear(old, 2 * HOUR_NS + k * 10_000_000)
+    assert sessions.leader is old
+    for k in range(100):
+        sessions.hear(new, HOUR_NS + k * 10_000_000)
+    assert sessions.leader is new
+
+
+def test_who_leads_goes_on_leading_after_the_clock_was_set_back():
+    """Protects the walker: frames of another session do not overtake as those of before count no longer."""
+    sessions, (walker, other) = sessions_of(2, 2 * HOUR_NS)
+    for k in range(100):
+        sessions.hear(walker, 2 * HOUR_NS + k * 10_000_000)
+    for k in range(500):
+        sessions.hear(other, HOUR_NS + k * 10_000_000)
+        sessions.hear(walker, HOUR_NS + k * 10_000_000 + 1000)
+        assert sessions.leader is walker
+
+
+def test_a_machine_that_slept_owes_no_hours():
+    """Protects a source that begins anew: a sleep in the middle of a turn is not charged as work."""
+    at = [HOUR_NS]
+    turns = Turns(Allowance(0.25), lambda: at[0])
+    turns.pay()
+    at[0] += HOUR_NS
+    turns.begin_waiting()
+    turns.waited(at[0], at[0] + 4 * LONGEST_TURN_NS + 1)
+    assert turns.allowance.affords()

@@ -19,6 +19,7 @@ JITTER = 0.3
 DROPPED_S = 0.2
 REPEATED_S = 1.0
 BACKWARDS_S = 0.3
+STRETCHES = (0.5, 0.8, 1.25, 2.0)
 
 
 def time_jitter(rng: Generator, scene: DamagedMarkers) -> Damage:
@@ -68,7 +69,21 @@ def played_backwards(rng: Generator, scene: DamagedMarkers) -> Damage:
     return damaged(scene, positions, frames, f"{frames.stop - frames.start} frames backwards")
 
 
+def time_stretched(rng: Generator, scene: DamagedMarkers) -> Damage:
+    """Time stamps say half, four fifths, 1.25 times or twice the rate, in all frames."""
+    factor = float(rng.choice(STRETCHES))
+    return Damage(
+        positions=scene.positions,
+        times=scene.times[0] + factor * (scene.times - scene.times[0]),
+        kept=np.arange(scene.n_frame),
+        first=0,
+        stop=scene.n_frame,
+        what=f"time stamps {factor:g} times as far apart",
+    )
+
+
 KINDS = (
+    DamageKind(time_stretched),
     DamageKind(time_jitter, in_deviations=True),
     DamageKind(frames_dropped),
     DamageKind(played_backwards),

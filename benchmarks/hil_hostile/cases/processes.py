@@ -17,7 +17,7 @@ from benchmarks.hil_hostile.victims import NOTHING_NM, rows_of
 from rtsim.live.processes.children import Child
 from streams.clock import now_ns
 
-GONE = ("answer", "older", "old", "falling", "stopped", "killed")
+GONE = ("answer", "older", "old", "by itself", "killed")
 STOPPED_S = 0.6
 DISK_BYTES = 300_000
 END_S = 15.0

@@ -1,9 +1,10 @@
-"""Force-dependent kinematics of the shipped mandible in three tasks, frame by frame as live.
+"""Benchmark of the force-dependent kinematics (FDK) of the shipped mandible in three tasks, frame by frame
+as in a live run.
 
-Markers of the synthetic jaw go through the filter of a run; then each frame is timed: pose, rates, load,
-recruitment of 24 muscles, contacts, until nothing is left along three degrees of freedom. Condyles and fossae
-are surfaces of 5194 and 20 808 triangles a side, read from files as a user's are; figures of the shipped
-ellipsoids stand beside them.
+The markers of the synthetic jaw are filtered as in a run. Then each frame is timed: pose, rates, load,
+recruitment of 24 muscles and contacts, until the residual force along the three FDK degrees of freedom is
+zero. Condyles and fossae are surfaces of 5194 and 20 808 triangles on each side, read from files as a user's
+surfaces are. The same is timed with the shipped ellipsoids for comparison.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ P50_MS, P99_MS, LOST_PERCENT, SLOPES, SAME_M = 5.0, 10.0, 0.1, 1e-6, 1e-7
 
 
 class TaskMarkers(NamedTuple):
-    """Filtered markers of a task."""
+    """The filtered markers of one task of the jaw: positions, velocities and accelerations."""
 
     position: Array  # (n, n_marker, 3)
     velocity: Array
@@ -55,7 +56,10 @@ class TaskMarkers(NamedTuple):
 
 
 def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
-    """Measured numbers of all tasks, with triangles and without; folder : of real cartilage, if there."""
+    """Return the benchmark results of all tasks, with triangle meshes and with ellipsoids.
+
+    folder : folder of the real cartilage surfaces; None = leave these out
+    """
     motions = {task: filtered(task, seconds) for task in TASKS}
     smooth = load_model(MODEL)
     with TemporaryDirectory() as made:
@@ -68,7 +72,9 @@ def run(seconds: float = 10.0, folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Time the balance of one geometry of the mandible in all tasks; return the measured numbers."""
+    """Time the search for the equilibrium in all tasks with one geometry of the mandible; return the
+    benchmark results.
+    """
     say(f"fdk: compiling {prefix or 'triangles'}")
     jaw = mandible(spec, tolerance_N=0.1)
     pressed = jaw.model.forces.contacts.meshes is not None
@@ -92,8 +98,8 @@ def figures_of(prefix: str, spec: ModelSpec, motions: dict[str, TaskMarkers]) ->
 
 
 def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
-    """Return the measured numbers of all tasks: time and Newton steps of a frame, and the frames without a
-    balance.
+    """Return the benchmark results of all tasks: time and number of Newton steps of a frame, and the number
+    of frames without an equilibrium.
     """
     every = [ms for timing in by_task.values() for ms in timing.ms]
     busy = [ms for timing in by_task.values() for ms in timing.busy_ms]
@@ -113,8 +119,8 @@ def timing_figures(by_task: dict[str, TimedFrames]) -> list[BenchFigure]:
 
 
 def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[BenchFigure]:
-    """Measured numbers on real cartilage: time, steps, frames without balance; both Jacobians where no
-    triangle changes.
+    """Return the benchmark results on real cartilage: time, Newton steps and frames without an equilibrium,
+    and the difference between the analytic Jacobian and the one by finite differences.
     """
     say("fdk: cartilage")
     jaw = mandible(spec, tolerance_N=0.1)
@@ -129,14 +135,15 @@ def cartilage_figures(spec: ModelSpec, motions: dict[str, TaskMarkers]) -> list[
 
 
 def mandible(spec: ModelSpec, **options: Any) -> ForceDependentKinematics:
-    """A mandible with the paper's three FDK degrees of freedom."""
+    """Return a mandible with the paper's three FDK degrees of freedom."""
     settings, model = FdkSpec(dofs=DOFS, **options), build(spec, method=METHOD)
     return ForceDependentKinematics(model, roles_of(spec, METHOD), settings)
 
 
 class TimedFrames(NamedTuple):
-    """Times of all frames: milliseconds that passed and those of the processor, Newton steps of each, number
-    of frames without a balance, and number of frames whose load was borne only in part.
+    """Timings of all frames: elapsed time and processor time [ms] and number of Newton steps of each frame,
+    the number of frames without an equilibrium, and the number of frames whose load the muscles could bear
+    only in part.
     """
 
     ms: list[float]
@@ -161,7 +168,9 @@ def filtered(task: str, seconds: float) -> TaskMarkers:
 
 
 def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
-    """Solve every frame, one after the other; the first one is balanced beforehand."""
+    """Solve every frame, one after the other, and time it. The equilibrium of the first frame is found
+    before the timing begins.
+    """
     weight = np.ones(motion.position.shape[1])
     jaw.forget()
     jaw.balance(motion.position[0], motion.velocity[0], motion.acceleration[0], weight)
@@ -185,11 +194,15 @@ def timed(jaw: ForceDependentKinematics, motion: TaskMarkers) -> TimedFrames:
 def compared(
     spec: ModelSpec, motion: TaskMarkers, **differences: float
 ) -> tuple[list[float], list[float], float]:
-    """Compare the analytic Jacobian with the one by differences: return their differences in parts of the
-    largest slope, those of alpha by either [m], in frames in which both balances reach a micronewton, and the
-    share of these frames.
+    """Compare the analytic Jacobian with the one by finite differences, over the frames in which both
+    searches reach a residual of a micronewton.
 
-    differences : the settings of the other one, the paper's if none are given
+    Return the largest difference of the slopes in each frame, relative to the largest slope; the largest
+    difference of alpha in each frame [m]; and the share of these frames.
+
+    differences : options of the model with finite differences; without any, those of the paper
+
+
     """
     one = mandible(spec, tolerance_N=1e-6)
     other = mandible(spec, tolerance_N=1e-6, jacobian="difference", **differences)
@@ -212,7 +225,9 @@ def compared(
 
 
 def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
-    """Both Jacobians where no vertex goes over to another triangle, edge or corner within the differences."""
+    """Compare the analytic Jacobian with the one by finite differences in the frames in which every vertex
+    keeps its closest triangle, edge or corner over the whole difference.
+    """
     jaw, weight = mandible(spec, tolerance_N=0.1), np.ones(motion.position.shape[1])
     frames, apart = range(0, len(motion.position), OFTEN), []
     for k in frames:
@@ -236,8 +251,9 @@ def switched_figures(spec: ModelSpec, motion: TaskMarkers) -> list[BenchFigure]:
 
 
 def pressed_places(jaw: ForceDependentKinematics) -> Array:
-    """(n, 6) - for every vertex that touches: its number; the triangle whose face is closest, or -1; whether
-    an edge or a corner is closest, and which"""
+    """Return one row for every vertex in contact, (n, 6): its number; the triangle whose face is closest, or
+    -1; whether an edge or a corner is closest; and the direction of this edge or corner.
+    """
     meshes, contacts = jaw.model.forces.contacts.meshes, jaw.model.forces.contacts.pressed
     mesh, rows = jaw.work.forces.contacts.meshes, []
     if meshes is None or contacts is None or mesh is None:
@@ -255,5 +271,5 @@ def pressed_places(jaw: ForceDependentKinematics) -> Array:
 
 
 def percentile(ms: list[float], q: float) -> float:
-    """A percentile of the frames that were timed [ms]."""
+    """Return the percentile q of the times of the frames [ms]."""
     return float(np.percentile(ms, q))

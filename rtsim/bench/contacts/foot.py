@@ -63,7 +63,7 @@ class RecordedStep(NamedTuple):
 
 @entry
 def repeat_wrenches(model, motion, work, n):
-    """Call contact_wrenches n times : int."""
+    """Call contact_wrenches n times; n : int."""
     for _ in range(n):
         contact_wrenches(model, motion, work)
 
@@ -83,7 +83,7 @@ def repeat_derivatives(model, motion, work, with_parameters, n):
 
 
 def run() -> list[BenchFigure]:
-    """Return all measured numbers of this bench."""
+    """Return all results of this benchmark."""
     step = rolled_step()
     say("foot: contacts")
     figures = contact_figures(step)
@@ -112,7 +112,9 @@ def run() -> list[BenchFigure]:
 
 
 def rolled_step() -> RecordedStep:
-    """The motion of the model foot_rolled at the frames of a recording, its toes in the spline."""
+    """Return the motion of the model foot_rolled at the frames of a recording, with the rotation of the toes
+    as a spline.
+    """
     simulator = load_simulator("foot_rolled")
     duration = simulator.settings.duration_s
     done = rtsim.simulation.run.run(simulator, round(duration / simulator.options.step))
@@ -141,13 +143,17 @@ def rolled_step() -> RecordedStep:
 
 
 def toes_of(model: Model) -> tuple[Array, Array, Array]:
-    """Origin of the toes on the foot [m], their axes there, and the axis that they turn about."""
+    """Return the origin of the toes on the foot [m], the axes of the toes in the foot, and the axis about
+    which the toes rotate.
+    """
     tree = model.tree
     return tree.position_in_parent[1].copy(), tree.rotation_in_parent[1].copy(), tree.parameter[1].copy()
 
 
 def correction_knots(toes: Array) -> Array:
-    """(N_SPLINE, N_KNOT) - a correction within the thesis' bounds, and the turn of the toes."""
+    """Return the knots (N_SPLINE, N_KNOT) of a motion correction within the bounds of the thesis, and of the
+    rotation of the toes.
+    """
     knots = np.zeros((N_SPLINE, N_KNOT))
     rng = np.random.default_rng(0)
     knots[SHIFT:TURN] = rng.uniform(-0.0005, 0.0005, (3, N_KNOT))
@@ -157,13 +163,17 @@ def correction_knots(toes: Array) -> Array:
 
 
 def spline(knots: Array, start: float, step: float) -> Correction:
-    """Cubic splines through knots (N_SPLINE, n_knot) from a time on."""
+    """Return cubic splines through knots : (N_SPLINE, n_knot) that begin at `start` [s] and are `step` apart
+    [s].
+    """
     found = CubicSpline(np.arange(knots.shape[1]), knots, axis=1)
     return Correction(start, step, np.ascontiguousarray(found.c[::-1].transpose(2, 1, 0)))
 
 
 def contact_figures(step: RecordedStep) -> list[BenchFigure]:
-    """Return the measured times of one contact of three, all pressed as in the middle of the step."""
+    """Return the measured times of one contact, and of all three contacts, each pressed as in the middle of
+    the step.
+    """
     model, n = step.contacts, len(step.contacts.contacts.pair)
     frames = new_corrected_work(model, 1)
     figures: list[BenchFigure] = []
@@ -191,14 +201,16 @@ RECORDED = ("time", "position", "rotation", "velocity", "turning")
 
 
 def step_seconds(step: RecordedStep, work: CorrectedWork) -> Array:
-    """(N_LAP,) - time of the whole step, splines and all, in one call [s]."""
+    """Return the time of the whole step, splines included, computed in one call, for each repetition:
+    (N_LAP,) [s].
+    """
     arguments = step.contacts, step.motion, step.correction, step.grid, work
     kernel = bind(corrected_wrenches, arguments)
     return timed(lambda: kernel(*arguments))
 
 
 def timed(call: Callable[[], object]) -> Array:
-    """(N_LAP,) - how long calls take, after one that is not counted [s]."""
+    """Return the durations of N_LAP calls, (N_LAP,) [s]; one call before them is not counted."""
     call()
     taken = np.empty(N_LAP)
     gc.disable()
@@ -213,7 +225,7 @@ def timed(call: Callable[[], object]) -> Array:
 
 
 def touching(step: RecordedStep) -> float:
-    """Mean number of contacts in a frame of the step."""
+    """Return the mean number of contacts in a frame of the step."""
     work, total = new_corrected_work(step.contacts, 1), 0
     for n in range(len(step.motion.time)):
         frame = step.motion._replace(**{name: getattr(step.motion, name)[n : n + 1] for name in RECORDED})
@@ -223,7 +235,9 @@ def touching(step: RecordedStep) -> float:
 
 
 def pressure_error(step: RecordedStep, work: CorrectedWork) -> float:
-    """Difference between the summed pressure and the normal force, relative to the largest normal force."""
+    """Return the difference between the summed pressure and the normal force, relative to the largest normal
+    force.
+    """
     cell = float(np.prod(step.grid.cell))
     total, normal = cell * work.pressure.sum(axis=(1, 2)), work.wrench[:, 4]
     return float(np.abs(total - normal).max() / normal.max())

@@ -1,11 +1,13 @@
-"""Accuracy and speed of fitting the contact of a foot: on synthetic steps, and real ones where there are any.
+"""Accuracy and speed of fitting the contact of a foot: on synthetic steps, and real ones where there are
+any.
 
-Synthetic steps have the thesis' size (Brown 2017, section 5.3: 100 unknowns, pressure in 15 frames of 39 x 16
-cells) and known parameters; every search starts within 10 % of the initial guess, a tenth to a fifth off the
-truth. seconds.* are of one search. What the data determine is told by the singular values of the slopes by
-the parameters, once the motion correction may follow (`rtsim.methods.foot.foot_fit.determined`): determined.*
-is how many parameters have next to no part in weak directions, off.* the greatest error among them, in parts
-of the parameter or of its scale where that is larger.
+Synthetic steps have the thesis' size (Brown 2017, section 5.3: 100 unknowns, pressure in 15 frames of 39 x
+16 cells) and known parameters; every search starts within 10 % of the initial guess, a tenth to a fifth off
+the truth. seconds.* are of one search. Which parameters the data determine follows from the singular values
+of the derivatives with respect to the parameters, with the motion correction free to adapt
+(`rtsim.methods.foot.foot_fit.determined`): determined.* is the number of parameters with almost no component
+in weakly determined directions; off.* is the greatest error among them, relative to the parameter, or to its
+scale if that is larger.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ LOOSE = 0.01
 
 
 class BestFit(NamedTuple):
-    """The best result of several searches, and the time of each."""
+    """The best result of several searches, and the duration of each search."""
 
     parameters: Array
     seconds: float  # median of the searches
@@ -64,7 +66,10 @@ class BestFit(NamedTuple):
 
 
 def run(data: Path | None = None) -> list[BenchFigure]:
-    """Measured numbers of synthetic steps; data : folder with gait_bmc, whose steps are fitted as well."""
+    """Return the benchmark results of synthetic steps.
+
+    data : folder that contains gait_bmc, whose recorded steps are fitted as well
+    """
     truth = true_parameters(0)
     step, other = known_step(truth, 1), known_step(truth, 2, seconds=0.65)
     figures = []
@@ -89,7 +94,7 @@ def run(data: Path | None = None) -> list[BenchFigure]:
 
 
 def find(known: SyntheticStep, weights: Weights) -> BestFit:
-    """Search for the parameters of a step from several starts; return the best result."""
+    """Search for the parameters of a step from several initial guesses; return the best result."""
     trial = known.trial
     around = guess(trial.frame)
     seconds, best, least = [], None, np.inf
@@ -118,8 +123,8 @@ def find(known: SyntheticStep, weights: Weights) -> BestFit:
 
 
 def real_figures(data: Path) -> list[BenchFigure]:
-    """Fit each step of gait_bmc, then both steps of one foot together, with which the other steps are
-    compared. The other foot is a mirrored one; the thesis had one foot.
+    """Fit each step of gait_bmc. Then fit both steps of one foot together and compare the other steps with
+    this fit; steps of the other foot are mirrored. The thesis had one foot only.
     """
     figures = []
     for name in ("walk1", "walk2"):
@@ -137,7 +142,9 @@ def real_figures(data: Path) -> list[BenchFigure]:
 
 
 def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> list[BenchFigure]:
-    """Measured numbers of steps that are fitted together, and of others that are compared with the fit."""
+    """Return the benchmark results of steps that are fitted together, and of other steps that are predicted
+    with the fitted parameters.
+    """
     toes = steps[0].frame.toe_origin, steps[0].frame.toe_axes
     steps = [step._replace(frame=with_toes(step.frame, *toes)) for step in steps]
     weights, around = Weights(pressure=0.0), guess(steps[0].frame)
@@ -154,7 +161,9 @@ def real_fit(key: str, steps: list[FootTrial], others: dict[str, FootTrial]) -> 
 
 
 def pair(key: str, errors: Errors, most: tuple[float, float]) -> list[BenchFigure]:
-    """Return two numbers: the errors of the normal force and of the centre of pressure."""
+    """Return two benchmark results: the error of the normal force and that of the centre of pressure, with
+    their limits `most`.
+    """
     return [
         BenchFigure(f"{key}.normal", errors.normal, "1", most[0], "lower"),
         BenchFigure(f"{key}.cop", errors.cop, "1", most[1], "lower"),

@@ -1,8 +1,9 @@
 """Both models of the mandible's joint on the same motion: tables 1 and 2 of Andersen et al. (2017).
 
-The synthetic jaw stands in for the measurement: where condyles lie is compared with where they were made to
-be, their forces with each other. Means over up to five cycles, each by itself; what is published is as late
-as the filter, and is compared with the motion at that time.
+The synthetic jaw replaces the measurement: the computed positions of the condyles are compared with the true
+ones, and the contact forces of the two models with each other. Results are means over up to five cycles,
+each compared by itself. Published results are delayed by the filter, so they are compared with the motion at
+the delayed time.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ SETTLED_S, WITHIN_MM = 1.0, 2.0
 
 
 def run(seconds: float = 10.0) -> list[BenchFigure]:
-    """Tables 1 and 2 of all tasks as figures: rmsd in millimetres and newtons, r2, magnitude, phase."""
+    """Return tables 1 and 2 of Andersen et al. (2017) of all tasks as benchmark results: RMSD in millimetres
+    and newtons, r2, magnitude, phase.
+    """
     found: list[BenchFigure] = []
     for task in TASKS:
         say(f"jaw: {task}")
@@ -57,8 +60,10 @@ def run(seconds: float = 10.0) -> list[BenchFigure]:
 def results(
     task: str, joint: str, seconds: float, flatter_deg: float = 0.0, spec: ModelSpec | None = None
 ) -> Results:
-    """Results of a task through the loop, with this choice of the shipped run; flatter_deg : angle by
-    which the fossae are flattened.
+    """Run the live loop on a task with one choice of joint model from the shipped run, and return the
+    results.
+
+    flatter_deg : angle by which the fossae are flattened [deg]
     """
     setting, kept = load_run(find_config(MODEL, "runs"), [f"joint={joint}"]), KeptResults()
     spec = with_slope(spec or load_model(MODEL), flatter_deg)
@@ -69,13 +74,17 @@ def results(
 
 
 def condyles(task: str, times: Array) -> Array:
-    """(n, 2, 3) - true places of the left and the right condyle in the skull, as the motion was made [m]."""
+    """Return the true positions of the left and the right condyle in the skull, from the synthetic motion,
+    (n, 2, 3) [m].
+    """
     R, x = jaw_in_skull(task, times)
     return np.stack([R @ [0.0, 0.0, z] + x for z in (-CONDYLE_M, CONDYLE_M)], axis=1)
 
 
 def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
-    """Compare the condyles' places in the skull, by each model, with the truth."""
+    """Compare the positions of the condyles in the skull, computed with each joint model, with the true
+    positions.
+    """
     found = []
     delay = float(response(ButterworthSpec(), RATE).delay_s[0])
     for name, own in by_model.items():
@@ -91,8 +100,10 @@ def table_1(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 
 def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
-    """Measured numbers of the forces of points on planes, compared with those of force-dependent kinematics;
-    a magnitude below 0 means smaller.
+    """Compare the contact forces of the point-on-plane model with those of force-dependent kinematics, for
+    each side and axis.
+
+    Magnitudes below 0 mean that the forces of the point-on-plane model are smaller.
     """
     found = []
     fdk, pop = (by_model[name].fields["joint_point_forces"] for name in ("fdk", "pop"))
@@ -105,7 +116,9 @@ def table_2(task: str, by_model: dict[str, Results]) -> list[BenchFigure]:
 
 
 def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
-    """Upward magnitude of table 2 for fossae of other slopes than the planes, which stay as they are."""
+    """Return the magnitude of the upward force as in `table_2`, with fossae of other slopes in the FDK
+    model; the planes of the point-on-plane model stay as they are.
+    """
     cycles = cycles_of(pop.times, TASKS[task].frequency_hz, start_s=SETTLED_S)
     found, upwards = [], AXES.index("si")
     for flatter_deg in FLATTER_DEG:
@@ -122,8 +135,8 @@ def by_slope(task: str, pop: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
-    """Measured numbers of the 15 runs of the paper's parameter study: standard deviation over runs and over
-    cycles; means over the cycle [mm], [N].
+    """Return the benchmark results of the 15 runs of the paper's parameter study of ligaments: standard
+    deviations over the runs and over the cycles, of means over the cycle [mm], [N].
     """
     runs = [
         results(task, "fdk", seconds, spec=with_ligaments(load_model(MODEL), stiffness, strain))
@@ -147,7 +160,7 @@ def by_ligament(task: str, usual: Results, seconds: float) -> list[BenchFigure]:
 
 
 def by_phase(task: str, own: Results, field: str) -> Array:
-    """Return (n_cycle, N_PHASE, 2, 3), the values of a field in whole cycles, at evenly spaced phases."""
+    """Return the values of a field in whole cycles, at evenly spaced phases, (n_cycle, N_PHASE, 2, 3)."""
     values, times = own.fields[field], own.times
     period = 1.0 / TASKS[task].frequency_hz
     starts = np.arange(times[0] + SETTLED_S, times[-1] - period, period)[:5]
@@ -157,7 +170,7 @@ def by_phase(task: str, own: Results, field: str) -> Array:
 
 
 def with_ligaments(spec: ModelSpec, stiffness_N_m: float, strain: float) -> ModelSpec:
-    """The mandible with all ligaments of another stiffness and reference strain."""
+    """Return the mandible with another stiffness [N/m] and reference strain [1] for all ligaments."""
     share = stiffness_N_m / USUAL_N_M
     ligaments = tuple(
         replace(ligament, stiffness_N=share * ligament.stiffness_N, reference_strain=strain)
@@ -168,7 +181,7 @@ def with_ligaments(spec: ModelSpec, stiffness_N_m: float, strain: float) -> Mode
 
 
 def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
-    """The mandible with both fossae turned about the line through the closed condyles."""
+    """Return the mandible with both fossae rotated about the line through the condyles of the closed jaw."""
     turn = Rotation.from_euler("z", flatter_deg, degrees=True)
     contacts = []
     for contact in spec.contacts:
@@ -188,8 +201,8 @@ def with_slope(spec: ModelSpec, flatter_deg: float) -> ModelSpec:
 
 
 def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
-    """Return how many maxima the upward force on the skull has in the mean cycle, and its mean while the jaw
-    opens divided by its mean while the jaw closes.
+    """Return the number of maxima of the upward force on the skull in the mean cycle, and its mean while the
+    jaw opens divided by its mean while the jaw closes.
     """
     pressed = -by_phase(task, own, "joint_point_forces").mean(axis=0)[:-1, :, AXES.index("si")]
     forwards = by_phase(task, own, "joint_point_displacements").mean(axis=0)[:-1, :, AXES.index("ap")]
@@ -206,7 +219,7 @@ def shapes(task: str, kind: str, own: Results) -> list[BenchFigure]:
 
 
 def rows(name: str, mean: Agreement, unit: str, limit: float | None = None) -> list[BenchFigure]:
-    """Return the measured numbers of one line of a table: RMSD, squared correlation, magnitude and phase."""
+    """Return the benchmark results of one line of a table: RMSD, squared correlation, magnitude and phase."""
     return [
         BenchFigure(f"{name}.rmsd", mean.rmsd, unit, limit, "lower" if limit else ""),
         BenchFigure(f"{name}.r2", mean.r2, "1"),

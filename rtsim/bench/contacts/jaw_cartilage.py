@@ -1,9 +1,11 @@
-"""The mandible on published cartilage: condyles of both sides, a fossa of the left one, muscles of landmarks.
+"""The mandible with published cartilage surfaces: condyles of both sides, the left fossa, and muscles placed
+by landmarks.
 
 The scan has neither porions nor orbitale: its own axes, X to the left, Y backwards, Z up, stand in for the
-Frankfurt plane, and the highest vertices of the condyles for their highest points. Vertices
-of fossae press, against their own normals: those of condyles find closest triangles on a hollow and rough
-surface, from one to the next of which forces leap by newtons.
+Frankfurt plane, and the highest vertices of the condyles for their highest points. The springs are at the
+vertices of the fossae and press against the normals of the fossae. Springs at the vertices of the condyles
+would search the closest triangles of a hollow and rough surface, and their forces jump by newtons from one
+triangle to the next.
 """
 
 from __future__ import annotations
@@ -54,13 +56,13 @@ ABOUT = {
 
 
 def there(folder: Path) -> bool:
-    """Whether the folder has all surfaces."""
+    """Return whether the folder contains all surfaces."""
     return all((folder / name).is_file() for name in FILES.values())
 
 
 def of_cartilage(spec: ModelSpec, folder: Path, into: Path) -> ModelSpec:
-    """Return the mandible with the cartilage surfaces of `folder`, which are written in the mandible's frame
-    into the folder `into`.
+    """Return the mandible with the cartilage surfaces of `folder`. The surfaces are written to the folder
+    `into` in the mandible's frame.
     """
     top = {}
     for side in SIDES:

@@ -1,7 +1,8 @@
-"""The volumetric knee: how far its default run is from a tight solution, how fast, and five pulses.
+"""Benchmark of the volumetric knee: accuracy of its default run against a tight solution, speed, and five
+pulses.
 
-The reference of the default run is SciPy's adaptive solution of the same accelerations, compared with our own
-steps a hundred times shorter; both are taken in the same run. The pulses are compared with figures of an
+The reference for the default run is SciPy's adaptive solution of the same accelerations, which is itself
+compared with our solution at steps a hundred times shorter. The pulses are compared with the results of an
 independent program (free leg, Newton-Euler equations, adaptive steps) for the same model.
 """
 
@@ -41,7 +42,7 @@ MEDIAL, LATERAL = 0, 1
 
 
 class Pulse(NamedTuple):
-    """A push on the leg's centre of mass and what came of it."""
+    """A pulse of force on the leg's centre of mass, and the simulated response."""
 
     force: float  # N
     duration: float  # s
@@ -65,7 +66,9 @@ PULSES = [
 
 
 def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[BenchFigure]:
-    """Measured numbers of the default run, of other methods and steps, and of the five pulses."""
+    """Return the benchmark results of the default run, of other integration methods and step lengths, and of
+    the five pulses.
+    """
     spec = load_model("knee")
     say("knee: reference")
     found = by_scipy(Simulator(build(spec), spec.simulation))
@@ -89,7 +92,9 @@ def run(n_run: int = 100, rows: list[tuple[str, float]] = ROWS) -> list[BenchFig
 
 
 def by_scipy(simulator: Simulator) -> Solution:
-    """t : (n,) -> (n, n_q), the run from the simulator's state by SciPy, anew where a load begins or ends."""
+    """Return SciPy's solution of the run from the simulator's state, a function of times (n,) with
+    coordinates (n, n_q). The solver restarts where a load begins or ends.
+    """
     from scipy.integrate import solve_ivp
 
     loads, trace, n = simulator.simulation.forces.loads, simulator.trace(1), len(simulator.q)
@@ -115,8 +120,8 @@ def by_scipy(simulator: Simulator) -> Solution:
 
 
 def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = None) -> Trace:
-    """Simulate a run of the model and return a row for every step; with another step, or from rest at another
-    pose, where these are given.
+    """Simulate a run of the model and return a row for every step. / step_ms : another step length [ms] / q
+    : another pose, from which the model starts at rest
     """
     settings = spec.simulation
     if step_ms is not None:
@@ -133,12 +138,14 @@ def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = N
 
 
 def times(trace: Trace, step: float) -> Array:
-    """(n_row,) - times of the rows of a whole run [s]."""
+    """Return (n_row,): times of the rows of a whole run [s]."""
     return step * np.arange(float(len(trace.q)))
 
 
 def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_run: int) -> list[BenchFigure]:
-    """Error and speed of a run with the model's settings; compared with the limits if it has no name."""
+    """Return error and speed of a run with the model's settings; a run without a name is compared with the
+    limits.
+    """
     trace = whole_run(spec)
     simulator = Simulator(build(spec), spec.simulation)
     step, n_step = simulator.options.step, len(trace.q) - 1
@@ -156,12 +163,14 @@ def row_figures(spec: ModelSpec, name: str, solution: Solution, peak: float, n_r
 
 
 def largest(trace: Trace, contact: int) -> float:
-    """Peak of a normal force over all rows [N]."""
+    """Return the peak of a normal force over all rows [N]."""
     return float(trace.contact[:, contact, NORMAL].max())
 
 
 def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[BenchFigure]:
-    """Figures of a pulse by the default steps, and their distance from the independent figures."""
+    """Return the benchmark results of a pulse with the default step, and their differences from the
+    independent program.
+    """
     found = pulse_run(spec, pulse)
     figures = []
     for figure, unit, value, expected in (
@@ -179,7 +188,9 @@ def pulse_figures(spec: ModelSpec, pulse: Pulse) -> list[BenchFigure]:
 
 
 def pulse_run(spec: ModelSpec, pulse: Pulse, q: Array | None = None) -> Pulse:
-    """The pulse with what was found for it, from the model's start or from rest at q : (n_q,)."""
+    """Simulate a pulse, from the model's start or from rest at q : (n_q,), and return the pulse with the
+    results filled in.
+    """
     replace = msgspec.structs.replace
     load = replace(spec.loads[0], force_N=(0.0, -pulse.force, 0.0), duration_s=pulse.duration)
     longer = replace(spec.simulation, duration_s=1.1 * pulse.t90)
@@ -196,7 +207,9 @@ def pulse_run(spec: ModelSpec, pulse: Pulse, q: Array | None = None) -> Pulse:
 
 
 def first_root(values: Array) -> float:
-    """Row, with its fraction, where values : (n,) first rise through zero, by a parabola through three."""
+    """Return the fractional row at which values : (n,) first rise through zero, by a parabola through three
+    values.
+    """
     k = int(np.flatnonzero(values > 0.0)[0])
     before, at, after = values[k - 1 : k + 2]
     bend, slope = 0.5 * (after - 2.0 * at + before), 0.5 * (after - before)

@@ -1,7 +1,9 @@
-"""A person's knee under force-dependent kinematics: the walker, and recordings on force plates.
+"""Benchmark of a person's knee under force-dependent kinematics (FDK): the shipped walking trial, and
+recordings on force plates.
 
-Each is the shipped run `knee_fdk` over a recording, of the right leg: how long the balance of a frame takes,
-how many frames have none, and the largest contact force beside what instrumented prostheses have measured.
+Each trial is solved by the shipped run `knee_fdk` for the right leg. Reported are the time to find the
+equilibrium of a frame, the number of frames without an equilibrium, and the largest contact force beside
+measurements with instrumented prostheses.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ PUBLISHED = {
 
 
 class TimedBalances(NamedTuple):
-    """Milliseconds of every balance, the number of frames without a balance, and the results of the run."""
+    """Duration of the search for the equilibrium in every frame [ms], the number of frames without an
+    equilibrium, and the results of the run.
+    """
 
     ms: list[float]
     lost: int
@@ -50,7 +54,9 @@ class TimedBalances(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the measured numbers of the walker, and of the recordings below a folder that are there."""
+    """Return the benchmark results of the shipped walking trial, and of the recordings that exist below a
+    folder.
+    """
     usual = load_run(find_config(CONFIG, "runs"))
     found = figures_of("walker", usual, None)
     for name, published in PUBLISHED.items():
@@ -69,7 +75,10 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchFigure]:
-    """Return the measured numbers of one recording, or of the walker."""
+    """Return the benchmark results of one recording, or of the shipped walking trial.
+
+    published : contact force measured with instrumented prostheses, None = none to compare with
+    """
     say(f"knee-fdk: {name}")
     timed = balanced(of)
     pressed = np.linalg.norm(timed.results.fields["joint_point_forces"], axis=2).sum(axis=1)
@@ -85,7 +94,7 @@ def figures_of(name: str, of: RunConfig, published: float | None) -> list[BenchF
 
 
 def balanced(of: RunConfig) -> TimedBalances:
-    """Run over a recording and time its balances."""
+    """Solve a recording and time the search for the equilibrium of every frame."""
     trial, feed, kept = load_trial(of.source), ForceFeed(), KeptResults()
     forces, stages = forces_of(of, trial), prepare(of, feed)
     stage = stages[-1]
@@ -101,8 +110,8 @@ def balanced(of: RunConfig) -> TimedBalances:
 
 
 def clocked(balance: Callable[..., int], ms: list[float], statuses: list[int]) -> Callable[..., int]:
-    """Wrap the function that finds a balance, so that it records how long each call took and its final
-    status.
+    """Wrap the function that finds the equilibrium of a frame, so that it records the duration and the final
+    status of each call.
     """
 
     def noted(*markers: np.ndarray) -> int:

@@ -1,13 +1,15 @@
-"""The stoop lift forward in time: the planar body driven by the activations that its own motion needs.
+"""Forward simulation of the stoop lift: the planar body is driven by the activations that its own motion
+needs.
 
-The way there and the way back have the same mechanics. Feet are held to the floor (heels in both directions,
-toes at their height) and, while the box is lifted, each hand to the box at the point of the hand that moves
-least on it. The markers are followed under these constraints, the coordinates smoothed, put onto them again,
-and inverse dynamics has the forces of the constraints that leave nothing at the root; from its moments come
-the activations. Activations are splines through those of the frames, extensors and flexors alike.
+The inverse and the forward computation use the same mechanics. Feet are held to the floor (heels in both
+directions, toes at their height) and, while the box is lifted, each hand to the box at the point of the hand
+that moves least on it. The markers are tracked under these constraints, and the coordinates are smoothed and
+projected onto the constraints again. Inverse dynamics chooses the constraint forces such that no residual
+remains at the root. The activations of extensors and flexors follow from its joint moments; splines
+interpolate them between frames.
 
-The box is a body that does not turn, which in the recording it does by 0.1 degrees in 0.2 s: hands that are
-held at points would otherwise let it swing.
+The box is a body that cannot rotate, as hands fixed to it at single points would let it swing. In the
+recording it rotates by only 0.1 degrees in 0.2 s.
 """
 
 from __future__ import annotations
@@ -75,12 +77,13 @@ class Driven(NamedTuple):
 
 
 class Forward(NamedTuple):
-    """Results of a simulation, compared with the motion that it should reproduce.
+    """Results of a forward simulation, compared with the motion that it should reproduce.
 
-    names : of the coordinates; off, off_free : (n, n_coordinate) - from the motion under constraints, and
-        from the one that the markers say without them, smoothed alike [rad, m]
-    activation : (n, n_generator) - that drove it
-    energy, work : (n_step + 1,) - kinetic and potential energy, and what generators had done since the
+    names : names of the coordinates; off, off_free : (n, n_coordinate) - deviation from the motion under
+        constraints, and from the motion that follows from the markers without constraints, smoothed in the
+        same way [rad, m]
+    activation : (n, n_generator) - activations that drove the simulation
+    energy, work : (n_step + 1,) - kinetic and potential energy, and work done by the generators since the
         start [J]
     """
 
@@ -96,7 +99,7 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
     """Simulate n_frame frames of stoop2 from the frame `first` on.
 
     spec : the person with torque generators; holds_box : whether both hands hold the box
-    first : from MARGIN to as many frames before the end as are simulated and MARGIN; else ConfigError
+    first : at least MARGIN, and at least n_frame + MARGIN frames before the end; else ConfigError
     """
     box = box_places(folder)
     last = len(box) - MARGIN - n_frame
@@ -140,21 +143,23 @@ def forward(spec: ModelSpec, folder: Path, first: int, n_frame: int, *, holds_bo
 
 
 def box_places(folder: Path) -> Array:
-    """(n, 3) - the centre of the box in stoop2 [m]."""
+    """Return (n, 3): the centre of the box in stoop2 [m]."""
     table = table_of(folder, "VUA2UHEI/2D/stoop2_15kgBox_2D.csv")
     return np.column_stack([table[:, 1:3], np.zeros(len(table))])
 
 
 def smooth(q: Array) -> Array:
-    """(n, n_q) - coordinates, filtered forwards and backwards by a Butterworth filter, so that there is no
-    delay.
+    """Return (n, n_q): coordinates, filtered forwards and backwards by a Butterworth filter, so that there
+    is no delay.
     """
     b, a = butter(2, CUT_OFF_HZ / (0.5 * RATE))
     return filtfilt(b, a, q, axis=0, padlen=9)
 
 
 def held_tables(spec: ModelSpec, free: FollowedModel, frames: slice, box: Array | None) -> dict[str, Any]:
-    """The model of a person whose feet, and with a box hands, are held where they are on the average."""
+    """Return the tables of a model file of the person with constraints that hold the feet, and with a box
+    the hands, at their mean positions.
+    """
     elements = [one for side in SOLES_MM for one in held_sole(free, frames, side)]
     tables = msgspec.to_builtins(msgspec.structs.replace(spec, torque_generators=None))
     if box is not None:
@@ -175,7 +180,7 @@ BOX_BODY: dict[str, Any] = {
 
 
 def held_sole(free: FollowedModel, frames: slice, side: str) -> list[dict[str, Any]]:
-    """A foot on the floor: its heel stays where it is, its toes at their height."""
+    """Return the constraints of a foot on the floor: its heel is fixed, and its toes keep their height."""
     foot, found = f"foot_{side}", []
     for name, place in zip(("heel", "toe"), SOLES_MM[side], strict=True):
         local = np.array([*place, 0.0])
@@ -190,7 +195,9 @@ def held_sole(free: FollowedModel, frames: slice, side: str) -> list[dict[str, A
 
 
 def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str, Any]:
-    """The constraint that keeps the point of a hand that moves least on the box while it is lifted."""
+    """Return the constraint that attaches a hand to the box at the point of the hand that moves least on the
+    box during the lift.
+    """
     hand = f"hand_{side}"
     b = free.model.names.bodies.index(hand)
     turned, wrist = free.rotation[LIFTING, b, :2, :2], free.position[LIFTING, b, :2] - box[LIFTING, :2]
@@ -205,7 +212,7 @@ def grip(free: FollowedModel, frames: slice, side: str, box: Array) -> dict[str,
 
 
 def simulator_at(tables: dict[str, Any], q: Array) -> Simulator:
-    """A simulation of a model, without its markers, from these coordinates on, which are in its order."""
+    """Return a simulator of a model without its markers; q : start coordinates, in the order of the model."""
     tables = {**tables, "markers": [], "bodies": [dict(body) for body in tables["bodies"]]}
     values = iter(q.tolist())
     for body in tables["bodies"]:
@@ -222,7 +229,9 @@ def neutral(name: str, value: float) -> dict[str, Any]:
 
 
 def driven_by(spec: ModelSpec, simulator: Simulator, q: Array) -> Driven:
-    """A motion on its constraints, with the moments and activations that make it; q : (n, n_q), near it."""
+    """Return the motion that satisfies the constraints near q : (n, n_q), with the moments and activations
+    that produce it.
+    """
     model, times = simulator.model, np.arange(len(q)) / RATE
     spline = CubicSpline(times, q, axis=0)
     assert model.holds is not None
@@ -261,7 +270,9 @@ def driven_by(spec: ModelSpec, simulator: Simulator, q: Array) -> Driven:
 
 
 def splines(model: Model, activation: Array) -> dict[str, Any]:
-    """A spline for every generator over the time since the first frame [s]; activation : (n, n_generator)."""
+    """Return a spline for every generator over the time since the first frame [s]; activation : (n,
+    n_generator).
+    """
     times = (np.arange(len(activation)) / RATE).tolist()
     return {
         name: {"spline": {"at": times, "value": column.tolist()}}
@@ -270,7 +281,7 @@ def splines(model: Model, activation: Array) -> dict[str, Any]:
 
 
 def energy_of(model: Model, q: Array, v: Array) -> float:
-    """Kinetic and potential energy [J]."""
+    """Return kinetic and potential energy [J]."""
     n_v, out = model.n_v, np.zeros(2)
     motion = np.ascontiguousarray(q), np.ascontiguousarray(v), np.zeros(n_v)
     wrench, work = np.zeros((len(model.tree.parent), 6)), new_dynamics_work(model.tree)

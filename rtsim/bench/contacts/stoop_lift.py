@@ -1,7 +1,9 @@
-"""The stoop lift of Millard et al. (2019) through the commands: root, L5/S1, activations, and forward again.
+"""Benchmark of the stoop lift of Millard et al. (2019) through the commands: residual at the root, L5/S1
+moment, activations, and forward simulation.
 
-`rtsim analyse` of markers and forces of stoop2, `rtsim fit torque-generators` of what it found, and the body
-driven forward by the activations that its motion needs (rtsim/bench/contacts/stoop_forward).
+`rtsim analyse` of markers and forces of stoop2, then `rtsim fit torque-generators` of its results, then a
+forward simulation of the body driven by the activations that its motion needs
+(rtsim/bench/contacts/stoop_forward).
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ WRISTS = "wrist"
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Measured numbers of stoop2; ConfigError where the recording is not there, or a command fails."""
+    """Return the benchmark results of stoop2; raise ConfigError where the recording is missing or a command
+    fails.
+    """
     folder = folder or FOLDER
     if not markers_of(folder, TRIAL).is_file():
         raise ConfigError(
@@ -58,7 +62,10 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
-    """Results of `analyse`, and the set of generators that `fit` writes; place : for the files."""
+    """Return the results of `rtsim analyse`, and the file of torque generators that `rtsim fit` writes.
+
+    place : folder for the files
+    """
     body, out, fitted = place / "body.toml", place / "out.mcap", place / "fitted.toml"
     write_text(body, model_text(stoop_model(folder)))
     write_text(place / "run.toml", BORNE_BY)
@@ -79,7 +86,7 @@ def through_commands(folder: Path, place: Path) -> tuple[Results, Path]:
 
 
 def left_at_root(results: Results) -> list[BenchFigure]:
-    """Return mean and standard deviation of the residual force that inverse dynamics leaves at the pelvis."""
+    """Return the mean and the standard deviation of the residual force of inverse dynamics at the pelvis."""
     figures = []
     for name, (mean, deviation, unit) in LEFT_AT_ROOT.items():
         left = np.abs(generalized_force(results, name))
@@ -92,7 +99,9 @@ def left_at_root(results: Results) -> list[BenchFigure]:
 
 
 def generalized_force(results: Results, name: str) -> NDArray[np.float64]:
-    """(n,) - generalized force of a coordinate, from whichever field of the results contains it [N, N m]."""
+    """Return (n,): generalized force of a coordinate, from whichever field of the results contains it [N, N
+    m].
+    """
     labels = {field.name: field.labels for field in results.session.fields}
     field = next(f for f in ("coordinate_moments", "coordinate_forces") if name in labels[f])
     return np.asarray(results.fields[field][:, labels[field].index(name)])
@@ -113,7 +122,9 @@ def l5s1(folder: Path, results: Results) -> list[BenchFigure]:
 
 
 def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(n,), (n,) - activation that the extensor of the right hip needs [1], and flexion of the hip [rad]."""
+    """Return the activation (n,) that the extensor of the right hip needs [1], and the flexion (n,) of the
+    hip [rad].
+    """
     labels = {field.name: field.labels for field in results.session.fields}
     column = labels["generator_activations"].index("hip_flexion_r_extensor")
     hip = labels["coordinates"].index("hip_flexion_r")
@@ -121,8 +132,8 @@ def hip_of(results: Results) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) -> list[BenchFigure]:
-    """The activations that the right hip's extensor needs before a fit (paper: at most 0.871, below 0 from
-    81.4 degrees on).
+    """Return the activations that the right hip's extensor needs before its parameters are fitted (paper: at
+    most 0.871, below 0 from 81.4 degrees on).
 
     activation : (n,) - NaN where it is not known; flexion : (n,) - of the hip [rad]
     """

@@ -1,11 +1,11 @@
-"""The stoop lift of Millard et al. (2019) as this project reads it: model, and forces on feet and hands.
+"""The stoop lift of Millard et al. (2019) : the model of the person, and the forces on feet and hands.
 
 The recording (MIT licence; docs/planar_body.md) has a planar model with X forwards, Z up and joints about Y,
 which points to the left; here Y is up and Z to the right, and angles are anatomical: flexion, dorsiflexion
-and ulnar deviation are positive, the pelvis turns backwards where its tilt grows. Of forearms and hands the
-file has inertia tensors that are not symmetric, with nothing about the joint's axis: their entries are taken
-as those of a tensor turned by 90 degrees on one side, the smaller of the two beside the diagonal as the
-moment about the joint's axis.
+and ulnar deviation are positive, a growing tilt rotates the pelvis backwards. For forearms and hands the
+file has inertia tensors that are not symmetric and have no moment about the joint's axis. Their entries are
+read as those of a tensor that was rotated by 90 degrees on one side only; the smaller of the two
+off-diagonal entries is taken as the moment about the joint's axis.
 """
 
 from __future__ import annotations
@@ -68,26 +68,26 @@ COLUMNS = (
 
 
 def own_name(theirs: str) -> str:
-    """Our name of a body of the authors' model, such as Thigh_R."""
+    """Return our name of a body that the authors' model calls, for example, Thigh_R."""
     name, _, side = theirs.partition("_")
     return THEIRS[name] + (f"_{LATERAL[side]}" if side else "")
 
 
 def signs() -> Array:
-    """(18,) - signs of our coordinates in COLUMNS relative to the authors' coordinates."""
+    """Return (18,): signs of our coordinates in COLUMNS relative to the authors' coordinates."""
     about = dict(COORDINATES.values())
     stems = [name[:-2] if name[-2:] in ("_r", "_l") else name for name in COLUMNS]
     return np.array([1.0 if stem in ("pelvis_x", "pelvis_y") else -about[stem] for stem in stems])
 
 
 def millimetres(place: list[float]) -> list[float]:
-    """A point of the authors' model [m] in our axes [mm]."""
+    """Return a point of the authors' model [m] in our axes [mm]."""
     return [1e3 * place[0], 1e3 * place[2], -1e3 * place[1]]
 
 
 def moments_of(inertia: list[list[float]]) -> list[float]:
-    """Return the moments of inertia xx, yy, zz in our axes, from an inertia tensor of the authors' model; the
-    module's docstring says how one that is not symmetric is read.
+    """Return the moments of inertia xx, yy, zz in our axes, from an inertia tensor of the authors' model.
+    How a tensor that is not symmetric is read is described at the head of this file.
     """
     xx, yy, zz = inertia[0][0], inertia[1][1], inertia[2][2]
     if not xx:
@@ -96,7 +96,7 @@ def moments_of(inertia: list[list[float]]) -> list[float]:
 
 
 def stoop_model(folder: Path) -> ModelSpec:
-    """The model of the person, with markers; folder : of the recording."""
+    """Return the model of the person, with markers; folder : folder of the recording."""
     frames = json.loads((folder / "vuaHuman2d.json").read_text(encoding="utf-8"))["frames"]
     bodies: list[dict[str, Any]] = []
     markers: list[dict[str, Any]] = []
@@ -121,7 +121,7 @@ def stoop_model(folder: Path) -> ModelSpec:
 
 
 def markers_of(folder: Path, trial: str) -> Path:
-    """The file of markers of a trial: stoop1, stoop2 or stoop3."""
+    """Return the file of markers of a trial: stoop1, stoop2 or stoop3."""
     return folder / "VUA2UHEI" / "2D" / f"{TRIALS[trial]}_2D.c3d"
 
 
@@ -131,7 +131,7 @@ def table_of(folder: Path, name: str) -> Array:
 
 
 class FollowedModel(NamedTuple):
-    """A model that followed markers.
+    """The motion of a model that was fitted to markers by inverse kinematics.
 
     q : (n, n_q) - coordinates [rad, m]; position, rotation : (n, n_body, 3), (n, n_body, 3, 3) - of the
         bodies in ground [m]
@@ -143,7 +143,7 @@ class FollowedModel(NamedTuple):
     rotation: Array
 
     def places(self, body: str, local: Array) -> Array:
-        """(n, 3) - places of a point of a body in ground; local : (3,) - the point in the body [m]."""
+        """Return (n, 3): places of a point of a body in ground; local : (3,) - the point in the body [m]."""
         b = self.model.names.bodies.index(body)
         return self.position[:, b] + self.rotation[:, b] @ local
 
@@ -151,7 +151,9 @@ class FollowedModel(NamedTuple):
 def follow(
     spec: ModelSpec, path: Path, more: Mapping[str, Array] | None = None, frames: slice | None = None
 ) -> FollowedModel:
-    """Follow the markers of a trial; more : markers beside those of the file, name -> (n, 3) [m]."""
+    """Fit the model to the markers of a trial, frame by frame. / more : further markers, name -> (n, 3) [m]
+    / frames : the frames to fit, None = all
+    """
     trial = read_markers(path)
     estimator = make(StageContext(RunConfig(name="follow", source="", model=""), spec, None)).estimator
     names = estimator.model.names.markers
@@ -170,12 +172,14 @@ def follow(
 
 
 def write_loads(folder: Path, trial: str, path: Path) -> None:
-    """Write what feet and hands bear in a trial as a file of plates, `feet`, `box_r` and `box_l` (.mot).
+    """Write the loads on feet and hands in a trial as a .mot file of three force plates: `feet`, `box_r` and
+    `box_l`.
 
-    Both feet stand on one plate. The box presses each hand, at the wrist, where the authors have it, with
-    half of the force that its own plate has lost since the first second, in which nobody touches it, and of
-    its inertia. The authors took the plate's horizontal force the other way round; so, while the hands pull
-    before the box leaves the floor, 10 N and 7 N m are left at the root, here 4 N and 4 N m (RMS).
+    Both feet stand on one plate. The box loads each hand at the wrist, as in the authors' model, with half
+    of its inertial force and half of the force that its own plate has lost since the first second, in which
+    nobody touches the box. The authors used the plate's horizontal force with the opposite sign. While the
+    hands pull before the box leaves the floor, that leaves residuals of 10 N and 7 N m at the root, compared
+    with 4 N and 4 N m (RMS) here.
     """
     plates = table_of(folder, f"VUA2UHEI/2D/{trial}_F1Cop1F2Cop2_2D.csv")
     box = table_of(folder, f"VUA2UHEI/2D/{trial}_15kgBox_2D.csv")
@@ -208,8 +212,9 @@ def write_loads(folder: Path, trial: str, path: Path) -> None:
 class L5S1(NamedTuple):
     """Extension moments of L5/S1 over time.
 
-    times : (n,) - at which all are known [s]; bottom_up : (n,) - of the laboratory [N m]
-    at_joint, at_place : (n,) - ours, about the model's joint and about the laboratory's L5/S1 [N m]
+    times : (n,) - times at which all three are known [s]; bottom_up : (n,) - moment of the laboratory [N m]
+    at_joint, at_place : (n,) - moments of this program about the model's joint and about the laboratory's
+        L5/S1 [N m]
     """
 
     times: Array
@@ -219,11 +224,12 @@ class L5S1(NamedTuple):
 
 
 def l5s1_places(folder: Path, trial: str) -> Array:
-    """(n, 3) - where the laboratory has L5/S1 in a trial [m].
+    """Return the laboratory's position of L5/S1 in a trial, (n, 3) [m].
 
-    Its pelvis markers keep their distances to 1e-8 m, so that they are its pelvis itself; its L5/S1 in the
-    neutral trial lies to them as the model's joint does to the model's markers, within 0.1 mm. The planar
-    model cannot follow all markers at once: its own L5/S1 is up to 18 mm away in deep bending.
+    The distances between the laboratory's pelvis markers are constant within 1e-8 m, so the markers define
+    its pelvis exactly. In the neutral trial its L5/S1 lies relative to these markers as the model's joint
+    lies relative to the model's markers, within 0.1 mm. The planar model cannot follow all markers at once:
+    its own L5/S1 is up to 18 mm away in deep bending.
     """
     spec = stoop_model(folder)
     own = {
@@ -244,7 +250,9 @@ def l5s1_places(folder: Path, trial: str) -> Array:
 
 
 def l5s1_moments(folder: Path, trial: str, results: Results) -> L5S1:
-    """L5/S1 moments of a trial beside the laboratory's bottom-up ones; results : of `rtsim analyse`."""
+    """Return the L5/S1 moments of a trial beside the laboratory's bottom-up ones; results : results of
+    `rtsim analyse`.
+    """
     labels = {field.name: field.labels for field in results.session.fields}
     field = {
         name: results.fields[name][:, labels[name].index(of)]

@@ -1,1 +1,3 @@
-"""Standard deviations compared with the truth of synthetic walkers: how often an interval contains it."""
+"""Benchmark of standard deviations against the truth of synthetic walkers: how often an interval contains
+the true value.
+"""

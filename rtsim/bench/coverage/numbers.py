@@ -1,4 +1,6 @@
-"""All numbers of a frame that carry a deviation, in a row: of the pose, and of its filtered motion."""
+"""The vector of all values of a frame that have a standard deviation: of the pose, and of its filtered
+motion.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class CoverageNumbers:
-    """The numbers of one method's frames, from a fresh start on."""
+    """Collects the vector of values of the frames that one method estimates, from a fresh start on."""
 
     def __init__(self, estimator: MultibodyEstimator, rate: float) -> None:
         self._estimator, self._rate, model = estimator, rate, estimator.model
@@ -39,7 +41,7 @@ class CoverageNumbers:
         self._of_pose = np.zeros(0)
 
     def take(self) -> Array:
-        """(n,) - the numbers of the frame that was just estimated; rates are NaN before the filter has
+        """Return the values (n,) of the frame that was just estimated; rates are NaN before the filter has
         settled.
         """
         out, rates = self._estimator.outputs, self._filter.rates
@@ -52,9 +54,9 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def deviations(self) -> Array:
-        """(n,) - standard deviations of these numbers, after the frame's own deviations. As in a live
-        run, those that follow from the covariance of the pose stay as they are until it is computed
-        again.
+        """Compute the standard deviations of the frame and return those of these values, (n,). As in a live
+        run, deviations that follow from the covariance of the pose stay unchanged until the covariance is
+        computed again.
         """
         found = self._estimator.deviations
         assert found is not None
@@ -66,7 +68,9 @@ class CoverageNumbers:
         return np.concatenate([np.ravel(part) for part in parts])
 
     def _from_covariance(self, found: MethodDeviations) -> Array:
-        """(n,) - of places, muscle lengths and rates; of these NaN before the filter has settled."""
+        """Return the standard deviations (n,) of positions, muscle lengths and rates; those of rates are NaN
+        before the filter has settled.
+        """
         found.write_places(self._places, self._of_places)
         slopes = self._arms.gradient
         of_muscles = np.sqrt(np.einsum("md,de,me->m", slopes, found.covariance, slopes))
@@ -82,7 +86,7 @@ class CoverageNumbers:
 
 
 def names_of(estimator: MultibodyEstimator) -> list[str]:
-    """Names of all numbers, in their order."""
+    """Return the names of all numbers, in their order."""
     model = estimator.model
     names, motions = model.names, coordinate_names(model)[1]
     displaced = displaced_joints(names.bodies, model.joints.distal)

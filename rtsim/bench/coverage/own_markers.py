@@ -1,8 +1,10 @@
-"""Models that bring their own markers: how often the truth is within what is stated of their coordinates.
+"""Coverage of standard deviations for models that bring their own markers: how often the true coordinate is
+within the stated interval.
 
-Markers are drawn anew for each motion, four on every body; what is true is a pose of the model, exactly.
-Three cases: skin as it is drawn for walkers, most of it shared by the markers of a body; errors that are each
-marker's own, of the same size, told as skin; and the same told as they are, `rigid_part = 0`.
+Markers are drawn at random for each motion, four on every body; the truth is an exact pose of the model.
+There are three cases: skin motion as for the synthetic walkers, most of it shared by the markers of a body;
+independent errors of each marker of the same size, while the estimator assumes shared skin motion; and the
+same errors with an estimator that assumes independent ones (`rigid_part = 0`).
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ SHARES = ((0.8, 0.5), (0.5, 0.3))
 
 
 def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the measured numbers of this many random motions of a model's file."""
+    """Return the benchmark results for a model file and this many random motions."""
     base, rng = load_model(str(path)), np.random.default_rng(seed)
     tallies: dict[str, CoverageCount] = {}
     names: tuple[str, ...] = ()
@@ -54,7 +56,7 @@ def run(path: Path, n_motion: int, seed: int = 1) -> list[BenchFigure]:
 
 
 def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
-    """The model with markers on every body instead of its own."""
+    """Return the model with random markers on every body in place of its own markers."""
     markers = tuple(
         Marker(
             name=f"{body.name}_{k}",
@@ -68,7 +70,9 @@ def marked(rng: Generator, spec: ModelSpec) -> ModelSpec:
 
 
 def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) -> tuple[str, ...]:
-    """Add one motion to the counts of every case; return the names of the coordinates."""
+    """Simulate and estimate one motion in every case, add it to the coverage counts, and return the names of
+    the coordinates.
+    """
     truth, exact, rotations = truth_of(rng, spec)
     noise = draw_noise(rng, exact.shape)
     for case, stated in CASES.items():
@@ -81,13 +85,14 @@ def count(rng: Generator, spec: ModelSpec, tallies: dict[str, CoverageCount]) ->
 
 
 def estimator_of(spec: ModelSpec, stated: Uncertainty) -> MultibodyEstimator:
-    """The estimator of a model with the settings of a live run."""
+    """Return the estimator of a model with the settings of a live run; stated : the assumed marker errors."""
     return MultibodyEstimator(spec, None, next(iter(spec.methods)), check=MarkerCheck(), uncertainty=stated)
 
 
 def truth_of(rng: Generator, spec: ModelSpec) -> tuple[Array, Array, Array]:
-    """Coordinates (n_frame, n), markers (n_frame, n_marker, 3) [m] that are exactly theirs, and the rotations
-    (n_frame, n_marker, 3, 3) of the markers' bodies, in a motion between three poses."""
+    """Return a motion between three random poses: its coordinates (n_frame, n), the exact markers (n_frame,
+    n_marker, 3) [m], and the rotations (n_frame, n_marker, 3, 3) of the bodies of the markers.
+    """
     arms, estimator = MomentArms(build(spec), roles_of(spec)), estimator_of(spec, Uncertainty())
     first, *others = list(random_poses(arms, 3))
     time, body = DT * np.arange(N_FRAME), estimator.model.markers.body
@@ -112,7 +117,9 @@ def truth_of(rng: Generator, spec: ModelSpec) -> tuple[Array, Array, Array]:
 
 
 def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> Array:
-    """(n_frame, n_marker, 3) - errors of all markers in their bodies [m], each for itself where `alone`."""
+    """Draw errors of all markers in their bodies, (n_frame, n_marker, 3) [m]; alone : whether the errors of
+    the markers of a body are independent.
+    """
     model = estimator.model
     body = model.markers.body
     phase = np.asarray(2.0 * math.pi * DT / CYCLE_S * np.arange(N_FRAME), np.float64)
@@ -129,8 +136,10 @@ def draw_errors(rng: Generator, estimator: MultibodyEstimator, alone: bool) -> A
 
 
 def tell(estimator: MultibodyEstimator, measured: Array) -> Told:
-    """Estimate all frames from a fresh start and return the coordinates with their standard deviations;
-    measured : (n_frame, n_marker, 3) [m].
+    """Estimate all frames from a fresh start; return the coordinates with their standard deviations.
+
+    measured : (n_frame, n_marker, 3) [m]
+
     """
     coordinates, deviations = estimator.model.coordinates, estimator.deviations
     assert deviations is not None

@@ -1,4 +1,4 @@
-"""The bench: walkers one after the other, each by every method, with all markers and without some."""
+"""The coverage benchmark: each walker is solved by every method, with all markers and with some hidden."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ KEPT = 1e-7
 class CoverageCount(NamedTuple):
     """Counts over the frames of one method and one case, for each output.
 
-    held : those whose interval holds the truth; n : all that have a deviation
-    error, stated : sums of squares of errors and of deviations; uncertain : frames flagged, and all
+    held : number of values whose interval contains the truth; n : number of values with a standard deviation
+    error, stated : sums of squares of errors and of standard deviations; uncertain : number of flagged
+        frames, and of all frames
     """
 
     held: Array
@@ -55,7 +56,7 @@ class CoverageCount(NamedTuple):
 
 
 def new_tally(n: int) -> CoverageCount:
-    """A count for n outputs, with nothing counted yet."""
+    """Return empty coverage counts for n outputs."""
     return CoverageCount(np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), [0, 0])
 
 
@@ -66,7 +67,7 @@ def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
 
 
 def count(n_walker: int, seed: int) -> tuple[dict[str, CoverageCount], list[str]]:
-    """A tally of every method and case by its name, and the names of the outputs."""
+    """Return the coverage counts of every method and case by name, and the names of the outputs."""
     spec = load_model(ONE_LEG)
     base = load_toml(find_config("walker", "subjects"), Subject)
     rng = np.random.default_rng(seed)
@@ -84,7 +85,7 @@ def count(n_walker: int, seed: int) -> tuple[dict[str, CoverageCount], list[str]
 
 
 def estimator_of(spec: ModelSpec, walker: Walker) -> MultibodyEstimator:
-    """The estimator of a walker with the settings of a live run."""
+    """Return the estimator of a walker with the settings of a live run."""
     return MultibodyEstimator(
         spec, walker.subject, METHODS[0], METHODS, check=MarkerCheck(), uncertainty=Uncertainty()
     )
@@ -93,7 +94,9 @@ def estimator_of(spec: ModelSpec, walker: Walker) -> MultibodyEstimator:
 def solve(
     rng: Generator, estimator: MultibodyEstimator, walker: Walker
 ) -> Iterator[tuple[str, Truth, Told, NDArray[np.int64]]]:
-    """Every method and case of a walker: its name, truth, answers and the frames that count."""
+    """Yield for every method and case of a walker: the name, the truth, the estimates, and the frames that
+    count.
+    """
     n = len(walker.phase)
     offsets = draw_errors(rng, walker)
     noise = draw_noise(rng, offsets.shape)
@@ -116,7 +119,7 @@ def solve(
 
 
 def draw_errors(rng: Generator, walker: Walker) -> Array:
-    """(n_frame, n_marker, 3) - skin motion of all markers, in their segments [m]."""
+    """Draw the skin motion of all markers in the frames of their segments, (n_frame, n_marker, 3) [m]."""
     return np.concatenate(
         [
             draw_skin(
@@ -135,7 +138,10 @@ def draw_hidden(rng: Generator, body: NDArray[np.int64], n: int) -> NDArray[np.i
 
 
 def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount) -> None:
-    """Add frames to the counts; true : (n, n_output) - the true values in them."""
+    """Add frames to the coverage counts `tally`.
+
+    true : (n, n_output) - the true values in the frames
+    """
     stated = told.deviations[frames]
     error = told.numbers[frames] - true
     turns = error[:, : told.n_angle]
@@ -152,9 +158,11 @@ def add(true: Array, told: Told, frames: NDArray[np.int64], tally: CoverageCount
 
 
 def figures_of(tallies: dict[str, CoverageCount], names: list[str]) -> list[BenchFigure]:
-    """Measured numbers of each method and case: how far the worst output is off the aim, then all outputs.
+    """Return the benchmark results of each method and case: first the worst output's difference from the
+    nominal coverage, then the coverage of every output.
 
-    ratio.CASE.OUTPUT is the root of the mean squared error over that of the mean squared deviation.
+    ratio.CASE.OUTPUT is the root mean square error divided by the root mean square of the standard
+    deviations.
     """
     figures = []
     for case, tally in tallies.items():

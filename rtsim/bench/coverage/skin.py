@@ -1,11 +1,11 @@
-"""Errors of markers as they are drawn: white noise, and skin that moves on the bone.
+"""Random marker errors: white noise, and skin that moves on the bone.
 
-Skin of a segment moves in three parts: all of it by one shift, all of it by one turn, and each marker on its
-own. Measured beside bone pins or fluoroscopy the first two, those of a rigid body, are the greater part:
-four principal components hold 95 % of the variance of markers on the thigh, and they are shifts and turns
-more than deformations (Andersen et al. 2012, Gait & Posture 35, 606-611; Barre et al. 2017, J Biomech 62,
-21-26). What follows the cycle of walking is a short Fourier series whose coefficients are drawn for each
-walker; so is the size, about that of docs/uncertainty.md on average.
+The skin motion of a segment has three parts: a translation and a rotation shared by all markers, and a part
+of each marker on its own. In measurements with bone pins or fluoroscopy the two shared, rigid parts
+dominate: four principal components contain 95 % of the variance of markers on the thigh, and they are
+translations and rotations rather than deformations (Andersen et al. 2012, Gait & Posture 35, 606-611; Barre
+et al. 2017, J Biomech 62, 21-26). The course over the gait cycle is a short Fourier series with random
+coefficients for each walker. The size is random, too, on average about that of docs/uncertainty.md.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ NOISE_MM = (0.2, 1.0)
 
 
 def draw_noise(rng: Generator, shape: tuple[int, ...]) -> Array:
-    """White noise of the given shape [m]."""
+    """Return the white noise of the given shape [m]."""
     return 1e-3 * rng.uniform(*NOISE_MM) * rng.normal(size=shape)
 
 
 def draw_skin(rng: Generator, local: Array, size: float, phase: Array) -> Array:
-    """(n_frame, n_marker, 3) - displacement of the markers of a segment, in its frame [m].
+    """Draw the displacements of the markers of a segment by skin motion, (n_frame, n_marker, 3) in the
+    segment's frame [m].
 
-    local : (n_marker, 3) - places in the segment [m]; size : root mean square along each axis [m]
-    phase : (n_frame,) - of the cycle [rad]
+    local : (n_marker, 3) - positions in the segment [m]; size : root mean square displacement along each
+        axis [m]
+    phase : (n_frame,) - phase of the gait cycle [rad]
     """
     size = size * np.exp(rng.normal(scale=PERSONS) - PERSONS**2)
     rigid, turn = rng.uniform(*RIGID), rng.uniform(*TURN)
@@ -53,7 +55,7 @@ def draw_skin(rng: Generator, local: Array, size: float, phase: Array) -> Array:
 
 
 def draw_course(rng: Generator, phase: Array, n: int) -> Array:
-    """(n_frame, n) - independent courses over the cycle with the mean square 1."""
+    """Draw n independent periodic curves over the gait cycle with a mean square of 1, (n_frame, n)."""
     total = IN_TIME[0] * rng.normal(size=n) * np.ones((len(phase), 1))
     for k, part in enumerate(IN_TIME[1:], start=1):
         cosine, sine = rng.normal(size=(2, n))

@@ -1,4 +1,6 @@
-"""The truth about a walker whose knee is that of a method, and a method's results for displaced markers."""
+"""The true motion of a walker whose knee obeys the model of a method, and the method's estimates from
+displaced markers.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ N_ROUND = 6
 class Truth(NamedTuple):
     """The true values of every frame of a random walker.
 
-    numbers : (n_frame, n_output) - as bench/coverage/numbers has them, angles first [rad, m, 1; rad/s, ...]
-    markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - of their bodies
+    numbers : (n_frame, n_output) - in the order of bench/coverage/numbers, angles first [rad, m, 1; rad/s,
+        ...]
+    markers : (n_frame, n_marker, 3) - in ground [m]; rotations : (n_frame, n_marker, 3, 3) - rotations of
+        the bodies of the markers
     """
 
     numbers: Array
@@ -29,10 +33,10 @@ class Truth(NamedTuple):
 
 
 class Told(NamedTuple):
-    """Results and standard deviations of a method for every frame; NaN where a frame was not solved.
+    """Estimates and standard deviations of a method for every frame; NaN where a frame was not solved.
 
-    numbers, deviations : (n_frame, n_output), as in Truth, the first n_angle of them angles
-    uncertain : (n_frame,) - whether an angle is
+    numbers, deviations : (n_frame, n_output), in the order of Truth; the first n_angle are angles
+    uncertain : (n_frame,) - whether the frame is flagged for an uncertain angle
     """
 
     numbers: Array
@@ -42,7 +46,8 @@ class Told(NamedTuple):
 
 
 def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Truth:
-    """Poses of the method in use, and markers that are exactly theirs, near those given.
+    """Fit the method in use to positions; return its poses as the truth, with markers that agree with the
+    poses exactly.
 
     positions : (n_frame, n_marker, 3) - in ground [m]
     """
@@ -62,7 +67,10 @@ def truth_of(estimator: MultibodyEstimator, positions: Array, dt: float) -> Trut
 
 
 def tell(estimator: MultibodyEstimator, measured: Array, dt: float) -> Told:
-    """Estimate all frames by the method in use, from a fresh start; measured : (n_frame, n_marker, 3) [m]."""
+    """Estimate all frames by the method in use, from a fresh start.
+
+    measured : (n_frame, n_marker, 3) - marker positions [m]
+    """
     estimator.restart()
     numbers, deviations, uncertain = [], [], []
     found, of_frames = estimator.deviations, CoverageNumbers(estimator, 1.0 / dt)

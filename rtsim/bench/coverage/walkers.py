@@ -1,4 +1,4 @@
-"""Synthetic persons who walk: sizes, places of markers, joint angles and speed are drawn at random."""
+"""Synthetic persons who walk: body sizes, marker placement, joint angles and speed are drawn at random."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Walker(NamedTuple):
     """A person on a treadmill.
 
     phase : (n_frame,) [rad]; positions : (n_frame, n_marker, 3) - in ground, Y up [m], without any error,
-    of a knee that turns about its epicondylar axis; dt : between frames [s]
+    for a knee that rotates about its epicondylar axis; dt : time between frames [s]
     """
 
     subject: Subject
@@ -53,7 +53,7 @@ class Walker(NamedTuple):
 
 
 def draw_walker(rng: Generator, spec: ModelSpec, base: Subject) -> Walker:
-    """A walker; base : the person whose sizes and markers are varied."""
+    """Draw a random walker; base : the person whose sizes and markers are varied."""
     subject = draw_subject(rng, base)
     cycle = CYCLE_S * rng.uniform(*PACE)
     n = round(CYCLES * cycle * RATE)
@@ -68,14 +68,16 @@ def draw_walker(rng: Generator, spec: ModelSpec, base: Subject) -> Walker:
 
 
 def draw_subject(rng: Generator, base: Subject) -> Subject:
-    """A person of another size and other proportions, with markers elsewhere."""
+    """Draw a random person of another size and other proportions, with markers placed elsewhere."""
     stature = rng.uniform(*STATURE)
     segments = {name: draw_segment(rng, segment, stature) for name, segment in base.segments.items()}
     return msgspec.structs.replace(base, name="drawn", segments=segments)
 
 
 def draw_segment(rng: Generator, base: SubjectSegment, stature: float) -> SubjectSegment:
-    """A segment of another size; markers are moved, left out and put between others."""
+    """Draw a segment of another size whose markers are moved, left out or inserted between others at
+    random.
+    """
     size = stature * rng.uniform(*PROPORTION)
     placed = [size * np.array(x) for x in base.markers_mm.values()]
     names = list(base.markers_mm)
@@ -96,7 +98,7 @@ def draw_segment(rng: Generator, base: SubjectSegment, stature: float) -> Subjec
 
 
 def draw_angles(rng: Generator) -> Angles:
-    """Joint angles that resemble walking, of other means and ranges."""
+    """Draw joint angles that resemble walking, with random means and ranges."""
     drawn: Angles = {}
     for name, (mean, harmonics) in ANGLES.items():
         factor = rng.uniform(*RANGE)

@@ -1,4 +1,6 @@
-"""Both legs at once beside the right one alone: the walker's frames, kernel and muscles, turn by turn."""
+"""Benchmark of both legs beside the right leg alone: frames of the shipped walking trial with kernel and
+muscles, solved alternately.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ LAP_S = 1.0
 
 
 class SolvedLegs:
-    """The walker on one leg or on both, and how it is solved."""
+    """The shipped walking trial on one leg or on both, with the solver for it."""
 
     def __init__(self, side: str, methods: tuple[str, ...]) -> None:
         subject = the_walker(side)
@@ -37,7 +39,9 @@ class SolvedLegs:
         self.dt = 1.0 / trial.rate
 
     def lap(self) -> tuple[NDArray[np.float64], float]:
-        """Solve all frames of the walk once; return the time of each [us], and the largest residual [m]."""
+        """Solve all frames of the walk once; return the time of each frame [us] and the largest residual
+        [m].
+        """
         self.estimator.restart()
         times, residuals = [], []
         for frame in self.frames:
@@ -50,7 +54,9 @@ class SolvedLegs:
 
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
-    """The ratio of the medians of whole frames, and the residual of both legs."""
+    """Return the ratio of the median times of whole frames, both legs to one, and the residual of both
+    legs.
+    """
     one, two = SolvedLegs("right", methods), SolvedLegs("both", methods)
     figures = []
     for method in methods:

@@ -1,8 +1,9 @@
-"""Marker sets: the conventional gait model against Vicon Nexus, and our own angles by fewer markers.
+"""Benchmark of marker sets: the conventional gait model against Vicon Nexus, and our own angles from fewer
+markers.
 
 Recordings into which Nexus wrote joint centres and angles are solved as `rtsim analyse` does. Then the
-children with the Oxford foot are solved as if they had worn Plug-in Gait alone: without the medial malleolus
-and the metatarsals, for which the chord and the toe stand in.
+children with Oxford Foot Model markers are solved as if they had worn Plug-in Gait alone: the medial
+malleolus is replaced by the chord construction of the ankle, and the metatarsals by the toe marker.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ markers [deg]."""
 class SolvedSet(NamedTuple):
     """Results of a recording that was solved with one marker set.
 
-    values : label -> (n,) angles [deg] or (n, 3) centres [m], after the name of their field
+    values : label -> (n,) angles [deg] or (n, 3) centres [m], each label preceded by the name of its field
     rms : root mean square residual of the markers [mm]
     """
 
@@ -67,8 +68,8 @@ class SolvedSet(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Measured numbers of the recordings below a folder; what is not there is told, ConfigError
-    where none is.
+    """Return the benchmark results of the recordings below a folder. Missing recordings are reported;
+    ConfigError if all are missing.
     """
     folder = folder or FOLDER
     there = {name: static for name, static in RECORDINGS.items() if (folder / name).is_file()}
@@ -105,7 +106,7 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def solved(trial: MarkerTrial, static: MarkerTrial | None, source: str) -> SolvedSet:
-    """Both legs of a recording by the stages of `rtsim analyse`."""
+    """Solve both legs of a recording with the stages of `rtsim analyse`."""
     subject = subject_for(trial, static, side="both")
     stages = make_stages(
         RunConfig(name="bench", source=source, stages=STAGES), load_model("both_legs"), subject
@@ -136,7 +137,7 @@ def solved(trial: MarkerTrial, static: MarkerTrial | None, source: str) -> Solve
 
 
 def centres_off(found: SolvedSet, path: Path) -> float:
-    """Largest distance of a coordinate of a joint centre from that of Nexus [mm]."""
+    """Return the largest difference between a coordinate of a joint centre and that of Nexus [mm]."""
     nexus = read_c3d(path, virtual=True)
     theirs = {name: nexus.positions[:, k] for k, name in enumerate(nexus.names)}
     off = [
@@ -147,7 +148,7 @@ def centres_off(found: SolvedSet, path: Path) -> float:
 
 
 def angles_off(found: SolvedSet, path: Path) -> float:
-    """Largest difference of an angle from that of Nexus [deg]."""
+    """Return the largest difference between an angle and that of Nexus [deg]."""
     content, _ = whole_content(path)
     point = content.parameters["POINT"]
     labels = [str(label).strip() for key in ("LABELS", "LABELS2") for label in point.get(key, [])]
@@ -163,9 +164,9 @@ def angles_off(found: SolvedSet, path: Path) -> float:
 
 
 def offsets_off(trial: MarkerTrial) -> float:
-    """Largest difference of an offset of the foot, found in a static trial, from the stored one [deg].
+    """Return the largest difference between a foot offset found in a static trial and the stored one [deg].
 
-    With a level sole, or as marked, whichever Nexus took.
+    The foot is assumed level or taken as marked, whichever Nexus used.
     """
     x = {name: trial.positions[:, k] for k, name in enumerate(trial.names)}
     measures, most = stored_measures(trial.subject), 0.0
@@ -189,7 +190,9 @@ def offsets_off(trial: MarkerTrial) -> float:
 def with_fewer(
     trial: MarkerTrial, static: MarkerTrial | None, full: SolvedSet, path: Path
 ) -> list[BenchFigure]:
-    """Difference of every angle of our own without the markers that Plug-in Gait has not, RMS."""
+    """Return the RMS difference of each of our own angles when the markers are left out that Plug-in Gait
+    does not have.
+    """
     few = solved(bare(trial), bare(static) if static else None, str(path))
     figures = [BenchFigure(f"marker_rms_mm.{path.stem}.plug_in_gait", few.rms, "mm")]
     for (field, label), values in full.values.items():
@@ -209,7 +212,8 @@ def bare(trial: MarkerTrial) -> MarkerTrial:
 
 
 def device_off() -> float:
-    """Largest error of a thigh's rotation by a knee alignment device, of synthetic legs on both sides
+    """Return the largest error of the thigh's rotation from a knee alignment device, over synthetic legs of
+    both sides [deg].
     [deg].
     """
     rng, most, radius = np.random.default_rng(7), 0.0, 0.055

@@ -1,14 +1,15 @@
-"""Rate at which frames are solved, one after the other on one thread, the call from Python included.
+"""Benchmark of the rate at which frames are solved, one after the other on one thread, including the call
+from Python.
 
-Twice for each method. The kernel alone: the paper's problem, in which every marker weighs 1 whatever its
-residual, from arrays of the model's markers to the arrays of the solution, muscles included; beside it what
-standard deviations of its results take (deviation_p50_us). And the frame as
-`rtsim live` runs it (names that begin with live_): from the bytes of a marker message to those of a result,
-with the settings of a live run, markers at fault left out (`rtsim.bench.runs.live_frames`); live_receive_us,
-live_solve_us (with the marker input), live_fields_us and live_encode_us are medians of its stages. ratio.both
-is the time of the walker's frames with both legs, relative to the right leg alone
-(`rtsim.bench.markers.both_legs`), ratio.trust that of frames with faults, gaps and deviations seen to,
-relative to frames without (`rtsim.bench.markers.trust`).
+Each method is timed in two ways. First the kernel alone: the paper's problem, in which every marker has
+weight 1 whatever its residual, from the array of marker positions to the arrays of the solution, muscles
+included, and separately the time of the standard deviations (deviation_p50_us). Second, the frame as `rtsim
+live` runs it (names that begin with live_): from the bytes of a marker message to those of a result, with
+the settings of a live run, markers at fault left out (`rtsim.bench.runs.live_frames`); live_receive_us,
+live_solve_us (with the marker input), live_fields_us and live_encode_us are medians of its stages.
+ratio.both is the time of the walker's frames with both legs, relative to the right leg alone
+(`rtsim.bench.markers.both_legs`), ratio.trust the time of frames with detection of marker faults, filling of
+gaps and standard deviations, relative to frames without these (`rtsim.bench.markers.trust`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ RATE, P99_US, RESIDUAL = 5000.0, 500.0, 1e-11
 
 
 def run(data: Path | None = None, seconds: float = 10.0, subject_file: str = "") -> list[BenchFigure]:
-    """Measured numbers of the three methods on the synthetic walker, or on a trial and its subject.
+    """Return the benchmark results of the three methods on the shipped walking trial, or on a trial and its
+    subject.
 
     Whole frames run with the settings that a live run has unless its config says otherwise.
     """
@@ -110,7 +112,9 @@ def timed(
 def timed_deviations(
     estimator: MultibodyEstimator, measured: NDArray[np.float64], times: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Durations of the standard deviations of every frame of a lap, (n_frame,) [us]."""
+    """Return the time to compute the standard deviations of every frame of one pass through the trial,
+    (n_frame,) [us].
+    """
     durations = []
     for frame, dt in zip(measured, np.diff(times, prepend=times[0]), strict=True):
         own = np.ascontiguousarray(frame)
@@ -152,7 +156,7 @@ def live_figures(method: str, rows: LiveRows) -> list[BenchFigure]:
 
 
 def time_figures(prefix: str, method: str, us: NDArray[np.float64]) -> list[BenchFigure]:
-    """Rate and percentiles of durations us : (n,) [us]."""
+    """Return the rate and percentiles of durations us : (n,) [us]."""
     return [
         BenchFigure(f"{prefix}frames_per_second.{method}", 1e6 / float(us.mean()), "1/s", RATE, "higher"),
         BenchFigure(f"{prefix}p50_us.{method}", float(np.median(us)), "us"),

@@ -1,10 +1,11 @@
-"""Noise and delay of speeds and accelerations, filter by filter, on coordinates that were solved from
-markers.
+"""Benchmark of noise and delay of speeds and accelerations, filter by filter, on coordinates that were
+solved from markers.
 
-Of every trial: speeds and accelerations by each filter against those of a filter without delay (there and
-back, REFERENCE), read at the filter's stated delay; the delay at which they fit best; of its static trial,
-in which the person stands, what is left of them. All of rotations, in deg/s and deg/s^2, root mean square
-over all dofs. The reference is no truth: it has noise of its own, below its cut-off.
+For every trial, the speeds and accelerations from each filter are compared with those of a zero-phase filter
+(forwards and backwards, REFERENCE), shifted by the filter's stated delay; the delay of the best fit is
+reported, too. In the static trial, in which the person stands, the remaining speeds and accelerations are
+reported. All are of rotations, in deg/s and deg/s^2, as root mean squares over all degrees of freedom. The
+reference is not the truth: it contains noise below its cut-off frequency.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class SolvedTrial(NamedTuple):
 
 
 def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFigure]:
-    """Return the measured numbers of every trial, or of the synthetic walker."""
+    """Return the benchmark results of every trial, or of the shipped walking trial."""
     figures = []
     for name, moving, still in trials(paths, method):
         figures.append(BenchFigure(f"rate.{name}", moving.rate, "Hz"))
@@ -75,7 +76,7 @@ def run(paths: tuple[Path, ...] = (), method: str = "minimised") -> list[BenchFi
 
 
 def trials(paths: tuple[Path, ...], method: str) -> list[tuple[str, SolvedTrial, SolvedTrial | None]]:
-    """Name, the solved trial, and its solved static trial if there is one."""
+    """Return for every trial its name, the solved trial, and its solved static trial if there is one."""
     if not paths:
         subject = load_subject(find_config(SUBJECT, "subjects"))
         return [("walker", solved(walk(load_model(MODEL), subject), subject, method), None)]
@@ -115,7 +116,9 @@ def peak_figures(name: str, moving: SolvedTrial, reference: FilteredRows) -> lis
 def filter_figures(
     name: str, spec: RateSpec, moving: SolvedTrial, reference: FilteredRows
 ) -> list[BenchFigure]:
-    """Delay, stated and seen, and errors against the reference at the stated delay."""
+    """Return the stated and the estimated delay of a filter, and its errors against the reference at the
+    stated delay.
+    """
     found = track(spec, moving.manifold, moving.rate, moving.times, moving.q)
     stated = response(spec, moving.rate)
     late, gains = float(stated.delay_s[0]), map(float, stated.noise_gain)
@@ -135,7 +138,7 @@ def filter_figures(
 
 
 def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array, true: Array) -> float:
-    """Return the RMS difference between rows : (n, n_v) and true : (n, n_v), read `late` seconds earlier."""
+    """Return the RMS difference between rows : (n, n_v) and true : (n, n_v) shifted by `late` seconds."""
     times = moving.times
     inside = found.settled & (times - late >= times[0]) & (times - late <= times[-1])
     inside &= np.isfinite(rows).all(axis=1)
@@ -148,7 +151,9 @@ def error_at(late: float, moving: SolvedTrial, found: FilteredRows, rows: Array,
 
 
 def lowest(errors: Array) -> float:
-    """The shift [s] at which errors : (n_shift,) are lowest, by a parabola through the three lowest."""
+    """Return the shift at which errors : (n_shift,) are lowest, by a parabola through the three lowest
+    errors [s].
+    """
     k = int(np.clip(np.argmin(errors), 1, len(errors) - 2))
     a, b, c = errors[k - 1] ** 2, errors[k] ** 2, errors[k + 1] ** 2
     return float(SHIFTS[k] + 0.5 * (SHIFTS[1] - SHIFTS[0]) * (a - c) / (a - 2.0 * b + c))
@@ -165,7 +170,7 @@ def still_figures(name: str, spec: RateSpec, still: SolvedTrial) -> list[BenchFi
 
 
 def take_us(spec: RateSpec, moving: SolvedTrial) -> float:
-    """Median time of a frame [us], the crossing from Python included."""
+    """Return the median time of a frame, including the call from Python [us]."""
     estimator, taken = RateEstimator(spec, moving.manifold, moving.rate), []
     for t, q in zip(moving.times, moving.q, strict=True):
         start = perf_counter_ns()
@@ -175,5 +180,5 @@ def take_us(spec: RateSpec, moving: SolvedTrial) -> float:
 
 
 def rms(x: Array) -> float:
-    """Return the root mean square of all values that are known."""
+    """Return the root mean square of all values that are not NaN."""
     return float(np.sqrt(np.nanmean(x**2)))

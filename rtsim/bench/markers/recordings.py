@@ -1,4 +1,6 @@
-"""Persons recorded on force plates, by `rtsim analyse` or `rtsim live`: pressure, peaks, weight, residual."""
+"""Benchmark of persons recorded on force plates, by `rtsim analyse` or `rtsim live`: pressure, peaks,
+weight, residual.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,10 @@ from rtsim.methods.plates.plate_check import UNDER, WEIGHT_OFF
 
 
 class Recording(NamedTuple):
-    """Files below the folder of recordings; forces of a C3D are its own.
+    """The files of one recording below the folder of recordings; a C3D contains its own forces.
 
-    mass_kg : as published or weighed on the plates; assumed where the recording tells none
+    mass_kg : mass of the person, as published or weighed on the plates; an assumed one where the recording
+        has none
     """
 
     source: str
@@ -60,10 +63,10 @@ was weighed on the plates of static1."""
 
 
 def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> list[BenchFigure]:
-    """Measured numbers of the recordings below a folder whose names match a pattern; what is not there is
-    told.
+    """Return the benchmark results of the recordings below a folder whose names match a pattern; missing
+    recordings are reported.
 
-    ConfigError where none of them is there.
+    ConfigError if all are missing.
 
     live : through player, estimator and recorder over sockets, at the recorded pace
     side : as the option --side of the commands
@@ -98,14 +101,14 @@ def run(folder: Path, live: bool = False, only: str = "*", side: str = "") -> li
 
 
 def arguments_of(folder: Path, recording: Recording) -> list[str]:
-    """Options of the commands for a recording."""
+    """Return the command-line options for a recording."""
     files = {"--forces": recording.forces, "--static": recording.static}
     given = [x for option, path in files.items() if path for x in (option, str(folder / path))]
     return [*given, "--mass", str(recording.mass_kg)]
 
 
 def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """Kinetic numbers of a recording as fast as it goes; None where the command fails."""
+    """Analyse a recording as fast as possible and return its kinetic results; None if the command fails."""
     done = called("analyse", source, *arguments, "--json")
     figures: dict[str, Any] | None = json.loads(done)["kinetics"] if done else None
     return figures
@@ -121,7 +124,9 @@ def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
 
 
 def called(*arguments: str) -> str:
-    """Output of a command of rtsim; where it fails, "", and its last words are printed."""
+    """Run an rtsim command and return its output; if it fails, print the end of its messages and
+    return "".
+    """
     command = [sys.executable, "-m", "rtsim.cli.main", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -131,7 +136,9 @@ def called(*arguments: str) -> str:
 
 
 def figures_of(name: str, found: dict[str, Any]) -> list[BenchFigure]:
-    """Measured numbers of one recording with their requirements; figures that it cannot show are left out."""
+    """Return the benchmark results of one recording with their limits; results that the recording cannot
+    give are left out.
+    """
     figures = []
     if found["under"] is not None:
         figures.append(BenchFigure(f"under.{name}", found["under"], "1", UNDER, "higher"))

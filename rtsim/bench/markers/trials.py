@@ -1,4 +1,4 @@
-"""Every trial of a folder through `rtsim live` at its recorded rate: RMS, flags, latency."""
+"""Benchmark of every trial of a folder through `rtsim live` at its recorded rate: RMS, flags, latency."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STATIC = "static"
 
 
 class TrialResult(NamedTuple):
-    """One trial by one method."""
+    """Result of one trial by one method."""
 
     trial: str
     method: str
@@ -27,7 +27,9 @@ class TrialResult(NamedTuple):
 
 
 def run(folder: Path, methods: tuple[str, ...] = METHODS, only: str = "*") -> tuple[list[BenchFigure], str]:
-    """Figures and a Markdown table of the trials under `folder` whose path matches the pattern `only`."""
+    """Return the benchmark results and a Markdown table of the trials under `folder` whose path matches the
+    pattern `only`.
+    """
     cases = [(path, method) for path in trials(folder, only) for method in methods]
     results = []
     with BenchProgress("trials", len(cases)) as course:
@@ -52,7 +54,9 @@ def trials(folder: Path, only: str) -> list[Path]:
 
 
 def static_of(path: Path) -> Path | None:
-    """The static trial of a trial: the one beside it that shares the longest start of its name."""
+    """Return the static trial that belongs to a trial: the one in the same folder that shares the longest
+    beginning of its name.
+    """
     beside = [p for p in path.parent.iterdir() if STATIC in p.stem.lower() and p.suffix.lower() in SUFFIXES]
     if not beside or path in beside:
         return None
@@ -60,7 +64,7 @@ def static_of(path: Path) -> Path | None:
 
 
 def shared_start(a: str, b: str) -> int:
-    """Length of the common beginning of two names."""
+    """Return the length of the common beginning of two names."""
     n = 0
     while n < min(len(a), len(b)) and a[n] == b[n]:
         n += 1
@@ -86,7 +90,7 @@ def live(path: Path, folder: Path, method: str) -> TrialResult:
 
 
 def rms_of(summary: dict) -> float:
-    """Marker RMS [mm]; NaN where no frame was solved."""
+    """Return the marker RMS [mm]; NaN where no frame was solved."""
     rms = summary["marker_rms_mm"]
     return float("nan") if rms is None else float(rms)
 
@@ -97,7 +101,7 @@ def flagged(summary: dict) -> int:
 
 
 def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
-    """Markdown: a row per trial, marker RMS and flags per method."""
+    """Return a Markdown table: a row per trial, marker RMS and number of flagged frames per method."""
     lines = [
         "| trial | frames | " + " | ".join(f"{m}: RMS mm (flagged)" for m in methods) + " |",
         "|---|---|" + "---|" * len(methods),
@@ -116,6 +120,6 @@ def table(results: list[TrialResult], methods: tuple[str, ...]) -> str:
 
 
 def flags(summary: dict) -> str:
-    """Flagged frames in words."""
+    """Return the number of flagged frames as text."""
     odd = [f"{n} {words}" for words, n in summary["statuses"].items() if words != "ok"]
     return "; ".join(odd) if odd else "0"

@@ -1,8 +1,10 @@
-"""Cost of trust: frames with all checks of a live run compared with frames without, in turn.
+"""Benchmark of the cost of reliability: frames with all checks of a live run beside frames without them,
+solved alternately.
 
-Without: no standard deviations, markers at fault only reported, none of those that are gone filled in. The
-walker as it is, and with a marker that slides, which keeps the search for faults and the deviations busy.
-Processor time of this thread, so that other programs count less; messages and their fields are left out.
+Without the checks there are no standard deviations, faulty markers are only reported, and missing markers
+are not filled in. The shipped walking trial is solved as it is, and with a marker that slides on the skin,
+which keeps the fault detection and the deviations busy. Processor time of this thread is measured, which
+other programs affect less; decoding and encoding of messages are left out.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ SLIDE_FRAMES = 20
 
 
 class WalkerFrames:
-    """The walker on one leg, and how it is solved."""
+    """The shipped walking trial on one leg, with the solver for it."""
 
     def __init__(self, methods: tuple[str, ...], trusted: bool) -> None:
         subject = the_walker("right")
@@ -43,7 +45,9 @@ class WalkerFrames:
         self.dt = 1.0 / trial.rate
 
     def lap(self, frames: NDArray[np.float64]) -> float:
-        """Median time of a frame [us] over one walk; its first third serves to learn the markers."""
+        """Return the median time of a frame over one walk [us]; the first third of the walk only trains the
+        marker statistics.
+        """
         self.estimator.restart()
         times = []
         for frame in frames:
@@ -54,7 +58,7 @@ class WalkerFrames:
 
 
 def sliding(clean: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
-    """(n_frame, n_marker, 3) - with one marker that slides to and fro."""
+    """Return the clean markers with one that slides to and fro, (n_frame, n_marker, 3) [m]."""
     frames = clean.copy()
     k = np.arange(len(frames)) % (2 * SLIDE_FRAMES)
     frames[:, 0, 1] += SLIDE_M_PER_S * dt * np.minimum(k, 2 * SLIDE_FRAMES - k)
@@ -62,7 +66,9 @@ def sliding(clean: NDArray[np.float64], dt: float) -> NDArray[np.float64]:
 
 
 def run(methods: tuple[str, ...], seconds: float) -> list[BenchFigure]:
-    """Ratios of the medians, of the walker and of the walker with a marker that slides."""
+    """Return the ratios of the median frame times with and without the checks, for the walking trial and for
+    the same with a sliding marker.
+    """
     own, without = WalkerFrames(methods, True), WalkerFrames(methods, False)
     scenes = {"trust": own.clean, "trust_damaged": sliding(own.clean, own.dt)}
     figures = []

@@ -1,9 +1,11 @@
-"""Recordings whose names are taken away: how many frames get them back, and whether any is wrong under ok.
+"""Benchmark of recordings without marker names: the share of frames that are labelled again, and the number
+of wrong labels in frames with status ok.
 
-Each frame's points come in another order, so that no column tells which is which. As recorded; with gaps:
-every marker is hidden now and then, a segment once, and everything once; with long gaps and phantoms:
-markers are hidden for 0.1 to 2 s at random, and points come up that are nobody's, half of them beside
-markers. The first and the last once more as in real time, where a search goes on over many frames.
+The points of each frame are shuffled, so their order contains no information. There are three variants: as
+recorded; with gaps, in which every marker is hidden now and then, one segment once, and everything once; and
+with long gaps and phantoms, in which markers are hidden for 0.1 to 2 s at random and ghost points appear,
+half of them beside markers. The first and the last variant are repeated as in real time, where the search
+for the person extends over many frames.
 """
 
 from __future__ import annotations
@@ -48,9 +50,11 @@ WHOLE, GAPS, _, LIVE_WHOLE, LIVE = VARIANTS
 
 
 class NamingCounts(NamedTuple):
-    """Counts of a recording: frames in which any marker is visible; frames with all names right; visible
-    markers, and those named right; frames with a wrong name, and those of them with the status ok; frames
-    without doubt; frames before the first name; and processor time of the frames [us].
+    """Counts of a recording.
+
+    They are: frames in which any marker is visible; frames with all labels right; visible markers, and
+    markers labelled right; frames with a wrong label, and those of them with the status ok; frames without a
+    doubtful label; frames before the first label; and processor time of the frames [us].
     """
 
     n_frame: int
@@ -65,9 +69,10 @@ class NamingCounts(NamedTuple):
 
 
 def run(folder: Path, only: str = "*") -> list[BenchFigure]:
-    """Measured numbers of the walker and of the recordings with a static trial below a folder.
+    """Return the benchmark results of the walking trial and of the recordings with a static trial below a
+    folder.
 
-    ConfigError where none has one.
+    ConfigError if no recording has a static trial.
     """
     sources = [WALKER, *(str(path) for path in trials(folder, "*") if static_of(path) is not None)]
     wanted = [s for s in sources if fnmatch(name_of(s, folder), only)]
@@ -90,7 +95,7 @@ def run(folder: Path, only: str = "*") -> list[BenchFigure]:
 
 
 def name_of(source: str, folder: Path) -> str:
-    """Return the name of a recording in the figures."""
+    """Return the name of a recording for the benchmark results."""
     return source if source == WALKER else Path(source).relative_to(folder).as_posix()
 
 
@@ -111,7 +116,9 @@ def figures_of(counts: NamingCounts, name: str) -> list[BenchFigure]:
 
 
 def measured(source: str, variant: str) -> NamingCounts | None:
-    """One recording through the stage of the kinematics; None for one that cannot be used."""
+    """Solve one variant of a recording by the kinematics stage and count; None for a recording that cannot
+    be used.
+    """
     static = None if source == WALKER else static_of(Path(source))
     try:
         run = RunConfig(
@@ -140,7 +147,9 @@ def measured(source: str, variant: str) -> NamingCounts | None:
 
 
 def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
-    """(n, n_point, 3) with points hidden: each now and then, one segment's together, and all at once."""
+    """Return the points (n, n_point, 3) with gaps: each point is hidden now and then, one segment once, and
+    all points once.
+    """
     generator, hidden = np.random.default_rng(0), positions.copy()
     n, n_point = positions.shape[:2]
     for point in range(n_point):
@@ -154,7 +163,9 @@ def with_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) 
 
 
 def with_long_gaps(positions: Array, rate: float, segments: list[NDArray[np.int64]]) -> Array:
-    """The same for 0.1 to 2 s each, at random: a marker once in 5 s, one segment's, and all at once."""
+    """Return the points with random gaps of 0.1 to 2 s: each marker once in 5 s, one segment, and all points
+    at once.
+    """
     generator, hidden = np.random.default_rng(SEED), positions.copy()
     n, n_point = positions.shape[:2]
 
@@ -172,7 +183,9 @@ def with_long_gaps(positions: Array, rate: float, segments: list[NDArray[np.int6
 
 
 def with_phantoms(positions: Array, rate: float) -> Array:
-    """(n, n_point + N_PHANTOM, 3) - with points that come up and vanish, beside markers or anywhere."""
+    """Return the points with ghost points that appear and vanish, beside markers or anywhere, (n, n_point +
+    N_PHANTOM, 3) [m].
+    """
     generator, n = np.random.default_rng(SEED + 1), len(positions)
     low, high = np.nanmin(positions, axis=(0, 1)), np.nanmax(positions, axis=(0, 1))
     phantoms = np.full((n, N_PHANTOM, 3), np.nan)
@@ -193,10 +206,11 @@ def with_phantoms(positions: Array, rate: float) -> Array:
 def followed_through(
     stage: Kinematics, positions: Array, rate: float, truth: NDArray[np.int64], live: bool
 ) -> NamingCounts:
-    """Send the frames through the stage with their points in random order, and count what it names.
+    """Send the frames through the kinematics stage with their points in random order, and count its labels.
 
     truth : (n_marker,) - the point of each marker, -1 = none
-    live : whether a search goes on over frames that come; else names are sought ahead, as `analyse` does
+    live : whether the search runs while frames arrive, as in a live run; else the labels are searched
+        beforehand, as in `analyse`
     """
     generator = np.random.default_rng(1)
     n_point = positions.shape[1]

@@ -1,1 +1,1 @@
-"""Benches of kernels and simulations, beside other solvers."""
+"""Benchmarks of kernels and simulations, beside other solvers."""

@@ -1,7 +1,8 @@
 """Times of whole-body dynamics, beside Pinocchio where that is installed.
 
-Our kernels are timed inside a kernel's loop, as a frame calls them. Pinocchio is called from Python: what one
-such call costs is measured with a single hinge and given besides, and ratios are given with and without it.
+Our kernels are timed in a compiled loop, as they are called for a frame. Pinocchio is called from Python:
+the overhead of a call is measured with a single hinge and reported, and ratios are given with and without
+it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ PEER, PEER_CALL = "pinocchio_", "pinocchio_call_"
 
 
 class States(NamedTuple):
-    """States at which the dynamics are evaluated, one row each, and the results at the last one."""
+    """Random states at which the dynamics are evaluated, one row each, and the results of the last
+    evaluation.
+    """
 
     q: Array  # (N_STATE, n_q)
     v: Array  # (N_STATE, n_v)
@@ -87,7 +90,9 @@ OURS = {"rnea": repeat_rnea, "aba": repeat_aba, "crba": repeat_crba, "jacobians"
 
 
 def run(n_batch: int = 400, n_repeat: int = 500) -> list[BenchFigure]:
-    """Measured numbers of n_batch batches of n_repeat calls of each; those of two systems take turns."""
+    """Return the benchmark results: n_batch batches of n_repeat calls of each algorithm; the batches of the
+    two libraries alternate.
+    """
     system = humanoid()
     states, work = states_of(system), new_dynamics_work(system.tree)
     peer = peer_batches(system, states)
@@ -135,7 +140,7 @@ def states_of(system: System) -> States:
 
 
 def bound(kernel: Any, system: System, states: States, work: DynamicsWork) -> Batch:
-    """Compile a kernel and return a function that repeats it n times."""
+    """Compile a kernel for a system and return a function that calls it n times."""
 
     def batch(n: int) -> None:
         kernel(system, states, work, n)
@@ -145,7 +150,9 @@ def bound(kernel: Any, system: System, states: States, work: DynamicsWork) -> Ba
 
 
 def timed(batches: dict[str, Batch], n_batch: int, n_repeat: int) -> dict[str, Array]:
-    """Time per call [us] of each batch, (n_batch,); all take turns, so that all see the same machine."""
+    """Return the time per call of each batch, (n_batch,) [us]; all batches alternate, so that changes of the
+    machine's speed affect all.
+    """
     say(f"dynamics: {n_batch} batches of {n_repeat} calls of {', '.join(batches)}")
     us = {name: np.empty(n_batch) for name in batches}
     for batch in batches.values():
@@ -183,7 +190,7 @@ def one_hinge() -> System:
 
 
 def ratios(us: dict[str, Array]) -> list[BenchFigure]:
-    """Our time in parts of Pinocchio's, with and without the call from Python."""
+    """Return our time divided by Pinocchio's, with and without the overhead of its call from Python."""
     figures = []
     for name in OURS:
         ours, theirs, call = (np.median(us[whose + name]) for whose in ("", PEER, PEER_CALL))
@@ -193,7 +200,9 @@ def ratios(us: dict[str, Array]) -> list[BenchFigure]:
 
 
 def agreement(system: System, states: States, work: DynamicsWork) -> BenchFigure:
-    """Largest difference from Pinocchio in parts of the largest entry, over all states and results."""
+    """Return the largest difference from Pinocchio over all states and results, relative to the largest
+    entry.
+    """
     from rtsim.bench.mechanics.pinocchio_mirror import mirror
 
     peer, worst = mirror(system), 0.0

@@ -1,12 +1,14 @@
-"""The two friction experiments at fixed steps: how far from a tight adaptive solution, and how fast.
+"""Benchmark of the two friction experiments at fixed steps: error against a tight adaptive solution, and
+speed.
 
-max_error is the largest difference over the ends of all steps, from the start on the belt or from touch-down:
-of the block's velocity, or of the ball's velocity along the floor and its radius times its angular velocity.
-Rows are named by experiment, law, method, treatment of kinks and step; a row of the shipped law is what
-`rtsim simulate EXPERIMENT --method METHOD --kinks KINKS --step MS` runs. Split rows are split as finely as
-the model's file says (split_fraction, split_floor: printed first); a row with other numbers has them in its
-name and is `--split FRACTION FLOOR` of the command. Split rows tell too how many parts the steps have, and
-what becomes of the error when the step is up to a tenth shorter or longer, since a single step may be lucky.
+max_error is the largest difference over the ends of all steps, from the start on the belt or from
+touch-down: the difference of the block's velocity, or of the ball's velocity along the floor and of its
+radius times its angular velocity. Rows are named by experiment, law, method, treatment of kinks and step; a
+row of the shipped law is what `rtsim simulate EXPERIMENT --method METHOD --kinks KINKS --step MS` runs.
+Split rows are split as finely as the model's file says (split_fraction, split_floor: printed first); a row
+with other numbers has them in its name and is `--split FRACTION FLOOR` of the command. Split rows also
+report the number of parts of the steps, and the error for steps up to a tenth shorter or longer, since a
+single step length may be accurate by chance.
 
 The viscous force of the laws of Andersson and Specker jumps where contact begins. The ball starts at
 touch-down. Fixed steps, whose Jacobian is that of the open contact, err in proportion to the step; a split
@@ -41,7 +43,7 @@ LEAST_TIME = 0.3
 
 
 class SteppingCase(NamedTuple):
-    """One method of stepping with its step, and the error that it is required to keep."""
+    """One integration method with its step length, and the error that it must not exceed."""
 
     method: str
     step_ms: float
@@ -100,7 +102,9 @@ of the fast row do not, but cost less.
 def run(
     laws: Iterable[str] = LAWS, experiments: Iterable[str] = DURATION, n_run: int = 0
 ) -> list[BenchFigure]:
-    """Measured numbers of all rows; n_run : timed runs of each, 0 = as many as give a steady figure."""
+    """Return the benchmark results of all rows; n_run : timed runs of each row, 0 = as many as needed for a
+    steady time.
+    """
     figures = []
     cases = [(experiment, law) for experiment in experiments for law in laws]
     n_part = sum(1 + len(FIXED[experiment]) + len(SPLIT[experiment, law]) for experiment, law in cases)
@@ -115,8 +119,8 @@ def run(
 
 
 def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> list[BenchFigure]:
-    """Return the error of the reference solution, and error, speed and cost of every way of stepping with one
-    friction law.
+    """Return the error of the reference solution, and the error, speed and cost of every integration method
+    with one friction law.
     """
     course.begin(f"{experiment}, {law}: SciPy's solution")
     spec, where = with_law(load_model(experiment), law), f"{experiment}.{law}"
@@ -136,7 +140,7 @@ def figures_of(experiment: str, law: str, n_run: int, course: BenchProgress) -> 
 def row_figures(
     spec: ModelSpec, experiment: str, name: str, row: SteppingCase, solution: Solution, n_run: int
 ) -> list[BenchFigure]:
-    """Return the error, the speed and the cost of one method of stepping."""
+    """Return the error, the speed and the cost of one integration method."""
     model = build(spec)
     fraction, floor = row.split or (spec.simulation.split_fraction, spec.simulation.split_floor)
     settings = msgspec.structs.replace(
@@ -194,8 +198,8 @@ def whole_steps(experiment: str, simulator: Simulator) -> int:
 
 
 def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
-    """Largest difference of velocities from the reference at the ends of all steps [m/s]; infinite where a
-    step fails.
+    """Return the largest difference of velocities from the reference at the ends of all steps [m/s];
+    infinite where a step fails.
     """
     n_step = whole_steps(experiment, simulator)
     trace = simulator.trace(n_step + 1)
@@ -208,7 +212,9 @@ def error(experiment: str, simulator: Simulator, solution: Solution) -> float:
 
 
 def contact_time(spec: ModelSpec) -> float:
-    """Duration of the ball's contact with the floor [s], between rows by the depth."""
+    """Return the duration of the ball's contact with the floor, interpolated between rows by the penetration
+    depth [s].
+    """
     settings = msgspec.structs.replace(spec.simulation, method="ros34pw2", step_ms=0.02, kinks="secant")
     simulator = Simulator(build(spec), settings)
     n_step = whole_steps("impact", simulator)

@@ -1,9 +1,9 @@
-"""The two friction experiments solved by SciPy, from their own equations: what a simulation is compared with.
+"""Reference solutions of the two friction experiments by SciPy, from their own equations of motion.
 
 Brown (2017), MASc thesis, University of Waterloo, section 4.3, with the laws of equations 4.1 to 4.4 as
-printed, mu_v for the k_v of 4.3 and 4.2 continued as an odd function. Nothing here is shared with the
-kernels. The solver starts anew where a law or the contact is not smooth, so that its error control is not
-deceived.
+printed, except that k_v of equation 4.3 is read as mu_v, and equation 4.2 is extended to negative velocities
+as an odd function. Nothing here is shared with the kernels. The solver restarts where a law or the contact
+is not smooth, as its error control needs smooth functions.
 """
 
 from __future__ import annotations
@@ -74,7 +74,9 @@ LAWS: dict[str, Friction] = {
 
 
 def stick_slip(law: str, duration: float, tolerance: float) -> Solution:
-    """t : (n,) -> (1, n), velocity of the block [m/s]; it starts on the belt at the spring's rest."""
+    """Return the velocity of the block as a function of time, t : (n,) -> (1, n) [m/s]; it starts at the
+    belt's velocity with the spring unstretched.
+    """
     friction = LAWS[law]
 
     def rates(t: float, y: Array) -> list[float]:
@@ -88,9 +90,11 @@ def stick_slip(law: str, duration: float, tolerance: float) -> Solution:
 
 
 def impact(law: str, duration: float, tolerance: float) -> tuple[Solution, float]:
-    """(t : (n,) -> (2, n), velocity and radius times angular velocity of the ball [m/s]; end of contact [s]).
+    """Return the ball's velocity along the floor and its radius times its angular velocity as a function of
+    time, t : (n,) -> (2, n) [m/s], and the end of the contact [s].
 
-    State: depth, its rate, velocity along the floor, angular velocity; at touch-down the ball does not spin.
+    The state is depth, its rate, velocity along the floor and angular velocity; the ball does not spin at
+    touch-down.
     """
     friction = LAWS[law]
 
@@ -125,7 +129,9 @@ def pieced(
     kinks: Sequence[Event],
     end: Event | None = None,
 ) -> list[tuple[float, float, Solution]]:
-    """(start, stop, y(t)) of pieces between the zeros of `kinks`, up to the duration or the zero of `end`."""
+    """Integrate piece by piece between the zeros of `kinks`, up to the duration or the zero of `end`; return
+    (start, stop, y(t)) of each piece.
+    """
     from scipy.integrate import solve_ivp
 
     events = [*kinks, *([end] if end else [])]
@@ -150,7 +156,7 @@ def pieced(
 
 
 def read(pieces: list[tuple[float, float, Solution]], t: Array) -> Array:
-    """Return (n_y, n), a solution that consists of pieces in time, evaluated at t : (n,) [s]."""
+    """Evaluate a solution that consists of pieces in time at t : (n,) [s]; return (n_y, n)."""
     stops = np.array([stop for _, stop, _ in pieces])
     which = np.minimum(np.searchsorted(stops, t), len(pieces) - 1)
     first = pieces[0][2](np.array([0.0]))

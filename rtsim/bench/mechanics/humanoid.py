@@ -1,8 +1,8 @@
-"""A man for benches: a free pelvis and 28 hinges, 34 speeds.
+"""A male body for benchmarks: a free pelvis and 28 hinges, 34 degrees of freedom.
 
 Masses, lengths, centres of mass and radii of gyration: de Leva (1996), J Biomech 29(9), 1223-1230, table 4,
-men of 1.741 m and 73.0 kg. Where hips, shoulders, neck and heels lie is set here. X forward, Y up, Z right,
-arms hanging. Joints with several axes are rows of hinges, with links without mass between them.
+men of 1.741 m and 73.0 kg. The positions of hips, shoulders, neck and heels are defined here. X forward, Y
+up, Z right, arms hanging. Joints with several axes are chains of hinges with massless links between them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HIP_Z, SHOULDER_Z, NECK_Y, SHOULDER_Y, HEEL_X = 0.085, 0.19, 0.08, -0.03, -0.05 
 
 
 class HumanoidSegment(NamedTuple):
-    """A segment along one direction from its joint."""
+    """A body segment that extends from its joint in one direction."""
 
     direction: tuple[float, float, float]
     mass: float  # share of the whole
@@ -52,7 +52,7 @@ SEGMENTS = {
 
 
 class HingeRow(NamedTuple):
-    """Hinges that carry a segment: their place on the segment before, and their axes."""
+    """The chain of hinges that carries a segment: its position on the parent segment, and its axes."""
 
     carrier: str
     place: Array  # m
@@ -67,7 +67,7 @@ def end_of(name: str) -> Array:
 
 
 def rows() -> dict[str, HingeRow]:
-    """Return all rows of hinges by name, each after the one that carries it."""
+    """Return all chains of hinges by the name of their segment, each after the segment that carries it."""
     found = {
         "abdomen": HingeRow("pelvis", end_of("pelvis"), "z", "abdomen"),
         "chest": HingeRow("abdomen", end_of("abdomen"), "x", "chest"),
@@ -88,7 +88,7 @@ def rows() -> dict[str, HingeRow]:
 
 
 def mass_of(name: str) -> tuple[float, Array, Array]:
-    """Mass [kg], centre (3,) m and central inertia (3, 3) kg m^2 of a segment."""
+    """Return mass [kg], centre of mass (3,) [m] and central inertia (3, 3) [kg m^2] of a segment."""
     segment = SEGMENTS[name]
     sagittal, transverse, longitudinal = segment.radii
     # in the table's own posture segments stand upright; a foot's long axis lies forward

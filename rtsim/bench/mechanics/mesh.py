@@ -1,8 +1,10 @@
-"""Contact of meshes: spheres beside OpenSim's elastic foundation, a knee's cartilage, errors of the force.
+"""Benchmark of mesh contact: spheres beside OpenSim's elastic foundation, the cartilage of a knee, and
+errors of the force.
 
-Cold: every call as if it were the first. Warm: along the relative motion of frames at 100 Hz, 60 deg/s and
-10 mm/s. Ours is the mean of both surfaces' vertices, as OpenSim presses with the springs of both, with the
-patch; the stiffness is timed apart. Times are of the processor.
+"Cold" times a call without stored results of earlier calls, "warm" successive poses of a relative motion of
+60 deg/s and 10 mm/s at 100 Hz. Our force is the mean of the springs at the vertices of both surfaces, as
+OpenSim uses the springs of both, and includes the contact patch; the stiffness is timed separately. All are
+processor times.
 """
 
 from __future__ import annotations
@@ -58,7 +60,7 @@ SHALLOW = 1.5e-3
 
 
 class MeshPair:
-    """Two surfaces, B at a pose in A's axes."""
+    """Two surfaces in contact, with surface B at a pose in the axes of surface A."""
 
     def __init__(self, a: TriangleSurface, b: TriangleSurface, passes: int, depth_max: float = np.inf):
         self.meshes = pack_meshes([a, b])
@@ -73,7 +75,7 @@ class MeshPair:
         self._press, self._bend = bind(mesh_contact, self._presses), bind(mesh_stiffness, self._bends)
 
     def place(self, R: Array, p: Array) -> None:
-        """Place surface B at the pose at which it is pressed next."""
+        """Set the pose of surface B for the next contact force."""
         self.R[:], self.p[:] = R, p
 
     def press(self) -> Array:
@@ -82,16 +84,16 @@ class MeshPair:
         return self.work.wrench[0]
 
     def bend(self) -> None:
-        """Compute the stiffness at the pose at which the surfaces were pressed last."""
+        """Compute the stiffness at the pose of the last contact force."""
         self._bend(*self._bends)
 
     def forget(self) -> None:
-        """Forget what was stored for the contact, so that the next call takes as long as a first one."""
+        """Delete the stored results of the contact, so that the next call takes as long as a first one."""
         self.work.motion[:] = -1.0
 
 
 class CallTimes(NamedTuple):
-    """Medians of calls [us]."""
+    """Median durations of calls [us]."""
 
     cold: float
     warm: float
@@ -99,8 +101,9 @@ class CallTimes(NamedTuple):
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Measured numbers of spheres, cartilage and errors; folder : with the surfaces of a knee, else generated
-    ones.
+    """Return the benchmark results of spheres, cartilage and errors.
+
+    folder : folder with the surfaces of a knee; None = generated surfaces
     """
     gc.collect()
     gc.disable()
@@ -140,7 +143,7 @@ def sphere_figures() -> list[BenchFigure]:
 
 
 def cartilage_figures(folder: Path) -> list[BenchFigure]:
-    """A tibia's cartilage against a femur's bone 2 mm larger, some 900 vertices pressed."""
+    """Time a tibia's cartilage against a femur's bone enlarged by 2 mm, with some 900 vertices in contact."""
     say("mesh: cartilage")
     there = all((folder / name).is_file() for name in (TIBIA, FEMUR))
     if there:
@@ -169,7 +172,9 @@ def cartilage_figures(folder: Path) -> list[BenchFigure]:
 
 
 def error_figures() -> list[BenchFigure]:
-    """A sphere 1.5 mm deep in a plate: error against the volume of its cap, over many poses."""
+    """Compare the force of a sphere pressed 1.5 mm into a plate with the volume of its cap, over many
+    poses.
+    """
     say("mesh: errors")
     volume = np.pi * SHALLOW**2 * (RADIUS - SHALLOW / 3.0)
     figures = []
@@ -213,14 +218,14 @@ def timed(pair: MeshPair, R: Array, p: Array) -> CallTimes:
 
 
 def once(call: Callable[[], object]) -> float:
-    """Time of one call [us]."""
+    """Return the duration of one call [us]."""
     start = process_time_ns()
     call()
     return 1e-3 * (process_time_ns() - start)
 
 
 def pressed_by(pair: MeshPair, n: int) -> Array:
-    """Place of B, along its second axis, at which n vertices are pressed [m]."""
+    """Return the position of surface B along its second axis at which n vertices are in contact [m]."""
     low, high = -4e-3, 8e-3
     for _ in range(40):
         middle = 0.5 * (low + high)
@@ -238,7 +243,9 @@ def halved(surface: TriangleSurface) -> TriangleSurface:
 
 
 def generated_knee() -> tuple[TriangleSurface, TriangleSurface]:
-    """A dished plateau of 8 712 triangles and a condyle of 29 920, upwards along the second axis."""
+    """Return a generated dished tibial plateau of 8 712 triangles and a condyle of 29 920, both facing
+    upwards along the second axis.
+    """
 
     def dish(x: Array, z: Array) -> Array:
         return np.column_stack((x, -0.02 + 6.0 * x**2 + 4.0 * z**2, z))

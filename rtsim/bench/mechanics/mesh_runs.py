@@ -1,4 +1,6 @@
-"""Simulations with contact of meshes: a ball beside the analytic one, knees of balls and of cartilage."""
+"""Simulations with mesh contact: a ball beside an analytic sphere, and knees made of balls or of
+cartilage.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ TIBIA_MM = 228.0
 
 
 class MeshRun(NamedTuple):
-    """Results of a whole run, and the processor's time [s]."""
+    """Results of a whole run, and its processor time [s]."""
 
     trace: Trace
     n_row: int
@@ -38,18 +40,18 @@ class MeshRun(NamedTuple):
 
     @property
     def normal(self) -> Array:
-        """(n_row, n_contact) - normal force of each contact in every row [N]."""
+        """Return the normal force of each contact in every row, (n_row, n_contact) [N]."""
         forces: Array = self.trace.contact[: self.n_row, :, NORMAL]
         return forces
 
     @property
     def error(self) -> float:
-        """Largest embedded error of a step, relative to the speed [1]."""
+        """Return the largest embedded error estimate of a step, relative to the speed [1]."""
         return float(np.max(self.trace.error[: self.n_row]))
 
 
 def ball_figures() -> list[BenchFigure]:
-    """Compare mesh_ball with the sphere on a plane, and with itself at half the step."""
+    """Compare mesh_ball with the analytic sphere on a plane, and with itself at half the step length."""
     say("mesh: mesh_ball")
     spec = load_model("mesh_ball")
     contact = load_model("impact").contacts[0]  # a sphere on a plane
@@ -83,8 +85,8 @@ def ball_figures() -> list[BenchFigure]:
 
 
 def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
-    """Speed of simulating mesh_knee as a multiple of real time, and of a knee with real surfaces where
-    they are there.
+    """Time the simulation of mesh_knee, and of a knee with real surfaces if their files exist, as multiples
+    of real time.
     """
     say("mesh: mesh_knee")
     spec = load_model("mesh_knee")
@@ -114,8 +116,8 @@ def knee_figures(folder: Path, tibia: str, femur: str) -> list[BenchFigure]:
 
 
 def with_cartilage(spec: ModelSpec, tibia: Path, femur: Path) -> ModelSpec:
-    """The knee with the bone of a femur, 2 mm larger, and the cartilage of a tibia; ligaments stay
-    as they are.
+    """Return the knee with the bone of a femur enlarged by 2 mm and the cartilage of a tibia; the ligaments
+    stay as they are.
     """
     shared: dict[str, Any] = {"turned_deg": ACROSS, "unit": "m"}
     contact = spec.contacts[0]
@@ -159,7 +161,9 @@ def factor(spec: ModelSpec, found: list[MeshRun]) -> float:
 
 
 def energy_growth(spec: ModelSpec, found: MeshRun) -> float:
-    """Energy after the first contact over that before, less 1: kinetic, and of gravity from touch-down."""
+    """Return the energy after the first contact divided by that before it, minus 1; energy is kinetic plus
+    gravitational above touch-down.
+    """
     touching = np.flatnonzero(found.normal[:, 0] > 0.0)
     last = touching[np.flatnonzero(np.diff([*touching, touching[-1] + 2]) > 1)[0]]
     body = spec.bodies[0]

@@ -1,4 +1,4 @@
-"""Time for all lengths and all moment arms of a model, inside a kernel."""
+"""Benchmark of all lengths and all moment arms of a model, computed inside a kernel."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def all_pairs(leverage, poses, method, work, arms):
 
 
 def run(model: str | None = None, n_lap: int = N_LAP) -> list[BenchFigure]:
-    """Measured numbers for the built-in skeleton of 54 muscles and 23 coordinates, or for a model's file."""
+    """Return the benchmark results of the built-in skeleton of 54 muscles and 23 coordinates, or of a model
+    file.
+    """
     spec = load_model(model) if model else muscled_skeleton()
     built = build(spec)
     arms = MomentArms(built, roles_of(spec))
@@ -59,7 +61,7 @@ def run(model: str | None = None, n_lap: int = N_LAP) -> list[BenchFigure]:
 
 
 def random_poses(arms: MomentArms, n: int) -> Array:
-    """(n, n_q) - a smooth walk through coordinates that satisfy the constraints, small steps as in motion."""
+    """Return random poses (n, n_q) that satisfy the constraints, in small steps as in a motion."""
     rng = np.random.default_rng(0)
     model = arms.model
     phase, size = rng.uniform(0.0, 2.0 * np.pi, len(model.coordinates.q)), 0.25

@@ -1,7 +1,8 @@
-"""A skeleton of legs and trunk for benches: 23 coordinates, 54 muscles, wraps, conditional and moving points.
+"""A skeleton of legs and trunk for benches: 23 coordinates, 54 muscles, wraps, conditional and moving
+points.
 
-Dimensions are those of an adult in round numbers and the muscles are drawn by eye: it measures how long the
-mechanics take, not what they say of a person.
+Dimensions are rounded ones of an adult, and muscle paths are set by eye: the model serves to time the
+mechanics, not to describe a person.
 """
 
 from __future__ import annotations
@@ -147,7 +148,9 @@ def torso() -> dict[str, Any]:
 
 
 def leg(side: str, sign: float) -> list[dict[str, Any]]:
-    """Thigh, shank with a knee that slides by splines, talus, calcaneus and toes."""
+    """Return the bodies of a leg: thigh, shank with a knee that translates along splines, talus, calcaneus
+    and toes.
+    """
     knee = f"knee_{side}"
     bends = [-2.1, -1.4, -0.9, -0.35, 0.0]
     slides = {
@@ -219,7 +222,9 @@ def mirrored(x: tuple[float, ...], sign: float) -> tuple[float, float, float]:
 
 
 def station(entry: tuple[Any, ...], side: str, sign: float) -> dict[str, Any]:
-    """Return one station of a muscle path as a table for a model file, from an entry of the tables above."""
+    """Return a point or wrapping surface of a muscle path as a table for a model file, from an entry of the
+    muscle tables of this module.
+    """
     if entry[0] == "over":
         return {"over": f"{entry[1]}_{side}", "side": entry[2]}
     if entry[0] == "patella":

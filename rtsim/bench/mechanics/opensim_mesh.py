@@ -1,4 +1,4 @@
-"""The same two surfaces in OpenSim: one evaluation of its elastic foundation, where it is installed."""
+"""The same two surfaces in OpenSim: one evaluation of its elastic foundation, if OpenSim is installed."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ N_CALL = 60
 
 
 class Foundation(NamedTuple):
-    """Median of a call [us], and the force along the line of the centres [N]."""
+    """Median duration of an OpenSim call [us], and the force along the line between the centres [N]."""
 
     us: float
     force: float
 
 
 def foundation(surface: TriangleSurface, distance: float, modulus: float) -> Foundation | None:
-    """Two bodies with this surface at a distance [m] along x; None without OpenSim."""
+    """Evaluate the elastic foundation between two bodies with this surface, `distance` apart along x [m];
+    return None without OpenSim.
+    """
     try:
         import opensim
     except ModuleNotFoundError:
@@ -45,7 +47,9 @@ def foundation(surface: TriangleSurface, distance: float, modulus: float) -> Fou
 
 
 def _model(opensim: Any, path: str, modulus: float) -> tuple[Any, Any]:
-    """Ground and a body on a slider along x, each with the surface; and the force between them."""
+    """Return the OpenSim model, ground and a body on a slider along x that both carry the surface, and the
+    force between them.
+    """
     model, zero = opensim.Model(), opensim.Vec3(0)
     model.setGravity(zero)
     body = opensim.Body("moving", 1.0, zero, opensim.Inertia(1e-3))

@@ -1,9 +1,10 @@
-"""The same system in Pinocchio, the peer that dynamics are compared with; and how its variables relate.
+"""Pinocchio's copy of a system, the library that the dynamics are compared with, and the relation of its
+variables to ours.
 
-Pinocchio (Carpentier et al. 2019, IEEE/SICE SII, 614-619) numbers bodies depth first, writes quaternions
-x, y, z, w and the angle of a planar joint as cosine and sine, and gives the velocity of free and planar
-joints in the moving frame, where kernels/joints/tree gives that of the translations in the parent's joint
-frame. So its speeds are T(q) times ours, and forces ours are T' times its own.
+Pinocchio (Carpentier et al. 2019, IEEE/SICE SII, 614-619) numbers bodies depth first, writes quaternions x,
+y, z, w and the angle of a planar joint as cosine and sine, and expresses the velocity of free and planar
+joints in the moving frame, whereas kernels/joints/tree expresses that of the translations in the parent's
+joint frame. So its speeds are T(q) times ours, and our generalized forces are T' times its own.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class JointAxis(NamedTuple):
 
 
 class MirroredJoint(NamedTuple):
-    """A joint of Pinocchio, and where its coordinates and speeds start here."""
+    """A joint of Pinocchio, and the numbers of its first coordinate and speed in our order."""
 
     joint: Any
     place: Any  # of its frame in the frame before
@@ -67,7 +68,7 @@ class Mirror:
         return theirs
 
     def speeds(self, q: Array) -> Array:
-        """(n_v, n_v) - matrix T that turns our speeds into those of Pinocchio, at q."""
+        """Return (n_v, n_v): matrix T that turns our speeds into those of Pinocchio, at q."""
         T = np.zeros((self.model.nv, self.model.nv))
         for joint, piece in self.pieces:
             turn = np.eye(joint.nv)
@@ -78,7 +79,7 @@ class Mirror:
         return T
 
     def carried(self, q: Array, v: Array) -> Array:
-        """Return dT/dt v : (n_v,), by which Pinocchio's accelerations differ from T v_dot."""
+        """Return (dT/dt) v, the vector (n_v,) by which Pinocchio's accelerations differ from T v_dot."""
         extra = np.zeros(self.model.nv)
         for joint, piece in self.pieces:
             own = v[piece.v : piece.v + joint.nv]
@@ -92,14 +93,16 @@ class Mirror:
 
     @staticmethod
     def moving_axes(piece: MirroredJoint, q: Array) -> Array:
-        """Rotation (3, 3) of a free or planar joint's child frame in its parent frame."""
+        """Return the rotation (3, 3) of the child frame of a free or planar joint in its parent frame."""
         if piece.is_planar:
             return pin.exp3(np.array([0.0, 0.0, q[piece.q + 2]]))
         w, x, y, z = q[piece.q + 3 : piece.q + 7]
         return pin.Quaternion(w, x, y, z).toRotationMatrix()
 
     def wrenches(self, q: Array, wrench: Array) -> Any:
-        """External wrenches (n_body, 6) about ground's origin, on Pinocchio's joints in their own frames."""
+        """Convert external wrenches (n_body, 6) about ground's origin to wrenches on Pinocchio's joints in
+        their own frames.
+        """
         pin.forwardKinematics(self.model, self.data, self.coordinates(q))
         forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
         for b, joint in enumerate(self.carrier):
@@ -128,7 +131,9 @@ class Mirror:
 
 
 def mirror(system: System) -> Mirror:
-    """The system in Pinocchio; ValueError where it has functions, which have no counterpart there."""
+    """Build the copy of a system in Pinocchio; raise ValueError if joints are driven by functions, which
+    Pinocchio does not have.
+    """
     tree, model = system.tree, pin.Model()
     model.gravity.linear = system.gravity
     carrier, place = [0] * len(tree.parent), [pin.SE3.Identity()] * len(tree.parent)
@@ -151,7 +156,9 @@ def mirror(system: System) -> Mirror:
 
 
 def depth_first(tree: Tree) -> list[int]:
-    """Bodies such that every subtree is one piece of the list: Pinocchio's mass matrix counts on it."""
+    """Return the bodies in depth-first order, so that every subtree is contiguous, as Pinocchio's mass
+    matrix requires.
+    """
     order: list[int] = []
     waiting = [b for b in range(len(tree.parent) - 1, -1, -1) if tree.parent[b] < 0]
     while waiting:
@@ -162,7 +169,7 @@ def depth_first(tree: Tree) -> list[int]:
 
 
 def joint_pieces(tree: Tree, b: int) -> list[MirroredJoint]:
-    """Joints of Pinocchio that make joint b, from its frame on the parent to that on the body."""
+    """Return the joints of Pinocchio that together form joint b, from its parent frame to its body frame."""
     kind, q, v, here = tree.kind[b], int(tree.q_start[b]), int(tree.v_start[b]), pin.SE3.Identity()
     if kind in (HINGE, SLIDER):
         return [MirroredJoint(along(JointAxis(kind == HINGE, tree.parameter[b])), here, q, v)]
@@ -198,7 +205,9 @@ def along(motion: JointAxis) -> Any:
 
 
 def calls(peer: Mirror, q: Array, v: Array, v_dot: Array, tau: Array) -> dict[str, Callable[[int], None]]:
-    """Pinocchio's own algorithms by name, each called n times on these states (n_state, ...) in turn."""
+    """Return Pinocchio's algorithms by name, each as a function that is called n times and cycles through
+    these states (n_state, ...).
+    """
     T = [peer.speeds(row) for row in q]
     theirs = [peer.coordinates(row) for row in q]
     speeds = [turn @ row for turn, row in zip(T, v, strict=True)]

@@ -1,8 +1,9 @@
-"""Recruitment of one frame beside daqp: random muscles on random rows, by every criterion.
+"""Benchmark of the recruitment of one frame beside daqp: random muscles and coordinates, by every criterion.
 
-Instances have random moment arms (deviation 30 mm), strengths of 200 to 3000 N and a demand that activations
-drawn from a beta distribution make, or three times that. daqp is called from Python as ours is; cubes are a
-sequence of its quadratic programs, to steps of 1e-7.
+Instances have random moment arms (standard deviation 30 mm), strengths of 200 to 3000 N, and a demand that
+random activations from a beta distribution produce, or three times that demand. Both solvers are called from
+Python. The cubic criterion is solved by daqp as a sequence of quadratic programs, until steps are below
+1e-7.
 """
 
 from __future__ import annotations
@@ -83,8 +84,8 @@ def run(n_call: int = N_CALL) -> list[BenchFigure]:
 
 
 def kept() -> list[BenchFigure]:
-    """Return how many frames that have a solution are lost, or are reported as not borne, by kind of frame
-    and power of the criterion.
+    """Return how many frames that have a solution remain unsolved, or are reported as overloaded, by kind of
+    frame and power of the criterion.
     """
     figures = []
     for kind in KINDS:
@@ -135,8 +136,8 @@ def solver(C: Array, d: Array, power: int) -> tuple[Callable[..., int], Recruitm
 
 
 def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> RecruitmentFigures:
-    """Time our solver on every instance: from the middle of the bounds, and from the last solution while the
-    demand changes by a hundredth.
+    """Time our solver on every instance: started from the middle of the bounds (cold), and from the last
+    solution after a change of the demand by a hundredth (warm).
     """
     cold, warm, gap, residual, most = [], [], 0.0, 0.0, 0
     for C, d in instances:
@@ -152,7 +153,9 @@ def ours(instances: list[tuple[Array, Array]], power: int, n_call: int) -> Recru
 
 
 def overloaded(instances: list[tuple[Array, Array]], n_call: int) -> float:
-    """Return the median time of instances whose demand cannot be borne, with the cubic criterion [us]."""
+    """Return the median time of instances whose demand exceeds the muscles' strength, with the cubic
+    criterion [us].
+    """
     us = []
     for C, d in instances:
         call, _, _ = solver(C, OVERLOAD * d, 3)
@@ -192,7 +195,7 @@ def theirs(instances: list[tuple[Array, Array]], power: int, n_call: int) -> flo
 
 
 def timed(call: Callable[..., object], n_call: int) -> float:
-    """Median duration of a call [us], after two that are not counted."""
+    """Return the median duration of a call [us]; two calls before are not counted."""
     us = []
     for k in range(n_call + 2):
         start = perf_counter_ns()

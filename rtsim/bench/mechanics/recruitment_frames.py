@@ -1,7 +1,7 @@
-"""Frames that recruitment must not lose: with a wide interior, next to a bound, with rows that nearly repeat.
+"""Frames that recruitment must solve: with a wide interior, next to a bound, with nearly dependent rows.
 
-Models are as persons' are: each muscle crosses one to three coordinates, some coordinates have reserves of
-10 N m without a bound. All of these frames have an answer.
+The models resemble those of persons: each muscle crosses one to three coordinates, and some coordinates have
+unbounded reserve actuators of 10 N m. All of these frames have a solution.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ KINDS = ("wide", "small", "bound", "repeated")
 
 
 class Tried(NamedTuple):
-    """Counts of frames: without an answer, reported as not borne, and solved without proof."""
+    """Counts of frames: without a solution, reported as overloaded, and solved without proof of
+    optimality.
+    """
 
     lost: int  # without an answer
     not_borne: int  # told as not borne
@@ -37,10 +39,12 @@ class Tried(NamedTuple):
 
 
 def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:
-    """C : (N_ROW, n_element) [N m] and d : (N_ROW,) [N m] of frames of a kind.
+    """Yield the matrix C : (N_ROW, n_element) [N m] and the demand d : (N_ROW,) [N m] of random frames of a
+    kind.
 
-    wide: activations of 0.1 to 0.9 are an answer; small: of 0.001 to 0.1; bound: all answers lie within
-    1e-9 to 1e-4 of a bound; repeated: as wide, the last row is the first one to 1e-6.
+    Kinds are "wide": activations of 0.1 to 0.9 are a solution; "small": activations of 0.001 to 0.1 are;
+    "bound": all solutions lie within 1e-9 to 1e-4 of a bound; "repeated": as wide, but the last row equals
+    the first one up to 1e-6.
     """
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     n = N_MUSCLE + 2 * N_RESERVE
@@ -64,7 +68,7 @@ def frames(kind: str, n_frame: int, seed: int) -> Iterator[tuple[Array, Array]]:
 
 
 def try_frames(kind: str, power: int, n_frame: int, seed: int = 0) -> Tried:
-    """Solve frames of a kind, each from the middle."""
+    """Solve frames of a kind, each from the middle of the bounds, and count the failures."""
     most = np.concatenate([np.ones(N_MUSCLE), np.full(2 * N_RESERVE, np.inf)])
     options = RecruitmentOptions(power, N_ITERATION, RESIDUAL, GAP)
     arguments = new_recruitment(np.ones(len(most)), most, N_ROW, options)

@@ -1,11 +1,12 @@
-"""Rosenbrock methods on this machine: order and error per step, time per step, time of the linear algebra.
+"""Benchmark of Rosenbrock methods: order and error per step, time per step, time of the linear algebra.
 
-Errors are those of the end of a motion against an adaptive method of SciPy on the same accelerations, which
-is solved twice, at two tolerances, to tell how far it can be trusted.
+Errors are differences at the end of a motion from an adaptive method of SciPy on the same accelerations;
+SciPy solves twice, at two tolerances, which shows its own accuracy.
 
-us_per_step.nN is the linear algebra of one step alone, N states; us_per_step.chain and .chain_on_floor are
-whole steps of ros34pw2 with the settings of a model file that says nothing (1 ms, secant slopes at kinks);
-us_per_step.finger_TENDON those of the shipped finger, whose three muscles run over five cylinders.
+us_per_step.nN is the time of the linear algebra of one step alone, with N states; us_per_step.chain and
+.chain_on_floor are whole steps of ros34pw2 with the settings of a model file that says nothing (1 ms, secant
+slopes at kinks); us_per_step.finger_TENDON those of the shipped finger, whose three muscles run over five
+cylinders.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ EXCITATION, N_SETTLED = 0.1, 200  # of all its muscles; steps before the first t
 
 
 class KnownMotion(NamedTuple):
-    """A motion for the comparison of integration methods, with its duration and the reference's method."""
+    """A test motion for the comparison of integration methods, with its duration and SciPy's method for the
+    reference.
+    """
 
     model: ModelSpec
     adaptive: str  # SciPy's method
@@ -60,7 +63,7 @@ PROBLEMS = {
 
 @entry
 def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
-    """The factorisation and all stages of a step n times; False where a matrix was singular."""
+    """Repeat the factorisation and all stages of a step n times; return False where a matrix was singular."""
     well, shift = True, 1.0 / (h * tableau.g)
     for _ in range(n):
         well = factor(tree, v, shift, work, None) and well
@@ -71,10 +74,11 @@ def repeat_algebra(tree, tableau, h, v, start, rate, work, state, n):
 
 
 def run(n_batch: int = 200, n_repeat: int = 200, muscled: bool = True) -> list[BenchFigure]:
-    """Measured numbers of all methods on both problems, of the linear algebra, and of whole steps of two
-    chains.
+    """Return the benchmark results of all methods on both problems, of the linear algebra, and of whole
+    steps of two chains.
 
-    n_batch, n_repeat : timed batches, and steps in each; muscled : whether the finger has muscles, too
+    n_batch, n_repeat : timed batches, and steps in each; muscled : whether the finger with its muscles is
+        timed, too
     """
     figures = []
     for name, problem in PROBLEMS.items():
@@ -116,7 +120,7 @@ def figures_of(name: str, problem: KnownMotion, n_batch: int, n_repeat: int) -> 
 
 
 def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
-    """A simulator of a model by a method at a step."""
+    """Return a simulator of a model by a method at a step."""
     settings = msgspec.structs.replace(spec.simulation, method=method, step_ms=step_ms)
     return Simulator(build(spec), settings)
 
@@ -129,7 +133,9 @@ def ended(problem: KnownMotion, method: str, n_step: int) -> Array:
 
 
 def reference(problem: KnownMotion, tolerance: float) -> Array:
-    """Coordinates and speeds (2 n_v,) at the end, by SciPy's adaptive method on the same accelerations."""
+    """Return coordinates and speeds (2 n_v,) at the end, by SciPy's adaptive method on the same
+    accelerations.
+    """
     from scipy.integrate import solve_ivp
 
     some = simulator(problem.model, METHOD, 1.0)
@@ -149,7 +155,7 @@ def reference(problem: KnownMotion, tolerance: float) -> Array:
 
 
 def batch_us(batch: Callable[[int], Any], n_batch: int, n_repeat: int) -> Array:
-    """Time of one repeat [us] in each batch, (n_batch,)."""
+    """Return the time of one repeat [us] in each batch, (n_batch,)."""
     batch(n_repeat)
     us = np.empty(n_batch)
     for k in range(n_batch):
@@ -160,7 +166,7 @@ def batch_us(batch: Callable[[int], Any], n_batch: int, n_repeat: int) -> Array:
 
 
 def figures_us(name: str, us: Array, limit: float | None = None) -> list[BenchFigure]:
-    """Median and least of times [us]; the limit is for the median."""
+    """Return median and minimum of times [us]; the limit applies to the median."""
     return [
         BenchFigure(name, float(np.median(us)), "us", limit, "" if limit is None else "lower"),
         BenchFigure(f"{name}.least", float(us.min()), "us"),
@@ -168,7 +174,9 @@ def figures_us(name: str, us: Array, limit: float | None = None) -> list[BenchFi
 
 
 def algebra_batch(n_v: int) -> Callable[[int], None]:
-    """Batches of the linear algebra of a step with n_v speeds: one LU and the solves of all stages."""
+    """Return a function that repeats the linear algebra of a step with n_v speeds: one LU factorisation and
+    the solves of all stages.
+    """
     rng = np.random.default_rng(n_v)
     root, work = rng.normal(size=(n_v, n_v)), new_stage_work(n_v)
     work.M[:] = root @ root.T + n_v * np.eye(n_v)
@@ -197,7 +205,9 @@ def step_batch(some: Simulator) -> Callable[[int], None]:
 
 
 def chain_figures(name: str, floor: bool, n_batch: int, n_repeat: int) -> list[BenchFigure]:
-    """Time of a whole step of a chain [us], and how many of its spheres touch the floor after a batch."""
+    """Return the time of a whole step of a chain [us], and the number of its spheres in contact with the
+    floor after a batch.
+    """
     some = simulator(chain(N_LINK, floor), METHOD, CHAIN_STEP_MS)
     us = batch_us(step_batch(some), n_batch, n_repeat)
     trace = some.trace(1)

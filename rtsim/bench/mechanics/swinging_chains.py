@@ -1,4 +1,6 @@
-"""Models for the bench of the integrator: a double pendulum, smooth and stiff, and chains of any length."""
+"""Models for the benchmark of the integrators: a double pendulum, smooth or stiff, and chains of any
+length.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,10 @@ LENGTH_MM, RADIUS_MM, DEPTH_MM = 100.0, 20.0, 0.25
 
 
 def double_pendulum(stiff: bool) -> ModelSpec:
-    """Two hinges square to each other with springs and dampers; stiff: the second all but locked.
+    """Return two perpendicular hinges with springs and dampers; stiff : whether the second hinge is almost
+    locked.
 
-    Rates of motion: about 5 /s; of the locked hinge, c/I = 2e4 /s and k/c = 100 /s.
+    The motion has rates of about 5 /s, the almost locked hinge c/I = 2e4 /s and k/c = 100 /s.
     """
     lock = {"stiffness_N_m_rad": 1e4, "damping_N_m_s_rad": 100.0, "rest_deg": -30.0}
     soft = {"stiffness_N_m_rad": 3.0, "damping_N_m_s_rad": 0.05, "rest_deg": 10.0}
@@ -55,9 +58,9 @@ def double_pendulum(stiff: bool) -> ModelSpec:
 
 
 def chain(n_link: int, floor: bool) -> ModelSpec:
-    """A row of links on hinges with stiff, damped bending, which sinks from level.
+    """Return a chain of links on hinges with stiff, damped bending, which starts horizontal and sinks.
 
-    floor : it is carried by spheres at every STRIDE-th link, on a moving floor with friction
+    floor : whether spheres at every STRIDE-th link carry the chain on a moving floor with friction
     """
     bodies = [link(k) for k in range(n_link)]
     springs = [
@@ -74,12 +77,12 @@ def chain(n_link: int, floor: bool) -> ModelSpec:
 
 
 def name(k: int) -> str:
-    """Name of link k and its hinge."""
+    """Return the name of link k and of its hinge."""
     return f"link_{k}"
 
 
 def link(k: int) -> dict[str, Any]:
-    """Return the table of link k, which hangs on the end of the link before."""
+    """Return the table of link k, which is attached to the end of the previous link."""
     return {
         "name": name(k),
         "joint": "hinge",
@@ -94,7 +97,9 @@ def link(k: int) -> dict[str, Any]:
 
 
 def sphere(k: int) -> dict[str, Any]:
-    """The sphere at the end of link k, on a floor that moves along the chain."""
+    """Return the table of the sphere at the end of link k, in contact with a floor that moves along the
+    chain.
+    """
     return {
         "name": name(k),
         "ellipsoid": {"segment": name(k), "offset_mm": [LENGTH_MM, 0.0, 0.0], "radius_mm": RADIUS_MM},
@@ -111,7 +116,7 @@ def sphere(k: int) -> dict[str, Any]:
 
 
 def model(title: str, bodies: list[dict[str, Any]], **tables: Any) -> ModelSpec:
-    """Return the model of these tables, checked."""
+    """Return the checked model made of these tables."""
     return check_record(
         {"name": title, "source": "illustrative", "bodies": bodies, **tables}, ModelSpec, title
     )

@@ -1,9 +1,10 @@
-"""Torque generators: time of a torque with all derivatives, and of fits of a whole body to a lift.
+"""Benchmark of torque generators: time of a torque with all derivatives, and of fits of a whole body to a
+lift.
 
-The lift is the one of Millard et al. (2019) where its folder is there, else synthetic: 196 samples of the 15
-joints of the planar body, at which some generators are too weak and some too stiff, as there. With the cases
-of the authors' own tests, a knee's and a hip's extensor in half a second, where these are there: beside the
-folder of data with the lift.
+The lift is that of Millard et al. (2019) if its folder exists, else a synthetic one: 196 samples of the 15
+joints of the planar body, for which some generators are too weak and some too stiff, as for the recorded
+lift. The cases of the authors' own tests, the extensors of a knee and a hip over half a second, are fitted,
+too, if their files exist beside the data folder of the lift.
 """
 
 from __future__ import annotations
@@ -45,11 +46,12 @@ NEAR = 1e-4
 
 
 class ExtensorCase(NamedTuple):
-    """A case of the authors' tests: one extensor in half a second.
+    """A case of the authors' tests: one extensor over half a second.
 
-    file : table of angle, speed and torque; name : of the generator in the lift; sign : of the angle there
-    cap, most_passive : a_max and t^PE_max; x : (5,) - what the authors' program finds
-    objective : objective of the best minimum that is known
+    file : table of angle, speed and torque; name : name of the generator in the lift; sign : sign of the
+        angle in the lift
+    cap, most_passive : a_max and t^PE_max; x : (5,) - result of the authors' program
+    objective : objective at the best known minimum
     """
 
     file: str
@@ -115,13 +117,13 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def cases_beside(folder: Path) -> Path:
-    """Folder of the authors' own cases: beside the folder of data that the lift is in."""
+    """Return the folder of the authors' own cases, which lies beside the data folder of the lift."""
     return folder.resolve().parent.parent / REFERENCE
 
 
 def cases(folder: Path) -> list[BenchFigure]:
-    """Measured numbers of the authors' own cases: the best minimum, and off that of their start; none of what
-    is not there, which is reported.
+    """Return the benchmark results of the authors' own cases: the best minimum found, and the minimum from
+    the authors' start. A missing case is reported and left out.
     """
     found = []
     for name, case in (("hard", HARD), ("easy", EASY)):
@@ -144,7 +146,10 @@ def off(fit: FittedGenerator, x: tuple[float, ...]) -> float:
 
 
 def fit_case(folder: Path, case: ExtensorCase, several: bool = True) -> FittedGenerator:
-    """The fit of a case of the authors' tests; several : from all starts, else from theirs."""
+    """Fit a case of the authors' tests.
+
+    several : whether to search from all starts; else from the authors' start only
+    """
     t, q, qd, tau = times_and_motion(folder / case.file)
     (one,) = (one for one in generators_of(RECORDED) if one.name == case.name)
     # torques and speeds are those of the lift's joint, angles may count the other way there
@@ -155,7 +160,9 @@ def fit_case(folder: Path, case: ExtensorCase, several: bool = True) -> FittedGe
 
 
 def times_and_motion(path: Path) -> tuple[Array, Array, Array, Array]:
-    """(n,) - times [s], angle [rad], speed [rad/s] and torque [N m] of a table, which may lack the times."""
+    """Read times [s], angle [rad], speed [rad/s] and torque [N m], (n,) each, from a table; times may be
+    missing in the table.
+    """
     columns = np.loadtxt(path, delimiter=",", skiprows=1).T
     times = columns[0] if len(columns) == 4 else np.arange(float(columns.shape[1]))
     q, qd, tau = columns[-3:]
@@ -163,7 +170,9 @@ def times_and_motion(path: Path) -> tuple[Array, Array, Array, Array]:
 
 
 def torque_ns(placed: tuple[PlacedGenerator, ...], motion: JointMotion) -> float:
-    """Median time of one torque with derivatives by angle, speed, activation and the five of a fit [ns]."""
+    """Return the median time of one torque with its derivatives with respect to angle, speed, activation and
+    the five fitted parameters [ns].
+    """
     packed = pack_generators(placed)
     rng = np.random.default_rng(1)
     frames = rng.integers(0, len(motion.times), N_CALL)
@@ -192,7 +201,7 @@ def torque_ns(placed: tuple[PlacedGenerator, ...], motion: JointMotion) -> float
 def timed(
     placed: tuple[PlacedGenerator, ...], motion: JointMotion, several: bool
 ) -> tuple[float, list[FittedGenerator]]:
-    """Median time of fitting all generators [s], after one run that is not counted, and the fits."""
+    """Fit all generators repeatedly; return the median time [s], without the first run, and the fits."""
     settings, seconds = FitSettings(several=several), []
     fits = fit_all(placed, motion, settings)
     for _ in range(N_FIT_RUN):
@@ -203,7 +212,7 @@ def timed(
 
 
 def made_up(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
-    """Return a synthetic lift: all joints bend and rise, with moments of up to 1.3 times the extensor's
+    """Return a synthetic lift: all joints flex and extend, with moments of up to 1.3 times the extensor's
     strength.
     """
     t = np.arange(N_SAMPLE) / RATE

@@ -1,7 +1,8 @@
-"""Gait events by markers against those of force plates, of recordings by `rtsim analyse`.
+"""Benchmark of gait events from markers against those from force plates, on recordings solved by `rtsim
+analyse`.
 
-A plate tells of a foot strike where the force under a foot passes 20 N, between frames by a straight line. Of
-markers the events of every run are compared with it, as they are where no plate is.
+A plate detects a foot strike where the force under a foot exceeds 20 N, interpolated linearly between
+frames. The events that every run finds from markers, as it does without plates, are compared with it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ STEPS_DOWN = {
 
 
 def run(folder: Path) -> list[BenchFigure]:
-    """Compare gait events of the walks below a folder; ConfigError where none is there."""
+    """Compare gait events of the walks below a folder; ConfigError if there is none."""
     walks = {n: r for n, r in RECORDINGS.items() if not any(fnmatch(n, still) for still in STILL)}
     there = {n: r for n, r in {**walks, **STEPS_DOWN}.items() if (folder / r.source).is_file()}
     if not there:
@@ -60,7 +61,7 @@ def run(folder: Path) -> list[BenchFigure]:
 
 
 def analysed(folder: Path, recording: Recording) -> Results | None:
-    """The results of a recording; None where the command fails."""
+    """Analyse a recording and return the results; None if the command fails."""
     options = arguments_of(folder, recording)
     if not recording.mass_kg:
         options = options[: options.index("--mass")]
@@ -72,7 +73,9 @@ def analysed(folder: Path, recording: Recording) -> Results | None:
 
 
 def compared(name: str, results: Results, off: dict[str, list[float]]) -> list[BenchFigure]:
-    """Compare the gait events of one recording; off : gets markers less plates of each kind [ms]."""
+    """Compare the gait events of one recording; off : for each kind of event, the list to which time by
+    markers minus time by plates is appended [ms].
+    """
     plates, markers = by_plates(results), by_markers(results)
     figures = []
     for kind, found in off.items():
@@ -95,5 +98,5 @@ def word(kind: str) -> str:
 
 
 def rms(numbers: list[float]) -> float:
-    """Root mean square."""
+    """Return the root mean square."""
     return float(np.sqrt(np.mean(np.square(numbers))))

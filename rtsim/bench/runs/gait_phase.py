@@ -1,10 +1,11 @@
-"""Phase of the gait: how far it is off on walks of twenty strides, and between strikes on plates.
+"""Benchmark of the gait phase: its error on synthetic walks of twenty strides, and between heel strikes on
+plates.
 
-Errors are parts of the stride, after the second one, whatever the confidence says. Synthetic walks have a
-phase that is known: joint angles of the built-in walker in any course of time, and feet on a belt (`belt`),
-that shuffle (`short`) or limp (`limp`); 2 mm of noise at 100 Hz. In recordings the phase between two heel
-strikes of one foot on plates is the time since the first in parts of the time between them; the estimate is
-that of the markers alone, which the plates do not help.
+Errors are fractions of the stride and count after the second stride, whatever the confidence. Synthetic
+walks have a known phase: joint angles of the shipped walking trial at a varying cadence, and feet on a belt
+(`belt`), that shuffle (`short`) or limp (`limp`); 2 mm of noise are added at 100 Hz. In recordings the phase
+between two heel strikes of one foot on plates is the time since the first strike divided by the time between
+the two; the estimate uses markers alone.
 """
 
 from __future__ import annotations
@@ -47,32 +48,34 @@ TWO = 2
 
 
 def steady(strides: Array) -> Array:
-    """Return a constant cadence [strides/s]; strides : (n,) - number of strides walked so far, as in the
-    functions below.
-    """
+    """Return a constant cadence [strides/s]; strides : (n,) - number of strides walked so far."""
     return np.full_like(strides, 0.9)
 
 
 def faster(strides: Array) -> Array:
-    """Return a cadence that rises from that of a stroll to that of a brisk walk [strides/s]."""
+    """Return a cadence that rises from that of a stroll to that of a brisk walk [strides/s]. / strides :
+    (n,) - number of strides walked so far
+    """
     return 0.7 + 0.45 * strides / N_STRIDE
 
 
 def slower(strides: Array) -> Array:
-    """Return a cadence that falls from that of a brisk walk to that of a stroll [strides/s]."""
+    """Return a cadence that falls from that of a brisk walk to that of a stroll [strides/s]. / strides :
+    (n,) - number of strides walked so far
+    """
     return 1.15 - 0.45 * strides / N_STRIDE
 
 
 def waves(strides: Array) -> Array:
     """Return a cadence that varies by 15 % up and down, so that a stride is up to 13 % longer than the one
-    before [strides/s].
+    before [strides/s]. / strides : (n,) - number of strides walked so far
     """
     return 0.9 * (1.0 + 0.15 * np.sin(2.0 * np.pi * strides / 7.0))
 
 
 def varies(strides: Array) -> Array:
     """Return a cadence that varies from stride to stride at random, with a standard deviation of 2 %
-    [strides/s].
+    [strides/s]. / strides : (n,) - number of strides walked so far
     """
     chance = np.random.default_rng(0).normal(0.0, 0.02, N_STRIDE + 2)
     return 0.9 * (1.0 + np.interp(strides, np.arange(N_STRIDE + 2), chance))
@@ -80,7 +83,7 @@ def varies(strides: Array) -> Array:
 
 def steps(strides: Array) -> Array:
     """Return a cadence that rises by a quarter within a stride, and later falls back by half of that
-    [strides/s].
+    [strides/s]. / strides : (n,) - number of strides walked so far
     """
     up, down = (1.0 / (1.0 + np.exp(-4.0 * (strides - at))) for at in (8.0, 14.0))
     return 0.8 + 0.2 * up - 0.1 * down
@@ -90,8 +93,8 @@ CADENCES = (steady, faster, slower, waves, varies, steps)
 
 
 def walker() -> Walk:
-    """Return the built-in walker as a walk: how far each ankle is in front of the pelvis, by the model's
-    joint angles.
+    """Return the shipped walking trial as a synthetic walk: the distance of each ankle in front of the
+    pelvis, from the model's joint angles.
     """
     spec = load_model("both_legs")
     subject = symmetric(load_subject(find_config("walker", "subjects")))
@@ -108,14 +111,15 @@ def walker() -> Walk:
 
 
 def belt(stance: tuple[float, float], length_m: float, down: float, shift: float = 0.5) -> Walk:
-    """Feet that a belt carries back while they stand, and that swing to the front along a polynomial.
+    """Return a walk on a treadmill: the belt carries the feet back in stance, and they swing to the front
+    along a polynomial.
 
     Parameters
     ----------
-    stance : part of the stride that the right and the left foot stand
-    length_m : distance that the belt carries them [m]
-    down : speed backwards just before the heel strike, in parts of the belt's
-    shift : the left foot's phase before the right one's
+    stance : duration of stance of the right and the left foot, as a fraction of the stride
+    length_m : distance that the belt carries the feet [m]
+    down : backward speed just before heel strike, relative to that of the belt
+    shift : lead of the left foot's phase before the right one's [strides]
     """
 
     def one(phase: Array, stance: float) -> Array:
@@ -146,7 +150,9 @@ one's."""
 
 
 class PhaseCourse(NamedTuple):
-    """times (n,) [s]; phases and confidences (n, 2) of the right and the left foot."""
+    """The estimated gait phase over time: times (n,) [s]; phases and confidences (n, 2) of the right and the
+    left foot.
+    """
 
     times: Array
     phases: Array
@@ -154,7 +160,7 @@ class PhaseCourse(NamedTuple):
 
 
 def strides_at(times: Array, cadence: Callable[[Array], Array]) -> Array:
-    """(n,) - strides walked by some times [s] at a cadence, from BEGIN to N_STRIDE."""
+    """Return the number of strides walked at given times (n,) [s] with a cadence, from BEGIN to N_STRIDE."""
     strides: Array = np.linspace(BEGIN, N_STRIDE, 1000 * N_STRIDE + 1)
     pace = 1.0 / cadence(strides)
     passed = np.concatenate([[0.0], np.cumsum(0.5 * (pace[1:] + pace[:-1]) * np.diff(strides))])
@@ -162,7 +168,7 @@ def strides_at(times: Array, cadence: Callable[[Array], Array]) -> Array:
 
 
 def follow(times: Array, places: Array) -> PhaseCourse:
-    """The estimate of the places (n, n_foot) of feet at some times (n,) [s], sample after sample."""
+    """Estimate the gait phase from positions (n, n_foot) of feet at times (n,) [s], sample after sample."""
     n_foot = places.shape[1]
     estimate = GaitPhase(n_foot)
     phases, confidences = np.full((len(times), n_foot), np.nan), np.zeros((len(times), n_foot))
@@ -176,8 +182,8 @@ def follow(times: Array, places: Array) -> PhaseCourse:
 def walked(
     walk: Walk, cadence: Callable[[Array], Array], rate: float = RATE, n_foot: int = TWO
 ) -> tuple[Array, PhaseCourse]:
-    """Strides walked (n,) and the estimate of a walk at a cadence, to its twentieth stride, by one foot or
-    both.
+    """Simulate a walk at a cadence up to its twentieth stride; return the number of strides walked (n,) and
+    the estimated phase from one foot or both.
     """
     end_s = float(np.sum(1.0 / cadence(np.linspace(0.5, N_STRIDE - 0.5, N_STRIDE))))
     times = np.arange(0.0, 2.0 * end_s, 1.0 / rate)
@@ -188,8 +194,8 @@ def walked(
 
 
 def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
-    """Errors of all feet after their second stride [% of the stride]; a phase that is not there is half of
-    one off.
+    """Return the phase errors of all feet after their second stride [% of the stride]; a missing phase
+    counts as an error of half a stride.
     """
     found = []
     for foot, ahead in enumerate((0.0, shift)[: course.phases.shape[1]]):
@@ -201,8 +207,10 @@ def errors_of(strides: Array, course: PhaseCourse, shift: float) -> Array:
 
 
 def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tuple[float, float]:
-    """Time after a walk has stopped, in the pose of that stride, its confidence is below a half, and
-    nothing, of both feet [s].
+    """Return the times from the stop of a walk until the confidence is below a half, and until there is no
+    confidence, for both feet [s].
+
+    stop_at : number of strides after which the walk stops and its pose stays
     """
     times = np.arange(0.0, 2.0 * N_STRIDE, 1.0 / RATE)
     strides = np.minimum(strides_at(times, cadence), stop_at)
@@ -248,8 +256,8 @@ def run(folder: Path | None = None) -> list[BenchFigure]:
 
 
 def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]:
-    """Return the measured numbers of a recording: the error of the phase between heel strikes on plates, that
-    at the strikes, and the share of the frames for which a phase was reported.
+    """Return the benchmark results of a recording: the error of the phase between heel strikes on plates,
+    the error at the strikes, and the share of frames with a reported phase.
     """
     course, strikes = solved(folder, recording)
     between, at, n_frame = [], [], 0
@@ -281,8 +289,8 @@ def recorded(name: str, folder: Path, recording: Recording) -> list[BenchFigure]
 
 
 def solved(folder: Path, recording: Recording) -> tuple[PhaseCourse, list[Array]]:
-    """The estimate from the markers of a recording, and heel strikes on its plates of the right and the left
-    side of the body (n_strike,) [s].
+    """Return the phase estimated from the markers of a recording, and the times of heel strikes on its
+    plates, (n_strike,) for the right and for the left side [s].
     """
     from rtsim.files.forces.force_trial import THRESHOLD
     from rtsim.live.forces import forces_of

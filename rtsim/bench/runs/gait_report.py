@@ -1,7 +1,7 @@
-"""Duration of `rtsim report` on solved results: the whole command, its start included.
+"""Benchmark of the duration of `rtsim report` on solved results: the whole command, including its start.
 
-Beside the time that passes stands that of a processor, which other programs on the machine do not lengthen by
-waiting (0 where the system does not count it).
+Elapsed time and processor time are reported; other programs on the machine do not lengthen the latter (0
+where the system does not measure it).
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ KINDS = ("html", "pdf", "xlsx")
 
 
 def run(recording: Path) -> list[BenchFigure]:
-    """Seconds for each kind of file, of a recording with results; ConfigError where it has none."""
+    """Return the seconds for each kind of report file, for a recording with results; ConfigError if it has
+    none.
+    """
     read_results(recording)
     figures = []
     with TemporaryDirectory() as folder:
@@ -39,6 +41,6 @@ def run(recording: Path) -> list[BenchFigure]:
 
 
 def processor_s() -> float:
-    """Processor time of all processes that this one has started and that have ended [s]."""
+    """Return the processor time of all finished child processes of this process [s]."""
     spent = os.times()
     return spent.children_user + spent.children_system

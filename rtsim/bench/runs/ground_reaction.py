@@ -1,4 +1,6 @@
-"""The ground by the motion of the whole body, beside plates: recordings of persons with a marked trunk."""
+"""Benchmark of the ground reaction computed from the motion of the whole body, beside force plates: persons
+with markers on the trunk.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ SHOWN = ("opencap.STS1",)
 
 
 def run(folder: Path) -> list[BenchFigure]:
-    """Measured numbers of the recordings below a folder; ConfigError where none of them is there."""
+    """Return the benchmark results of the recordings below a folder; ConfigError if all are missing."""
     there = [name for name in (*ASKED, *SHOWN) if (folder / RECORDINGS[name].source).is_file()]
     if not there:
         raise ConfigError(
@@ -39,12 +41,14 @@ def run(folder: Path) -> list[BenchFigure]:
 
 
 def failed(name: str) -> BenchFigure:
-    """Return the figure that reports a recording which the command refused."""
+    """Return the benchmark result that marks a recording which the command refused."""
     return BenchFigure(f"failed.{name}", 1.0, "recordings", 0.0, "lower")
 
 
 def figures_of(name: str, kinetics: dict[str, Any]) -> list[BenchFigure]:
-    """Root mean squares of one recording, and peaks of moments that follow without plates."""
+    """Return the root mean square errors of one recording, and the peaks of the moments that follow without
+    plates.
+    """
     found, figures = kinetics["reaction"], []
     limit, better = (TOTAL, "lower") if name in ASKED else (None, "")
     if found["total"]:

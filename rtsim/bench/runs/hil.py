@@ -1,11 +1,12 @@
-"""Hardware in the loop: how long a tick takes in lockstep with a device as another process, what is missed.
+"""Hardware in the loop: duration of a tick in lockstep with a device that runs as another process, and
+missed ticks.
 
-Blocks with the model and blocks without take turns: in the latter the same messages go to and fro at the same
-rate, and nothing is computed (`echo_`), so that what the machine misses by itself is told beside.
+Blocks with the model and blocks without take turns: in the latter the same messages are exchanged at the
+same rate without any computation (`echo_`), which shows the ticks that the machine misses by itself.
 
 tick_us is all the work of a tick, step_us the forward step alone, compute_us from the bytes of the device's
-message to those of the command, sockets left out; round_trip_us from a command to its answer. A tick that was
-left out because the one before it, its answer included, lasted beyond its time is missed.
+message to those of the command, sockets left out; round_trip_us from a command to its answer. A tick counts
+as missed if it was left out because the tick before, including its answer, took too long.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ ABOVE_ECHO_PERCENT = 0.1
 
 
 class Grown(NamedTuple):
-    """Growth since the end of the first block: resident memory [kB], and blocks of memory that
-    Python holds.
+    """Growth since the end of the first block: resident memory [kB], and number of memory blocks that Python
+    has allocated.
     """
 
     resident_kb: int
@@ -66,7 +67,7 @@ class BlockSums:
 def run(
     seconds: float = 60.0, config: str = "ankle", rate: float = 1000.0, urgently: bool = False
 ) -> list[BenchFigure]:
-    """Measured numbers of `seconds` [s] with the model, and as many without, at `rate` ticks per
+    """Return the benchmark results of `seconds` [s] with the model, and as many without, at `rate` ticks per
     second [Hz].
     """
     n_block = max(1, round(seconds / BLOCK_S))
@@ -167,13 +168,13 @@ def figures_of(tally: BlockSums, rate: float, grown: Grown) -> list[BenchFigure]
 
 
 def kept_blocks() -> int:
-    """Blocks of memory that Python holds, after a collection."""
+    """Return the number of memory blocks that Python has allocated, after a garbage collection."""
     gc.collect()
     return sys.getallocatedblocks()
 
 
 def resident_kb() -> int:
-    """Resident memory of this process [kB]; 0 where the system does not state it."""
+    """Return the resident memory of this process [kB]; 0 where the system does not report it."""
     if not sys.platform.startswith("linux"):
         return 0
     with open("/proc/self/status", encoding="ascii") as file:

@@ -1,4 +1,6 @@
-"""Latency of the whole chain: player, estimator and subscriber as three processes on real sockets."""
+"""Benchmark of the latency of the whole chain: player, estimator and subscriber as three processes on real
+sockets.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,11 @@ PERCENTILES = (("p50", 50.0), ("p99", 99.0), ("p99_9", 99.9), ("max", 100.0))
 
 
 class LatencyChain(NamedTuple):
-    """A chain that is measured: command lines of player and estimator, the latter by the markers' address.
+    """The processes of a latency measurement: command lines of player and estimator; that of the estimator
+    follows from the markers' address.
 
-    forces : whether plates are played beside; limits : limits of percentiles [us], by their labels
-    cpu_percent : of a core, at most; None = no limit
+    forces : whether force plates are played, too; limits : limits of percentiles [us], by their labels
+    cpu_percent : allowed load of a core [%]; None = no limit
     """
 
     player: list[str]
@@ -46,10 +49,12 @@ def run(
     rate: float = 100.0, seconds: float = 30.0, method: str = "minimised", forces: bool = False,
     recorded: RunConfig | None = None, config: str = "",
 ) -> list[BenchFigure]:  # fmt: skip
-    """Measured numbers of the synthetic walker at `rate` [Hz] for `seconds`; forces : with its plate, to
-    moments.
+    """Return the benchmark results of the shipped walking trial at `rate` [Hz] for `seconds` [s].
 
-    recorded : a run whose recording is played over and over instead, at this rate; config : where it stands
+    forces : whether its force plate is played, so that joint moments are computed
+
+    recorded : a run whose recording is played in a loop instead, at this rate; config : path of the run's
+        file
     """
     chain = of_run(recorded, config, rate, seconds) if recorded else of_walker(rate, seconds, method, forces)
     say(f"latency: {rate:g} Hz for {seconds:g} s")
@@ -92,10 +97,12 @@ def run(
 def measure(
     chain: LatencyChain, beside: Callable[[str], list[Child]] = lambda results: []
 ) -> tuple[np.ndarray, int, dict, dict, int]:
-    """Stamps (n, 4) [ns] of capture, receipt, publication and arrival; late frames; the loop's own account;
-    frames sent, 0 where the player goes on and on.
+    """Run the chain; return stamps (n, 4) of capture, receipt, publication and arrival [ns]; the late
+    frames; the loop's counters; its gauges; and the number of frames sent, 0 where the player repeats
+    endlessly.
 
-    beside : starts processes that follow the results at an address, which end with the run
+    beside : function that starts further processes that subscribe to the results at an address; they end
+        with the run
     """
     rows: list[tuple[int, int, int, int]] = []
     late = 0
@@ -144,8 +151,10 @@ def of_walker(rate: float, seconds: float, method: str, forces: bool) -> Latency
 
 
 def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyChain:
-    """The recording of a run, over and over, at a rate that may differ from the recorded one; config : the
-    run's own, for the estimator's process.
+    """Return the command lines that play the recording of a run in a loop, at a rate that may differ from
+    the recorded one.
+
+    config : path of the run's file, for the estimator's process
     """
     if is_stream(run.source) or run.source == WALKER:
         raise ConfigError(
@@ -167,5 +176,7 @@ def of_run(run: RunConfig, config: str, rate: float, seconds: float) -> LatencyC
 
 
 def addresses(markers: str) -> list[str]:
-    """Return the addresses of an estimator as options of its command line."""
+    """Return the addresses of an estimator as options of its command line; markers : address of the marker
+    stream.
+    """
     return ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT, "--wait", "30"]

@@ -1,9 +1,10 @@
-"""Frames as `rtsim live` runs them, but for the sockets: from a marker message's bytes to those of a result.
+"""Frames as `rtsim live` processes them, without the sockets: from the bytes of a marker message to those of
+a result.
 
 A trial is one session, as the player sends it: each message is decoded and checked, goes through the ring to
 the marker input, is solved with the settings of a live run (markers at fault left out), and its fields are
-encoded. All of it is the code of the live loop; what is left out is sending, receiving and waking a thread,
-which `rtsim bench latency` has.
+encoded. All of this is the code of the live loop. Sending, receiving and waking a thread are left out;
+`rtsim bench latency` includes them.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class LiveRows(NamedTuple):
 
 
 def messages_of(trial: MarkerTrial) -> tuple[Session, list[list[bytes]]]:
-    """The session of a trial, and its messages as they come off the socket."""
+    """Return the session of a trial, and its messages as they arrive from the socket."""
     session = marker_session(trial.names, rate=trial.rate, t_start=0)
     layout = FieldLayout(session)
     messages = [
@@ -81,7 +82,9 @@ def live_rows(stages: Sequence[Stage], trial: MarkerTrial, seconds: float) -> Li
 def one_frame(
     parts: list[bytes], seq: int, intake: Intake, ring: Ring, course: ResultSession
 ) -> tuple[tuple[int, int, int, int, int], int, float, float, int]:
-    """Stamps before, between and after the stages [ns]; iterations, residual, RMS and status."""
+    """Process one frame; return the stamps before, between and after the stages [ns], and the iterations,
+    residual, RMS and status of the solver.
+    """
     begun = now_ns()
     intake.accept(parts, begun)
     frame = ring.pop(0.0)

@@ -1,4 +1,4 @@
-"""The window of the monitor in software rendering: what it draws and takes, and that it slows nothing."""
+"""Benchmark of the monitor's window in software rendering: drawn frames, load, and its effect on the loop."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ SEGMENTS = ("pelvis", "thigh_r", "shank_r", "foot_r", "thigh_l", "shank_l", "foo
 
 
 def run(seconds: float) -> list[BenchFigure]:
-    """Measured numbers of a window on a synthetic walk for this time, and of the loop with and without a
-    window [s].
+    """Return the benchmark results of a window that shows a synthetic walk for `seconds` [s], and of the
+    loop with and without a window.
     """
     say(f"monitor: {N_FIELD * N_JOINT * N_MOVEMENT} curves at {RATE_HZ:g} Hz for {seconds:g} s")
     account = drawn(seconds)
@@ -76,7 +76,9 @@ def drawn(seconds: float) -> dict[str, float]:
 
 
 def loops(seconds: float) -> dict[str, list[float]]:
-    """99th percentiles from receipt to publication of the walker's loop [us], for each way of watching."""
+    """Return the 99th percentiles of the time from receipt to publication in the loop [us], for each way of
+    watching its results.
+    """
     ways: dict[str, Callable[[str], list[Child]]] = {
         "without": lambda results: [], "with": lambda results: [_window(results)],
     }  # fmt: skip
@@ -99,22 +101,22 @@ def _window(results: str) -> Child:
 
 
 def _stopped(results: str) -> Child:
-    """A window that receives nothing after a while, as one whose machine hangs."""
+    """Start a window that stops receiving after a while, as if its machine had frozen."""
     window = _window(results)
     threading.Timer(START_S, os.kill, (window.pid, signal.SIGSTOP)).start()
     return window
 
 
 def environment(folder: str) -> dict[str, str]:
-    """Variables of a window off screen, with settings of its own in a folder: what its user chose is no
-    matter.
+    """Return the environment variables of an off-screen window with its own settings in a folder, so that
+    the user's settings have no effect.
     """
     kept = {name: value for name, value in os.environ.items() if name != CHILD}
     return {**kept, "QT_QPA_PLATFORM": "offscreen", "LIBGL_ALWAYS_SOFTWARE": "1", "XDG_CONFIG_HOME": folder}
 
 
 def walk_on(publisher: Publisher, over: threading.Event, speed: float = 1.0) -> None:
-    """Publish the synthetic walk until it is over, `speed` times as fast as it was walked."""
+    """Publish the synthetic walk until `over` is set, `speed` times as fast as it was walked."""
     labels = [f"joint{j}_{m}" for j in range(N_JOINT) for m in ("flexion", "adduction", "rotation")]
     n = len(labels)
     fields = [

@@ -1,5 +1,5 @@
-"""The window over hours of a walk that is played fast, and stopped for a while: what it takes of memory, and
-what a run beside it takes.
+"""Benchmark of the window over hours of a walk that is played fast, and while it is frozen: its memory, and
+that of the sender.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ START_S, BUILT_S = 60.0, 20.0
 
 
 def replay(hours: float, speed: float) -> list[BenchFigure]:
-    """Memory of a window, by hours of the walk at this speed; ConfigError where memory is not known."""
+    """Return the memory of a window over hours of the walk at this speed; ConfigError where the system does
+    not report memory.
+    """
     say(f"monitor: {hours:g} h of the walk, {speed:g} times as fast")
     with WatchedWindow(speed) as watched:
         walked, taken = watched.until(3600.0 * hours / speed)
@@ -55,7 +57,9 @@ def replay(hours: float, speed: float) -> list[BenchFigure]:
 
 
 def frozen(seconds: float) -> list[BenchFigure]:
-    """Memory of the window, and of who sends to it, before and after it stood still for so long [s]."""
+    """Return the memory of the window, and of the process that sends to it, before and after the window was
+    frozen for `seconds` [s].
+    """
     if not (hasattr(signal, "SIGSTOP") and hasattr(signal, "SIGCONT")):
         raise ConfigError("this system cannot stop a process and let it go on", where="--frozen")
     say(f"monitor: a window that stands still for {seconds:g} s")
@@ -79,7 +83,7 @@ def frozen(seconds: float) -> list[BenchFigure]:
 
 
 class WatchedWindow:
-    """A window off screen on the walk, in a process of its own, whose memory is looked at.
+    """An off-screen window that shows the walk, in a process of its own whose memory is measured.
 
     speed : speed of the walk
     """
@@ -112,14 +116,16 @@ class WatchedWindow:
         self._folder.cleanup()
 
     def end(self) -> dict[str, float]:
-        """End the window; the counts that it prints."""
+        """End the window and return the counts that it prints."""
         self._window.terminate()
         self._window.wait(60.0)
         account: dict[str, float] = json.loads(self._said.read_text(encoding="utf-8").splitlines()[-1])
         return account
 
     def until(self, seconds: float) -> tuple[np.ndarray, np.ndarray]:
-        """Look for so long: times since now [s] and what the window takes [MB], (n,) each."""
+        """Measure for `seconds` [s]; return the times since the start [s] and the memory of the window [MB],
+        (n,) each.
+        """
         rows: list[tuple[float, float]] = []
         begun = time.monotonic()
         while (now := time.monotonic() - begun) < seconds or not rows:

@@ -1,12 +1,12 @@
-"""A simulation in step with the clock: how long its ticks take, and how many deadlines it misses.
+"""Benchmark of a simulation in step with the clock: duration of its ticks, and number of missed deadlines.
 
-What `rtsim simulate MODEL --live` runs, with --urgent if asked for: the model goes back to its start when its
-own duration is over (the knee after 0.27 s, past a right angle), again and again, within the time of a tick.
-Frames go over a real socket to a recorder, a process of its own.
+What `rtsim simulate MODEL --live` runs, with --urgent if asked for: the model returns to its start within
+the time of a tick when its own duration is over (the knee after 0.27 s, flexed beyond a right angle), again
+and again. Frames go over a real socket to a recorder, a process of its own.
 
-tick_us is the work of a tick (steps, every so many ticks a frame), step_us the steps alone, wake_us how late
-the tick began, publish_us encoding and sending a frame; missed counts the ticks that were left out because
-their time was over.
+tick_us is the duration of a tick (integration steps, and in some ticks a published frame), step_us that of
+the steps alone, wake_us the delay of the start of a tick, publish_us the time to encode and send a frame;
+missed counts the ticks that were left out because their time had passed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def run(
     frame_rate: float = 100.0,
     urgently: bool = False,
 ) -> list[BenchFigure]:
-    """Measured numbers of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per second [Hz]."""
+    """Return the benchmark results of a run of `seconds` [s] at `rate` ticks and `frame_rate` frames per
+    second [Hz].
+    """
     spec = load_model(model)
     simulator = Simulator(build(spec), spec.simulation)
     lap_s = simulator.settings.duration_s

@@ -1,4 +1,6 @@
-"""Time to compile, and from the command to the first result with an empty kernel cache and a filled one."""
+"""Benchmark of compilation, and of the time from the command to the first result with an empty and with a
+filled kernel cache.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ N_WARM = 3
 
 
 def run() -> list[BenchFigure]:
-    """warmup_s and the seconds of each group of `rtsim warmup`, by the clock and of a processor, the memory
-    of the largest, the size of the cache; cold_s and warm_s (median of three) of `rtsim live`, from the
-    start of its process.
+    """Return the results: warmup_s and the seconds of each group of `rtsim warmup`, elapsed and of the
+    processor, the memory of the largest group, and the size of the cache; cold_s and warm_s (median of
+    three) of `rtsim live`, from the start of its process.
     """
     with tempfile.TemporaryDirectory() as cache:
         say("startup: warmup (compiles everything)")
@@ -44,7 +46,9 @@ def run() -> list[BenchFigure]:
 
 
 def first_result_s(cache: str) -> float:
-    """Seconds from the start of `rtsim live` to its first result, with kernels cached in `cache`."""
+    """Return the seconds from the start of `rtsim live` to its first result, with the kernel cache in the
+    folder `cache`.
+    """
     start = now_ns()
     where = ("--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0")
     told = output_of("live", cache, "--duration", "0.5", *where)
@@ -52,7 +56,7 @@ def first_result_s(cache: str) -> float:
 
 
 def output_of(command: str, cache: str, *arguments: str) -> str:
-    """Output of an rtsim command with --json, with kernels cached in `cache`."""
+    """Run an rtsim command with --json and the kernel cache in the folder `cache`; return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "rtsim.cli.main", command, "--json", *arguments],
         capture_output=True, text=True, env={**os.environ, "NUMBA_CACHE_DIR": cache}, check=False,

@@ -1,13 +1,15 @@
-"""The weight study of Sancisi et al. (2017), section 3.2: 256 runs of `minimised` over one gait cycle.
+"""Benchmark by the weight study of Sancisi et al. (2017), section 3.2: 256 runs of `minimised` over one gait
+cycle.
 
-Weights {1, 1e2, 1e3, 1e4} of four ligaments in every combination, on the synthetic walker; the source took 21
-minutes. seconds : of `rtsim study` on two processes, from their start to the table; batch_seconds : of the
-same in one process, without others. Two processes and one are timed in turns, LAPS times, and figures are
-medians over the laps, as a machine may run at another speed a few seconds later. scaling.2 is of rows a
-second from the moment when every process has delivered rows to the last row; scaling.2.first_row of the time
-from the first row to the table, in which the second process still starts, as is overhead_ms_per_row.
-in_place_ms and built_ms are of a case: with its weights replaced in place, and with a model, person and
-stages of its own. equal : whether all tables are, byte for byte.
+The weights of four ligaments take the values 1, 1e2, 1e3 and 1e4 in every combination, on the synthetic
+walker; the source reports 21 minutes. seconds is the time of `rtsim study` on two processes, from their
+start to the table; batch_seconds the time of the same in a single process. Two processes and one are timed
+alternately, LAPS times, and results are medians over the repetitions, as the speed of a machine may change
+within seconds. scaling.2 is the ratio of rows per second, two processes to one, from the moment when every
+process has delivered rows to the last row; scaling.2.first_row and overhead_ms_per_row refer to the time
+from the first row to the table, in which the second process still starts. in_place_ms and built_ms are the
+times of one case: with its weights replaced in the existing model, and with model, person and stages built
+anew. equal states whether all tables agree byte for byte.
 """
 
 from __future__ import annotations
@@ -62,7 +64,7 @@ values = [1.0, 1e2, 1e3, 1e4]
 
 
 class WatchedExecutor(Executor):
-    """Notes which process delivered how many rows, and when.
+    """An executor that records which process delivered how many rows, and when.
 
     came : (time [s], process, rows) of each delivery
     """
@@ -72,7 +74,7 @@ class WatchedExecutor(Executor):
         self.came: list[tuple[float, int, int]] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As of the executor that is watched."""
+        """Submit a call to the wrapped executor and record its result."""
         future: Future[Any] = Future()
 
         def hand_over(done: Future[Any]) -> None:
@@ -88,7 +90,9 @@ class WatchedExecutor(Executor):
         return future
 
     def rate(self) -> float:
-        """Rows a second from the moment when all processes have delivered some to the last row."""
+        """Return the rows per second from the moment when all processes have delivered some rows to the last
+        row.
+        """
         first = {process: at for at, process, _ in reversed(self.came)}
         begun, ended = max(first.values()), self.came[-1][0]
         n = sum(n for at, _, n in self.came if at > begun)
@@ -96,13 +100,14 @@ class WatchedExecutor(Executor):
 
 
 def with_process(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[int, Any]:
-    """The process that this is, and what the function returns."""
+    """Call the function; return the id of this process and the function's result."""
     return os.getpid(), fn(*args, **kwargs)
 
 
 class TimedStudy(NamedTuple):
-    """A study that was solved: seconds in all, and from the first row to the table; rows a second while all
-    processes work; rows and table."""
+    """A solved study: seconds in all, and from the first row to the table; rows per second while all
+    processes work; number of rows, and the table.
+    """
 
     seconds: float
     after_first: float
@@ -111,13 +116,13 @@ class TimedStudy(NamedTuple):
     table: bytes
 
     def overhead_ms(self) -> float:
-        """Time of two processes for a row beyond that of its case [ms]."""
+        """Return the time that two processes spend on a row beyond that of the case itself [ms]."""
         spent = sum(row.seconds for row in self.rows[1:])
         return 1e3 * (2.0 * self.after_first - spent) / len(self.rows)
 
 
 def middle(values: list[float]) -> float:
-    """The median."""
+    """Return the median."""
     return float(np.median(values))
 
 
@@ -186,7 +191,7 @@ def timed(plan: StudyPlan, workers: StudyWorkers) -> TimedStudy:
 
 
 def built_seconds(plan: StudyPlan) -> float:
-    """Return the median time of a case of the study, of which model, person and stages are built anew [s]."""
+    """Return the median time of a case of the study whose model, person and stages are built anew [s]."""
     # with noise no two cases share their input; so little of it changes nothing that is timed
     plan = plan_of(plan.text.replace("end_s", "noise_mm = 1e-6\nend_s"), plan.folder, "bench study")
     with gc_paused():

@@ -1,16 +1,16 @@
-"""Tuning by itself: how near the best setting each search comes, with how few trials.
+"""Benchmark of automatic tuning: how close each search comes to the best setting, with few trials.
 
-`bayesian`, `cma`, `preference`: two parameters of the shipped run `ankle` (tuning.parameters and tuning.costs
-of configs/hil/ankle.toml), each turned in clicks, as many as the grid has nodes. All nodes are simulated
-once, and a trial looks its node's run up: nothing is interpolated. `spline_bayesian`, `spline_cma`: the four
-numbers of a torque spline in place of the controller, with the same cost; each trial is a simulation of its
-own, and the grid is coarse, so that the least cost of all runs, not of the grid alone, is what a regret
-counts from.
+`bayesian`, `cma`, `preference`: two parameters of the shipped run `ankle` (tuning.parameters and
+tuning.costs of configs/hil/ankle.toml), each in discrete steps, as many as the grid has nodes. All nodes are
+simulated once, and a trial reads the result of its node: nothing is interpolated. `spline_bayesian`,
+`spline_cma`: the four numbers of a torque spline in place of the controller, with the same cost; each trial
+is a simulation of its own, and the grid is coarse, so that the least cost of all runs, not of the grid
+alone, is what a regret counts from.
 
 regret_percent: noise-free cost of the setting that a search ends with, above the least cost, in % of the
-grid's range; median over the seeds, `.worst` the largest. clean: trials as simulated. noisy: times
-1 + 0.15 N(0, 1), and a drift that adds 20 % from the first trial to the last; preferences answer by such
-costs. A comparison counts as two evaluations.
+grid's range; median over the seeds, `.worst` the largest. clean: costs as simulated. noisy: costs multiplied
+by 1 + 0.15 N(0, 1) and by a drift that adds 20 % from the first trial to the last; preferences are derived
+from such costs. A comparison counts as two evaluations.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class SearchCase(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """Result of a search: the noise-free cost of its best setting, the least cost of those it tried, and how
-    many it tried.
+    """Result of a search: the noise-free cost of its best setting, the least cost of the settings it tried,
+    and the number of tried settings.
     """
 
     best: float
@@ -94,7 +94,7 @@ def run(
 ) -> list[BenchFigure]:
     """Run all searches with this many seeds and return the measured numbers; n_spline_seed = 0 leaves the
     torque spline out. n_node : nodes of the fine grid along each parameter; budget : evaluations of a search
-    of it.
+    on this grid.
     """
     spec = load_toml(find_config(CONFIG, "hil"), HilSpec)
     n_process = os.cpu_count() or 1
@@ -130,7 +130,9 @@ def quick() -> list[BenchFigure]:
 
 
 def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
-    """Replace the controller of the config by the torque spline, at the known phase of the knee's motion."""
+    """Replace the controller of the config by the torque spline with these settings, driven by the known
+    phase of the knee's motion.
+    """
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x = clock.exchange
@@ -139,7 +141,7 @@ def by_spline(loop: Loop, setting: Mapping[str, float]) -> None:
 
 
 class OfKnownPhase:
-    """The law of the spline where the phase is known; setting : of its four numbers."""
+    """The control law of the torque spline for a known phase; setting : the four parameters of the spline."""
 
     def __init__(self, period_s: float, setting: Mapping[str, float]) -> None:
         self._period_s, self._setting = period_s, setting
@@ -158,7 +160,7 @@ def cases_of(method: str, n_seed: int, budget: int, table: Array | None) -> list
 
 def grid_of(pool: Pool, parameters: Parameters, n_node: int, told: str) -> Array:
     """Simulate all nodes of a grid and return their costs, with an axis for each parameter; told : name of
-    the grid for the progress.
+    the grid in the progress display.
     """
     n = len(parameters.names)
     line = np.linspace(0.0, 1.0, n_node)
@@ -190,7 +192,7 @@ def searched(runs: OfflineRuns, case: SearchCase) -> Ended:
 
 
 def nearest(points: Array, table: Array | None) -> Array:
-    """Return the points (n_point, n), moved to the nearest nodes of the grid where there is one."""
+    """Return the points (n_point, n) moved to the nearest nodes of the grid; without a grid, unchanged."""
     if table is None:
         return points
     return np.round(points * (len(table) - 1)) / (len(table) - 1)
@@ -207,7 +209,9 @@ def cost_at(runs: OfflineRuns, point: Array, table: Array | None) -> float:
 
 
 def grid_figures(name: str, table: Array) -> list[BenchFigure]:
-    """Size and costs of a grid, and where its best node is, in parts of the ranges."""
+    """Return size and costs of a grid, and the position of its best node relative to the parameters'
+    ranges.
+    """
     best = np.unravel_index(int(table.argmin()), table.shape)
     return [
         BenchFigure(f"{name}.runs", float(table.size), "1"),

@@ -1,1 +1,1 @@
-"""The benches of `rtsim bench`, by what they measure."""
+"""The benchmarks of `rtsim bench`, grouped by what they measure."""

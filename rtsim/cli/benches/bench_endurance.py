@@ -1,4 +1,4 @@
-"""Benches of long runs and of the highest load."""
+"""Benchmarks of long runs and of the highest load."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from rtsim.cli.terminal.types import NumberWithin
               help="Length of the run.")  # fmt: skip
 def soak(as_json: bool, minutes: float) -> None:
     """Run markers at 200 Hz and forces at 1 kHz through estimator, recorder, window and page, with
-    subscribers that never read: lost and late frames, and memory growth of each process.
+    subscribers that never read. Reported are lost and late frames, and the memory growth of each process.
 
-    Ctrl-C ends early; what is done by then is reported.
+    Ctrl-C ends the benchmark early; results so far are reported.
     """
     need_checkout()
     from benchmarks.soak import run
@@ -40,8 +40,8 @@ def soak(as_json: bool, minutes: float) -> None:
 @click.option("--seconds", type=NumberWithin(1.0, 600.0), default=5.0, show_default=True,
               help="Length of each try.")  # fmt: skip
 def capacity(as_json: bool, seconds: float) -> None:
-    """Find the highest rate, and the largest number of markers at 200 Hz, that an estimator can process, and
-    what limits it.
+    """Find the highest rate of an estimator, its largest number of markers at 200 Hz, and what limits
+    them.
     """
     need_checkout()
     from benchmarks.soak import capacity
@@ -54,10 +54,12 @@ def capacity(as_json: bool, seconds: float) -> None:
 @AS_JSON
 @click.option("--only", default="", metavar="NAME", help="Only faults with this text in their name.")
 def faults(as_json: bool, only: str) -> None:
-    """Test real processes against failing sources, clocks, networks, machines and packages: frames without a
-    result or a count, tracebacks, and messages to the user (docs/reliability.md).
+    """Test real processes against failing sources, clocks, networks, machines and packages.
 
-    Ctrl-C ends early; what is done by then is reported.
+    Reported are frames without a result or a count, tracebacks, and messages to the user
+    (docs/reliability.md).
+
+    Ctrl-C ends the benchmark early; results so far are reported.
     """
     need_checkout()
     from benchmarks.faults import run

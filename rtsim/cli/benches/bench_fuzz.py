@@ -1,4 +1,4 @@
-"""The bench that feeds readers and decoders damaged input."""
+"""The benchmark that feeds damaged input to readers and decoders."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from rtsim.cli.terminal.types import NumberWithin
 def fuzz(
     as_json: bool, minutes: float, only: tuple[str, ...], corpus: Path | None, seed: int, repeat: Path | None
 ) -> None:
-    """Feed readers and decoders damaged input, guided by coverage where atheris is installed.
+    """Feed damaged input to readers and decoders, guided by coverage if atheris is installed.
 
     A finding is an exception without a message for the user, a hang, a crash, memory beyond a limit, or
     invalid data that are accepted. Each is saved with the command that repeats it; the exit code is then 1.

@@ -1,4 +1,4 @@
-"""The command group `rtsim bench`, to which the benches belong."""
+"""The command group `rtsim bench`, to which the benchmarks belong."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from rtsim.errors import ConfigError
 def command() -> None:
     """Measure speed and accuracy on this machine; --json for programs.
 
-    Each bench also prints reference_us, the time of one fixed kernel in the same run, to compare different
-    machines.
+    Each benchmark also prints reference_us, the time of one fixed kernel in the same run, which makes
+    results of different machines comparable.
     """
     from kernels.compiler.cache import cache_fault
 
@@ -31,7 +31,7 @@ QUICK = click.option(
 
 
 def need_checkout() -> None:
-    """Raise ConfigError where the folder `benchmarks` is not beside the package, as in an installed wheel."""
+    """Raise ConfigError if the folder `benchmarks` is not beside the package, as in an installed wheel."""
     root = Path(rtsim.__file__).resolve().parents[1]
     found = find_spec("benchmarks")
     if found is None or found.origin is None or Path(found.origin).resolve().parents[1] != root:

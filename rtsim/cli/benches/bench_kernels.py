@@ -1,4 +1,4 @@
-"""Benches of kernels, solvers and simulations."""
+"""Benchmarks of kernels, solvers and simulations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from rtsim.cli.terminal.types import Config, MethodName
 @click.option("--subject", default="", help="Subject of the trial (default: calibrated from the trial).")
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
 def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
-    """The kernel and whole frames of the methods zero, minimised and prescribed: frames per second,
-    percentiles.
+    """Measure the speed of the methods zero, minimised and prescribed: the kernel alone, and whole frames.
 
-    Frames per second, percentiles, iterations, residual. Names that begin with live_ are of whole frames,
-    from the bytes of a message to those of a result, with markers at fault left out.
+    Reported are frames per second, percentiles of the time, iterations and residual. Results whose names
+    begin with live_ are of whole frames, from the bytes of a marker message to those of a result, with
+    faulty markers left out.
     """
     from rtsim.bench import figures
     from rtsim.bench.markers import mbo
@@ -152,8 +152,8 @@ def opensim(as_json: bool, data: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def torque_generators(as_json: bool, folder: Path | None) -> None:
-    """Muscle torque generators: a torque with all derivatives, and fits of a whole body to the stoop lift in
-    FOLDER (default: where the tests look, else a synthetic one).
+    """Muscle torque generators: time of a torque with all derivatives, and of fits of a whole body to the
+    stoop lift in FOLDER (default: the folder of the tests' data, else a synthetic lift).
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import torque_generators
@@ -172,7 +172,9 @@ def torque_generators(as_json: bool, folder: Path | None) -> None:
 )
 @click.option("--repeats", type=click.IntRange(1), default=200, show_default=True, help="Steps in a batch.")
 def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
-    """Order, error and time per step of every method; the linear algebra of a step; steps of long chains."""
+    """Integration methods: order, error and time per step of each; the linear algebra of a step; steps of
+    long chains.
+    """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import rosenbrock
 
@@ -186,7 +188,7 @@ def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
 def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
-    """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the walker."""
+    """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the synthetic walker."""
     from rtsim.bench import figures
     from rtsim.bench.markers import rates
 
@@ -199,7 +201,7 @@ def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
 def friction(as_json: bool, quick: bool) -> None:
     """Four friction laws in two experiments: error against SciPy's solution, speed and cost of a step.
 
-    Quick: one law, each row timed a few times.
+    With --quick, one friction law is measured, and each row is timed only a few times.
     """
     from rtsim.bench import figures
     from rtsim.bench.mechanics import friction
@@ -244,7 +246,9 @@ def foot_fit(as_json: bool, data: Path | None) -> None:
 @command.command("knee")
 @AS_JSON
 def knee(as_json: bool) -> None:
-    """The volumetric knee: error and speed of its default run; five pulses compared with another program."""
+    """The volumetric knee: error and speed of its default run, and five pulses compared with another
+    program.
+    """
     from rtsim.bench import figures
     from rtsim.bench.contacts import knee
 

@@ -1,4 +1,4 @@
-"""Bench of stored recordings: whether replaying them gives the same results."""
+"""The benchmark of stored recordings: whether a replay gives the same results."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from streams.errors import StreamError
 @AS_JSON
 @click.argument("folder", type=click.Path(path_type=Path))
 def replay(as_json: bool, folder: Path) -> None:
-    """Run `rtsim replay --exact` over every recording (.mcap) in FOLDER, as after a release.
+    """Run `rtsim replay --exact` over every recording (.mcap) in FOLDER, for example after a release.
 
-    The exit code is 1 if one differs. For each recording: whether its results are equal, frames per second,
-    or why it could not be replayed.
+    The exit code is 1 if any result differs. Reported for each recording are whether its results are equal
+    and the frames per second, or why it could not be replayed.
     """
     paths = sorted(folder.rglob("*.mcap"))
     if not paths:
@@ -38,7 +38,7 @@ def replay(as_json: bool, folder: Path) -> None:
 
 
 def row_of(path: Path) -> dict[str, Any]:
-    """One row of the table: the result of the replay of one recording."""
+    """Replay one recording and return its row of the table."""
     from rtsim.cli.runs.exact_replay import computed, verdict
     from rtsim.live.exact.reading import read_run
     from rtsim.live.exact.replay import ROUNDING

@@ -1,4 +1,4 @@
-"""Benches of whole runs: sessions over sockets, recordings, devices, damage."""
+"""Benchmarks of whole runs: sessions over sockets, recordings, devices, damaged markers."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
 @click.option("--only", multiple=True, metavar="SYSTEM", help="Check this capture system alone (repeatable).")
 @click.option("--endurance", is_flag=True, help="Instead, run each system for ten minutes, with restarts.")
 def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool) -> None:
-    """`rtsim connect` against servers of ours that speak the protocols of capture systems, at 200 Hz.
+    """Test `rtsim connect` against simulated servers that speak the protocols of capture systems, at 200 Hz.
 
-    Time added, frames lost, capture times, restarts, changed lists of markers, damaged messages, and results
-    of an estimator beside those of a plain stream.
+    Reported are added latency, lost frames and capture times; behaviour at restarts, changed lists of
+    markers and damaged messages; and the results of an estimator beside those of a plain stream.
     """
     need_checkout()
     from benchmarks.adapters import restarts, run
@@ -68,7 +68,7 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
 @click.option("--rate", type=float, default=1000.0, show_default=True, help="Ticks per second [Hz].")
 @click.option("--urgent", is_flag=True, help="Run at real-time priority, where the system permits it.")
 def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) -> None:
-    """`rtsim simulate MODEL --live`: time of a tick, missed deadlines, compilations, collections."""
+    """`rtsim simulate MODEL --live`: duration of a tick, missed deadlines, compilations, collections."""
     from rtsim.bench import figures
     from rtsim.bench.runs import paced
 
@@ -84,7 +84,7 @@ def paced(as_json: bool, seconds: float, model: str, rate: float, urgent: bool) 
               help="Instead, measure the memory of a window over hours of a walk, played fast.")  # fmt: skip
 @click.option("--speed", type=NumberWithin(1.0, 1000.0), default=40.0, help="Playing speed of --replay.")
 def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float | None, speed: float) -> None:
-    """The window off screen: redraws, processor time, and the loop with and without it; memory."""
+    """The monitor window off screen: redraws, processor time and memory, and the loop with and without it."""
     from rtsim.bench import figures
     from rtsim.bench.runs import monitor, monitor_endurance
 
@@ -113,13 +113,14 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
 ) -> None:
-    """`rtsim hil` in lockstep with the simulated device: times of a tick, round trips, missed ticks.
+    """`rtsim hil` in lockstep with the simulated device: durations of a tick, round trips, missed ticks.
 
-    Beside it, in turns, the same messages without a model: what the machine misses by itself.
+    Alternately, the same messages are exchanged without a model, which shows the ticks that the machine
+    misses by itself.
 
-    With --hostile devices, models, streams and crowds that lie, stall, flood and vanish: how long torque
-    lasts after a fault, what is told, which lies are missed, whether an emergency stop is heard. Ctrl-C ends
-    early; what is done by then is reported.
+    With --hostile, devices, models, streams and crowds of clients send false data, stall, flood and vanish:
+    reported are how long torque lasts after a fault, the messages, undetected false data, and whether an
+    emergency stop takes effect. Ctrl-C ends the benchmark early; results so far are reported.
     """
     from rtsim.bench import figures
     from rtsim.bench.runs import hil
@@ -149,9 +150,9 @@ def hil(
               help="Simulations for the torque spline's search; 0 leaves it out.")  # fmt: skip
 @QUICK
 def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
-    """`rtsim tune --auto` offline: regret of each search against a fine grid, without noise and with it.
+    """`rtsim tune --auto` offline: regret of each search relative to a fine grid, without and with noise.
 
-    Quick: two seeds, few trials on a coarse grid, no splines, and no limits.
+    With --quick there are two seeds, few trials on a coarse grid, no splines, and no limits.
     """
     from rtsim.bench import figures
     from rtsim.bench.runs import tune
@@ -181,7 +182,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     help="Part of a processor that is left to the estimator; other processes use up the rest.",
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
-    """Attacks on a running estimator during a stream of 200 Hz: frames answered, growth of its memory."""
+    """Attacks on a running estimator during a stream at 200 Hz: answered frames, growth of its memory."""
     need_checkout()
     from benchmarks.strangers import hostile
     from rtsim.bench import figures
@@ -203,7 +204,7 @@ def startup(as_json: bool) -> None:
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def ground_reaction(as_json: bool, folder: Path) -> None:
-    """Ground reaction by the motion of the whole body, beside force plates, of recordings under FOLDER."""
+    """Ground reaction from the motion of the whole body, beside force plates, for recordings under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import ground_reaction
 
@@ -214,9 +215,7 @@ def ground_reaction(as_json: bool, folder: Path) -> None:
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
 def stoop_lift(as_json: bool, folder: Path | None) -> None:
-    """The stoop lift of Millard et al. (2019) in FOLDER (default: where the tests look), analysed, fitted and
-    forward again.
-    """
+    """The stoop lift of Millard et al. (2019) in FOLDER (default: tests' data): analysis, fit, simulation."""
     from rtsim.bench import figures
     from rtsim.bench.contacts import stoop_lift
     from rtsim.cli.terminal.compiling import compile_first
@@ -259,8 +258,8 @@ def marker_sets(as_json: bool, folder: Path | None) -> None:
     """Compare the conventional gait model with the centres and angles of Vicon Nexus in recordings under
     FOLDER.
 
-    It also prints how our own angles change with fewer markers, and the marker RMS of every marker set.
-    Without FOLDER the recordings are looked for where the tests find them.
+    It also prints how our own angles change with fewer markers, and the marker RMS of every set. FOLDER
+    defaults to the tests' data.
     """
     from rtsim.bench import figures
     from rtsim.bench.markers import marker_sets
@@ -286,7 +285,7 @@ def gait_phase(as_json: bool, folder: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def gait_events(as_json: bool, folder: Path) -> None:
-    """Foot strikes and foot offs by markers against those by force plates, of recordings under FOLDER."""
+    """Compare foot strikes and foot offs from markers and from force plates, in recordings under FOLDER."""
     from rtsim.bench import figures
     from rtsim.bench.runs import gait_events
 
@@ -313,7 +312,7 @@ def report(as_json: bool, recording: Path) -> None:
 )
 @click.option("--only", default="*", show_default=True, help="Pattern of the trials' paths below FOLDER.")
 def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Path | None, only: str) -> None:
-    """Every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged and lost frames."""
+    """Run every trial under FOLDER through `rtsim live` at its recorded rate: RMS, flagged, lost frames."""
     from rtsim.bench import figures
     from rtsim.bench.markers import trials
 
@@ -371,9 +370,9 @@ def damage(
     as_json: bool, folder: Path | None, quick: bool, only: str, method: str, side: str | None,
     table_path: Path | None, worst: int, words: str,
 ) -> None:  # fmt: skip
-    """Damage markers of the walker and of recordings under FOLDER: errors of angles, warnings of the status.
+    """Damage markers of the walker and of recordings under FOLDER: errors of angles, warnings in the status.
 
-    Ctrl-C ends early; what is done by then is reported.
+    Ctrl-C ends the benchmark early; results so far are reported.
     """
     need_checkout()
     from benchmarks.damage import run

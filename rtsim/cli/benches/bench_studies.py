@@ -1,4 +1,4 @@
-"""Benches of studies, and of processes that are killed."""
+"""Benchmarks of studies, and of processes that are killed."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def kills(as_json: bool, count: int, seed: int | None) -> None:
     """Kill recorder, player, estimator, monitor, hil and device at random (kill -9), and check the
     recordings.
 
-    After each kill they are read by a plain MCAP reader and by `rtsim recover`; all messages older than the
-    flush interval must be there. Ctrl-C ends early; what is known by then is printed.
+    After each kill the recordings are read by a plain MCAP reader and by `rtsim recover`; all messages older
+    than the flush interval must be there. Ctrl-C ends the benchmark early; results so far are printed.
     """
     need_kills()
     from benchmarks.kills import run
@@ -68,14 +68,14 @@ def kills(as_json: bool, count: int, seed: int | None) -> None:
 
 
 def need_kills() -> None:
-    """Raise ConfigError if processes cannot be killed and forked, or the bench is not installed."""
+    """Raise ConfigError if processes cannot be killed and forked, or the benchmark is not installed."""
     need_checkout()
     if sys.platform == "win32":
         raise ConfigError("this bench forks and kills processes", where="rtsim bench", allowed="Linux, macOS")
 
 
 def seed_of(seed: int | None) -> int:
-    """The seed that was given, or a new one; it is printed in either case."""
+    """Return the given seed, or a new one; print it in either case."""
     found = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {found}", err=True)
     return found

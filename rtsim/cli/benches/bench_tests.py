@@ -1,4 +1,4 @@
-"""Benches of the quality of the tests, and of numerical agreement between machines."""
+"""Benchmarks of the quality of the tests, and of numerical agreement between machines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
     "--nearby", is_flag=True, help="Only the tests of the folder: quicker, and the score is a lower bound."
 )
 def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearby: bool) -> None:
-    """Mutants of the sources, drawn by a seed: the share of them that the tests detect.
+    """Change the sources at random places (mutants) and measure the share of changes that the tests detect.
 
     Each is one change of a comparison, an operator, a constant, a sign, an index or a condition, in a copy
-    of the project; the tests of the module run until one fails. Ctrl-C ends early; what is done is reported.
+    of the project; the tests of the module run until one fails. Ctrl-C ends the benchmark early; results so
+    far are reported.
     """
     need_checkout()
     from benchmarks.mutation import run
@@ -50,8 +51,8 @@ def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearb
 )
 @click.option("--only", default="", metavar="NAME", help="Only this way of computing, such as without_avx.")
 def agreement(as_json: bool, frames: int, only: str) -> None:
-    """Compute the same frames repeatedly, in threads, without the compiler, and without AVX: differences of
-    the results.
+    """Compute the same frames repeatedly, in threads, without the compiler, and without AVX, and report
+    differences of the results.
     """
     need_checkout()
     from benchmarks.agreement import run

@@ -1,1 +1,1 @@
-"""The commands of rtsim, a module each, found by its name."""
+"""The commands of rtsim, one module each, found by their names."""

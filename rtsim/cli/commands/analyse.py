@@ -1,4 +1,4 @@
-"""`rtsim analyse`: the stages of a live run over a recording, as fast as it goes."""
+"""`rtsim analyse`: the stages of a live run over a recording, as fast as possible."""
 
 from __future__ import annotations
 
@@ -64,12 +64,13 @@ def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
     curves: str, frames: str, columns: str, anyway: bool, compare: bool, as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
-    """Solve SOURCE (walker, jaw:TASK, MARKER_FILES) by the stages of a live run, as fast as it goes.
+    """Solve SOURCE (walker, jaw:TASK, MARKER_FILES) by the stages of a live run, as fast as possible.
 
-    A motion (.mot, .sto) prescribes the coordinates that the table [fdk] of the run names as drivers.
+    If SOURCE is a motion (.mot, .sto), it prescribes the coordinates that the table [fdk] of the run names
+    as drivers.
 
-    The numbers are those of a live run with the same options in which no frame was skipped. Ctrl-C ends
-    early; what is done by then is reported and written.
+    The results equal those of a live run with the same options in which no frame was skipped. Ctrl-C ends
+    the command early; results so far are reported and written.
     """
     from rtsim.cli.c3d_results import check_into
     from rtsim.cli.terminal.console import LastingConsole
@@ -125,7 +126,7 @@ class AnalysedRecording(NamedTuple):
 
     seconds : computing time [s]
     reason : why the run ended
-    sentences : messages reported meanwhile
+    sentences : messages reported during the run
     wrong, notes : as in Ready
     plates : whether force plates were requested
     """
@@ -141,8 +142,8 @@ class AnalysedRecording(NamedTuple):
 
 
 def solve(run: RunConfig, anyway: bool, console: Any, curves: str = "") -> AnalysedRecording:
-    """Check a run, solve its recording and report the notes on it; ConfigError where no frame has a
-    result, and for names of curves that its results do not have.
+    """Check a run, solve its recording and report the notes on it; ConfigError if no frame has a result, or
+    if curves are requested that the results do not have.
     """
     from rtsim.live.inputs.prescribed_motion_run import is_driven
 
@@ -203,10 +204,10 @@ def recorded(run: RunConfig, anyway: bool, console: Any) -> Ready:
 def gone_through(
     run: RunConfig, ready: Ready, console: Any, curves: str = "", anyway: bool = False
 ) -> AnalysedRecording:
-    """Run the loop over all frames, until the last one or an interruption; curves : names to check before
-    the run
+    """Run the loop over all frames, until the last one or an interruption.
 
-    anyway : accept markers without names that belong to another person
+    curves : names of curves to check before the run
+    anyway : whether to accept markers without names that belong to another person
     """
     from rtsim.files.tables.curve_choice import chosen_cells
     from rtsim.live.inputs.recorded import KeptResults
@@ -243,7 +244,7 @@ def gone_through(
 
 
 def check_usable(solved: AnalysedRecording, source: str) -> None:
-    """Raise ConfigError if no solved frame is usable, or no result of the force plates that it needs."""
+    """Raise ConfigError if no solved frame is usable, or if force plates are required and gave no results."""
     from rtsim.live.recorded_run import check_results
 
     check_results(solved.results, source, solved.wrong, solved.plates)
@@ -253,7 +254,7 @@ def deliver(
     results: Results, outputs: Sequence[Path], of_tables: tuple[str, str], of_figure: tuple[Any, str], source:
     Path, run: RunConfig, gait: RunGait,
 ) -> None:  # fmt: skip
-    """Write tables, C3D files and figure, and report each.
+    """Write tables, C3D files and figure, and report each of them.
 
     of_tables : values of --frames and --columns; of_figure : destination of the figure or None, and --curves
     """
@@ -278,7 +279,7 @@ def deliver(
 
 
 def summary(solved: AnalysedRecording) -> dict[str, Any]:
-    """The summary of a run; NaN becomes null."""
+    """Return the summary of a run, with null in place of NaN."""
     from rtsim.files.tables.sound import flags_by_joint
     from rtsim.methods.plates.kinetic_figures import kinetic_figures
     from streams.messages import Status
@@ -312,7 +313,7 @@ def summary(solved: AnalysedRecording) -> dict[str, Any]:
 
 
 def implausible(results: Results) -> dict[str, int]:
-    """Frames with an angle outside the range of its joint, by angle."""
+    """Return for each angle the number of frames in which it is outside the range of its joint."""
     labels = next((spec.labels for spec in results.session.fields if spec.name == "joint_angles"), ())
     outside = results.fields.get("joint_angles_implausible")
     if outside is None:
@@ -322,7 +323,7 @@ def implausible(results: Results) -> dict[str, int]:
 
 
 def in_words(told: dict[str, Any]) -> str:
-    """The summary as text for users."""
+    """Return the summary as text for users."""
     from rtsim.methods.plates.kinetic_figures import in_sentences
     from rtsim.report.tally import in_full, pace
 

@@ -1,4 +1,4 @@
-"""`rtsim bench`: measure on this machine."""
+"""`rtsim bench`: benchmarks on this machine."""
 
 from __future__ import annotations
 

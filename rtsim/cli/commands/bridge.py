@@ -1,6 +1,4 @@
-"""`rtsim bridge`: conversion of results for programs that do not use our protocol, and of their signals for
-ours.
-"""
+"""`rtsim bridge`: conversion of results to the protocols of other programs, and of their signals to ours."""
 
 from __future__ import annotations
 
@@ -19,7 +17,9 @@ from streams.sockets import RESULTS_ADDRESS
 
 @click.group("bridge")
 def command() -> None:
-    """Carry results to programs that do not speak rtsim's protocol, and their signals to it."""
+    """Convert results to the protocols of other programs, and signals of other programs to rtsim's
+    protocol.
+    """
 
 
 @command.command("lsl")
@@ -35,8 +35,8 @@ def lsl_command(
 ) -> None:  # fmt: skip
     """Send the results at ADDRESS (tcp://127.0.0.1:5561 unless given) as streams of Lab Streaming Layer.
 
-    Joint angles, moments, gait events and the status, for LabRecorder, MATLAB, PlotJuggler and others. Needs
-    the extra: pip install 'rtsim[lsl]'.
+    Joint angles, moments, gait events and the status are sent, for example to LabRecorder, MATLAB,
+    PlotJuggler. Needs the extra: pip install 'rtsim[lsl]'.
     """
     from rtsim.bridges.lsl_outlets import serve_lsl
 
@@ -120,10 +120,10 @@ def emg_command(
     name: str, address: str | None, rate: float, duration_s: float | None, key: str | None,
     clients: str | None,
 ) -> None:  # fmt: skip
-    """Publish the envelopes of the electromyograms in a stream NAME of Lab Streaming Layer as results.
+    """Publish the envelopes of the electromyograms in stream NAME of Lab Streaming Layer as results.
 
-    `rtsim monitor tcp://127.0.0.1:5565` draws them, `rtsim record` keeps them. Needs the extra: pip install
-    'rtsim[lsl]'.
+    `rtsim monitor tcp://127.0.0.1:5565` draws them, and `rtsim record` stores them. Needs the extra: pip
+    install 'rtsim[lsl]'.
     """
     from rtsim.bridges.emg import ADDRESS, EmgRelay
     from streams.publisher import Publisher

@@ -1,4 +1,4 @@
-"""`rtsim calibrate`: a subject model from a trial; a mandible from a scan and a trial."""
+"""`rtsim calibrate`: creates a subject model from a trial, or a mandible from a scan and a trial."""
 
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ def command(
 ) -> None:  # fmt: skip
     """Build a subject model from TRIAL: a static trial, or a movement with all anatomical markers on.
 
-    TRIAL may be a live stream (tcp://HOST:PORT) or a capture system (qtm://HOST, ...): then the first seconds
-    in which the person stands still with all markers seen are the static trial.
+    TRIAL may be a live stream (tcp://HOST:PORT) or a capture system (qtm://HOST, ...): then the first
+    seconds in which the person stands still with all markers visible become the static trial.
     """
     live = is_stream(trial) or is_capture(trial)
     of_streams = {"seconds": seconds, "within": within_s, "client-key": client_key, "server-key": server_key}
@@ -149,7 +149,7 @@ def command(
 
 
 def subject_path(trial: str, out: Path | None, live: bool, force: bool) -> Path:
-    """The path of the file to write; ConfigError for an invalid name, or for a file that exists."""
+    """Return the path of the file to write; ConfigError for an invalid name, or for a file that exists."""
     if live and out is None:
         raise ConfigError("a stream has no name for the subject", where="--out", remedy="add --out NAME.toml")
     path = out or Path(trial).with_suffix(".subject.toml")
@@ -163,7 +163,7 @@ def subject_of(
     moving: MarkerTrial, asked: AskedMeasures, static: str | None, lab: str | None, side: str,
     units: str | None, up: str | None, *, anyway: bool,
 ) -> Subject:  # fmt: skip
-    """The subject of a trial; its notes report how well the trial fits its static trial."""
+    """Calibrate the subject of a trial; its notes report how well the trial fits its static trial."""
     from rtsim.files.markers.markers import read_markers
     from rtsim.live.subjects.subject_check import notes_on_fit
     from rtsim.models.tracked import tracked_person
@@ -183,7 +183,7 @@ def subject_of(
 def with_ligaments(
     subject: Subject, trial: Path, model: str, person: str, units: str | None, up: str | None
 ) -> Subject:
-    """The subject with the mean lengths of its ligaments, where the trial moves the knee."""
+    """Add the mean lengths of the ligaments to the subject, if the knee moves in the trial."""
     from rtsim.methods.kinematics.mean_lengths import with_mean_lengths
     from rtsim.models.load import load_model, model_for
 
@@ -194,7 +194,7 @@ def with_ligaments(
 def calibrate_mandible(
     trial: Path, scan_path: Path, path: Path, person: str, units: str | None, up: str | None, force: bool
 ) -> None:
-    """Write the shipped mandible with the frame, the markers and the surfaces of a scan and a trial."""
+    """Write the shipped mandible with the frame, the markers and the surfaces from a scan and a trial."""
     from rtsim.config.load import load_toml
     from rtsim.config.models.jaw_scan_schema import JawScan
     from rtsim.files.model_toml import model_text
@@ -230,7 +230,9 @@ def calibrate_mandible(
 def on_surfaces(
     spec: ModelSpec, scan: JawScan, frame: RigidMotion, scan_path: Path, path: Path, force: bool
 ) -> tuple[ModelSpec, list[str]]:
-    """The mandible on the scan's surfaces, which are written beside its path, and sentences for the user."""
+    """Return the mandible with the scan's surfaces, which are written to the folder of the model, and notes
+    for the user.
+    """
     from rtsim.files.output import write_text
     from rtsim.files.surfaces.surfaces import obj_text
     from rtsim.models.jaw.jaw_scan import surfaces_of

@@ -75,7 +75,9 @@ FOLDERS = {
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
     """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
-    generators, runs and subjects, by content; and pressure files (PRESSURE_FILES), by suffix."""
+    generators, runs and subjects, which are recognised by their content; and pressure files
+    (PRESSURE_FILES), recognised by their suffix.
+    """
     named = [found for path in paths for found in (shipped(path) or [path])]
     chosen = tuple(named if paths else sorted(configs_root().glob("*/*.toml")))
     faults = 0
@@ -99,15 +101,16 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
 
 
 def shipped(path: Path) -> list[Path]:
-    """The shipped configs with this name, of whatever kind; none where it is a path."""
+    """Return the shipped configs with this name, of any kind; none if it is a path."""
     if path.suffix or len(path.parts) != 1 or path.exists():
         return []
     return sorted(configs_root().glob(f"*/{glob.escape(path.name)}.toml"))
 
 
 def asked_of(path: Path, ik_setup: Path) -> list[str]:
-    """Sentences on what an inverse kinematics setup requires of a model; ConfigError where the model cannot
-    do it."""
+    """Return notes on what an inverse kinematics setup requires of a model; ConfigError if the model cannot
+    provide it.
+    """
     from rtsim.files.markers.trial import count_of
     from rtsim.files.osim.setup_ik import read_ik_setup
     from rtsim.models.following import following_of
@@ -127,7 +130,7 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
 
 
 def check_config(path: Path) -> list[str]:
-    """Report the kind of a config and notes on it; ConfigError if it is invalid."""
+    """Check a config; return its kind and notes; ConfigError if it is invalid."""
     from rtsim.config.load import load_toml
     from rtsim.config.runs.choices import choices_in, load_run
     from rtsim.config.runs.device_schema import DeviceSpec
@@ -192,7 +195,7 @@ def check_config(path: Path) -> list[str]:
 
 
 def no_config(path: Path) -> ConfigError:
-    """An error for a file of another kind, with the command that reads it."""
+    """Return the error for a file of another kind, with the command that reads it."""
     from rtsim.models.load import OPENSIM
 
     return ConfigError(
@@ -203,7 +206,7 @@ def no_config(path: Path) -> ConfigError:
 
 
 def check_generators(path: Path) -> str:
-    """Describe a set of torque generators; builds those of its joints, or else all of them."""
+    """Describe a set of torque generators, after building those of its joints, or else all of them."""
     from rtsim.models.generator_sets import generators_of, load_set
     from rtsim.models.packing.torque_generators import pack_curves, pack_generators
 
@@ -216,7 +219,7 @@ def check_generators(path: Path) -> str:
 
 
 def check_study(path: Path) -> list[str]:
-    """Describe a study, with notes on values that a schema refuses; ConfigError for an impossible study."""
+    """Describe a study, with notes on values that a schema rejects; ConfigError for an impossible study."""
     from rtsim.files.markers.trial import count_of
     from rtsim.studies.checks import refused_values
     from rtsim.studies.plan import read_plan
@@ -230,7 +233,7 @@ def check_study(path: Path) -> list[str]:
 
 
 def check_hil(spec: HilSpec, path: Path) -> str:
-    """Check that model, coordinate and device fit, and that the loop is stable; returns a description of the
+    """Check that model, coordinate and device fit, and that the loop is stable; return a description of the
     config.
     """
     from msgspec.structs import asdict
@@ -260,7 +263,7 @@ def check_hil(spec: HilSpec, path: Path) -> str:
 
 
 def check_subject(subject: Subject) -> None:
-    """Build the lower limb with the person, which finds impossible segments, landmarks and angles."""
+    """Build the lower limb of the subject, which detects impossible segments, landmarks and angles."""
     from rtsim.models.load import ONE_LEG, load_model, model_for
     from rtsim.models.model import build
 
@@ -268,10 +271,10 @@ def check_subject(subject: Subject) -> None:
 
 
 def check_run(run: RunConfig, path: Path) -> list[str]:
-    """Check that everything that the run names exists and that the source is valid, except its recordings,
-    which may come later.
+    """Check that everything that the run names exists and that the source is valid, except recordings, which
+    may be added later.
 
-    If they exist, they are read and compared with the person; returns sentences on that.
+    Existing recordings are read and compared with the person; return notes on that.
     """
     import msgspec
 
@@ -340,7 +343,8 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
 
 
 def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None) -> None:
-    """Build every method, which finds missing landmarks and targets, and joints that a method lacks.
+    """Build every method of the model, which detects missing landmarks and targets, and joints that a method
+    lacks.
 
     A model that needs a person's anatomy is built with the shipped subject.
     """
@@ -357,8 +361,8 @@ def check_model(spec: ModelSpec, note: Callable[[str], None] = lambda text: None
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a config (model, subject, lab, inertia, device, hil or run), by the keys in the file, or
-    else by its folder.
+    """Return the kind of a config (model, subject, lab, inertia, device, hil or run), by the keys in the
+    file, or else by its folder.
     """
     data = read_toml(path)
     found = next((kind for key, kind in KINDS.items() if key in data), "")

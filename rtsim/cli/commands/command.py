@@ -34,12 +34,13 @@ def command(
     name: str, arguments: tuple[str, ...], control: str | None, port_offset: int, client_key: str | None,
     server_key: str | None,
 ) -> None:  # fmt: skip
-    """Send the command NAME and print the answer.
+    """Send the command NAME to a running process and print the answer.
 
-    An estimator takes set_method method=zero, set_downweighting on=false, mark label=cough, status, stop,
-    and with force plates tare seconds=2; a live simulation pause, resume, restart, status, stop; a run with
-    a device arm, disarm, emergency_stop, pause, step ticks=10, resume, reset, status, stop. emergency_stop
-    is sent both as a datagram, which other clients cannot block and which needs no key, and as a command.
+    An estimator accepts set_method method=zero, set_downweighting on=false, mark label=cough, status, stop,
+    and with force plates tare seconds=2; a live simulation accepts pause, resume, restart, status, stop; a
+    run with a device accepts arm, disarm, emergency_stop, pause, step ticks=10, resume, reset, status, stop.
+    emergency_stop is sent both as a datagram, which other clients cannot block and which needs no key, and
+    as a command.
     """
     from streams.control.commands import ESTIMATOR, request
     from streams.control.tickets import NO_COMMAND
@@ -69,7 +70,7 @@ def command(
 
 
 def stop(address: str, keys: tuple[str | None, str | None]) -> None:
-    """Send the emergency stop by datagram and by command at once, and report which of them arrived.
+    """Send the emergency stop by datagram and by command at once, and report which of them took effect.
 
     ConfigError if neither did. Keys are read after the first datagrams were sent.
     """

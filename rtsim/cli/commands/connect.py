@@ -48,8 +48,8 @@ def command(
 ) -> None:  # fmt: skip
     """Relay a capture system (SYSTEM: qtm, ...) at ADDRESS (HOST[:PORT][?OPTION=VALUE&...]) as live streams.
 
-    Markers, and forces where the system has plates, are published as `rtsim replay` does it, until Ctrl-C. A
-    lost connection is restored. docs/capture_systems.md describes the settings of each system.
+    Markers, and forces where the system has plates, are published like those of `rtsim replay`, until
+    Ctrl-C. A lost connection is restored. docs/capture_systems.md describes the settings of each system.
     """
     from streams.capture.relay import Relay
     from streams.publisher import Publisher
@@ -100,14 +100,14 @@ def told_as_state(told: Telemetry) -> None:
 
 
 def named(system: str) -> str:
-    """Return the scheme of a capture system, once its name was checked; ConfigError for an unknown one."""
+    """Check the name of a capture system and return it; ConfigError for an unknown one."""
     if system not in systems():
         raise ConfigError(f"{system!r} is no capture system", where="SYSTEM", allowed=", ".join(systems()))
     return system
 
 
 def stopped_after(duration_s: float | None) -> threading.Event:
-    """An event that ends the relay, set after this time [s]; None = on request only."""
+    """Return an event that ends the relay, set after this time [s]; None = only on request."""
     stop = threading.Event()
     if duration_s is not None:
         if not 0.0 < duration_s < threading.TIMEOUT_MAX:
@@ -119,7 +119,7 @@ def stopped_after(duration_s: float | None) -> threading.Event:
 
 
 def list_found(system: str | None, as_json: bool) -> None:
-    """Print the servers that answer, of one system or of all; ConfigError where none does."""
+    """Print the servers that answer, of one system or of all; ConfigError if none does."""
     asked = [systems()[named(system)]] if system else list(systems().values())
     found: dict[str, list] = {}
 
@@ -149,7 +149,9 @@ def list_found(system: str | None, as_json: bool) -> None:
 
 
 def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
-    """Sentences on a session: which tracked markers of a map are not in it."""
+    """Return a function that gives notes on the tracked markers of a map that are missing among the labels
+    of a session.
+    """
     from rtsim.files.markers.trial import name_some
     from rtsim.subjects.markers.labs import SIDES, cover, load_lab
 

@@ -46,7 +46,8 @@ def command(
 ) -> None:
     """Simulate the orthosis of SPEC (.toml or a shipped name) until Ctrl-C.
 
-    It connects to the model of `rtsim hil`, and connects again by itself. SIGUSR1 is its emergency stop.
+    It connects to the model of `rtsim hil`, and reconnects by itself. The signal SIGUSR1 presses its
+    emergency stop.
     """  # fmt: skip
     from rtsim.cli.terminal.states import say
     from rtsim.config.load import load_toml

@@ -41,15 +41,17 @@ MOST_TOLD = 12
 def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], as_json: bool) -> None:
     """Report where, and by how much, two recordings (.mcap) or tables (.mot, .sto, .csv) differ.
 
-    Frames belong together by their times; repetitions of a result and the flag late, which depend on the
-    clock, are left out. Settings and builds that differ are reported. Exit code 0: equal; 1: different; 2:
+    Frames are paired by their times. Repetitions of a result and the flag `late`, which depend on the clock,
+    are not compared. Settings and builds that differ are reported. Exit code 0: equal; 1: different; 2:
     unusable.
     """
     raise SystemExit(told_unusable(lambda: compare(one, other, tolerance, amounts_of(within), as_json)))
 
 
 def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
-    """The permitted differences by the names of quantities; ConfigError for a text without one."""
+    """Return the permitted differences by the names of quantities; ConfigError for a text that states
+    none.
+    """
     amounts = {}
     for text in within:
         name, _, amount = text.partition("=")
@@ -65,7 +67,7 @@ def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
 
 
 def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float], as_json: bool) -> int:
-    """Compare two runs and print the differences; returns the exit code."""
+    """Compare two runs and print the differences; return the exit code."""
     from rtsim.files.comparison.runs import compared
 
     found = compared(one, other)
@@ -85,7 +87,7 @@ def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float],
 
 
 def settings_of_journals(one: Path, other: Path) -> list[str]:
-    """The differences in settings and builds of two recordings with journals."""
+    """Return the differences in settings and builds of two recordings with journals."""
     from rtsim.live.exact.build import differences_of_builds
     from rtsim.live.exact.reading import read_run
     from rtsim.live.hardware.device_replay import flat
@@ -108,7 +110,7 @@ def settings_of_journals(one: Path, other: Path) -> list[str]:
 
 
 def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
-    """The differences, for programs."""
+    """Return the differences as a dictionary, for programs."""
     return {
         "equal": equal,
         "sessions": found.n_session,
@@ -125,7 +127,7 @@ def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
 
 
 def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tuple[str, str]) -> list[str]:
-    """The differences in words, with the verdict last."""
+    """Return the differences as text, with the verdict last."""
     told = [f"{count_of(found.n_frame, 'frame')} in {count_of(found.n_session, 'session')} were compared."]
     for title, sentences in (("Settings that differ:", settings), ("Only in one of them:", found.unpaired)):
         if sentences:

@@ -1,4 +1,4 @@
-"""`rtsim doctor`: faults of this installation, or of a stream, in plain words."""
+"""`rtsim doctor`: finds faults of this installation, or of a stream, and explains them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def command(
 
 
 def mark_of(finding: DoctorFinding) -> str:
-    """A finding in a word: ok, BAD, or none for an optional package that is not installed."""
+    """Return the mark of a finding: ok, BAD, or "none" for an optional package that is not installed."""
     if finding.lacks:
         return click.style("none", fg="yellow")
     return click.style("ok  ", fg="green") if finding.good else click.style("BAD ", fg="red")

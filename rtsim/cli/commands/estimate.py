@@ -1,4 +1,4 @@
-"""`rtsim estimate`: the estimator as a service."""
+"""`rtsim estimate`: the estimator as a service process."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def command(
 def keys_of_streams(
     client_key: str | None, server_key: str | None, forces_server_key: str | None
 ) -> tuple[Security | None, Security | None]:
-    """Keys for the stream of markers, None = without keys, and for that of forces, None = as for markers."""
+    """Return the keys for the stream of markers, None = without keys, and for that of forces, None = as for
+    markers.
+    """
     if forces_server_key is None:
         return connect_security(client_key, server_key), None
     apart = connect_security(client_key, forces_server_key, "--forces-server-key")
@@ -100,7 +102,7 @@ def keys_of_streams(
 
 
 def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunConfig, str]:
-    """The run of these options, and the address of its marker stream; ConfigError where there is none."""
+    """Return the run of these options, and the address of its marker stream; ConfigError if there is none."""
     if markers and not options["config"] and not options["source"]:
         options["source"] = markers  # not the walker, whose subject would be taken
     run = make_run(**options)

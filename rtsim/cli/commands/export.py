@@ -1,4 +1,4 @@
-"""`rtsim export`: a recording as a file other programs read."""
+"""`rtsim export`: converts a recording to a file for other programs."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def command(
     units: str | None,
     up: str | None,
 ) -> None:
-    """Write RECORDING (.mcap) as OUT: .trc markers, .mot motion, moments and powers, .sto or .csv everything,
-    .c3d the whole C3D file that was solved, with the results appended, .foxglove.mcap for Foxglove,
-    .mcap with --anonymous a copy without names; or draw .png, .svg or .pdf: its stick figure at some
-    instants, side by side, or with --curves the curves that these names choose.
+    """Write RECORDING (.mcap) as OUT, by its suffix: .trc markers, .mot motion, moments and powers, .sto or
+    .csv everything, .c3d the whole C3D file that was solved, with the results appended, .foxglove.mcap for
+    Foxglove, .mcap with --anonymous a copy without names; or draw .png, .svg or .pdf: its stick figure at
+    some instants, side by side, or with --curves the curves that these names choose.
 
-    OUT may be -, the standard output, with --format.
+    OUT may be - for standard output, with --format.
     """
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import EXPORT_SUFFIXES, FOXGLOVE, PICTURES
@@ -117,7 +117,7 @@ def command(
 
 
 def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[str, Any]) -> None:
-    """Write markers or a table to a file or to standard output; options : those of `exported`"""
+    """Write markers or a table to a file or to standard output; options : options of `exported`."""
     from rtsim.files.output import check_free
     from rtsim.files.tables.export import export, exported
 
@@ -158,7 +158,7 @@ def to_foxglove(recording: Path, out: Path, force: bool) -> None:
 
 
 def to_anonymous(recording: Path, out: Path, force: bool) -> None:
-    """Write a copy of the recording without names; returns what was removed, and what only the user can
+    """Write a copy of the recording without names; report what was removed, and what only the user can
     judge.
     """
     from rtsim.files.anonymous import write_anonymous
@@ -228,7 +228,7 @@ def draw_curves(recording: Path, out: Path, curves: str) -> None:
 def check_options(
     suffix: str, model_markers: bool, usual: Mapping[str, bool], units: str | None, up: str | None
 ) -> None:
-    """Raise ConfigError for an option that would do nothing in a file of this suffix.
+    """Raise ConfigError for an option without effect on a file of this suffix.
 
     usual : whether the options for tables have their default values
     """

@@ -161,7 +161,7 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
 
 
 def run_worn(spec: HilSpec, source: str, ways: HilOptions) -> None:
-    """Run with a person who wears the device; source : source of markers instead of the run's own"""
+    """Run with a person who wears the device; source : source of markers in place of the run's own."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.config.load import load_toml
@@ -185,7 +185,7 @@ def note_joint(spec: HilSpec, device: DeviceSpec, ways: HilOptions) -> None:
 
 
 def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSpec:
-    """The config with the changes of the command line; ConfigError for an impossible one."""
+    """Apply the options of the command line to the config; ConfigError for an impossible one."""
     from rtsim.config.load import check_record
     from rtsim.config.runs.hil_schema import LONGEST_MS, HilSpec
 
@@ -206,7 +206,7 @@ def changed(spec: HilSpec, device: str | None, options: dict[str, Any]) -> HilSp
 
 
 def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
-    """Raise ConfigError for an address that cannot be bound, with the option that states it."""
+    """Raise ConfigError for an address that cannot be bound, naming the option that states it."""
     from streams.control.emergency_stop import check_stop_free
     from streams.errors import StreamError
 
@@ -222,9 +222,7 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
 
 
 def recorded(path: Path, spec: HilSpec) -> RecordedPort:
-    """The recording of a run of this config, read for a replay; the sentences say which parts are not
-    replayed.
-    """
+    """Read the recording of a run of this config for a replay; notes say which parts are not replayed."""
     from rtsim.live.hardware.device_replay import RecordedPort
 
     port = RecordedPort(path)
@@ -244,10 +242,10 @@ def check_processor(cpu: int | None) -> None:
 
 
 class HilOptions(NamedTuple):
-    """Options of a run: with a simulated device or a real one, when it is armed automatically [s], and other
-    options.
+    """Options of a run with a device: a simulated or a real device, the time of automatic arming [s], and
+    further options.
 
-    signal : signal of its emergency stop
+    signal : signal for its emergency stop
     keys : keys of the run, None = there are none
     """
 
@@ -272,9 +270,9 @@ def run(
     loop_with: Callable[..., Loop],
     summarise: Callable[[Loop], dict[str, Any]],
 ) -> None:
-    """Serve the loop until it is over, and report its outcome.
+    """Run the loop until it ends, and report the outcome.
 
-    loop_with : builds the loop from a port, a publisher and further arguments
+    loop_with : function that builds the loop from a port, a publisher and further arguments
     """
     from rtsim.device.arming import EMERGENCY
     from rtsim.device.rights import RunRights
@@ -339,9 +337,9 @@ def run(
 def conclude(
     spec: HilSpec, ways: HilOptions, loop: Loop, summary: dict[str, Any], of_child: str, failed: bool
 ) -> None:
-    """Report the outcome of a run, and exit with its code.
+    """Report the outcome of a run, and exit with its exit code.
 
-    of_child : why the simulated device ended, in words
+    of_child : reason why the simulated device ended
     failed : whether another process of the run failed
     """
     from rtsim.live.hardware.device_loop import NOBODY

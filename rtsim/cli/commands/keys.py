@@ -1,4 +1,4 @@
-"""`rtsim keys`: CURVE keys for streams that leave the machine."""
+"""`rtsim keys`: creates CURVE keys for streams that leave the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from rtsim.cli.terminal.lines import tell
 @click.argument("folder")
 @click.argument("name")
 def command(folder: str, name: str) -> None:
-    """Write FOLDER/NAME.key (public, to be copied) and FOLDER/NAME.key_secret (stays here)."""
+    """Write FOLDER/NAME.key (public, to be copied to the other machine) and FOLDER/NAME.key_secret (to stay
+    on this machine).
+    """
     from streams.access.key_files import create_keys
 
     public, secret = create_keys(folder, name)

@@ -1,4 +1,4 @@
-"""`rtsim lab`: the marker map of a laboratory, proposed from a static trial."""
+"""`rtsim lab`: proposes the marker map of a laboratory from a static trial."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ KIND_OF_ROLE = {
 
 @click.group("lab")
 def command() -> None:
-    """Propose, draw and explain marker maps: which marker of a laboratory is on which landmark."""
+    """Propose, draw and explain marker maps, which assign a laboratory's markers to landmarks."""
 
 
 @command.command("new")
@@ -107,7 +107,9 @@ def new(
 
 
 def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> Paper | None:
-    """Destination of the picture of a map; None if none is requested, or if by default none can be drawn."""
+    """Return the destination of the picture of a map; None if none is requested, or if by default none
+    can be drawn.
+    """
     if no_plot and plot is not None:
         raise ConfigError(
             "one option draws the picture, the other leaves it out",
@@ -128,14 +130,14 @@ def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> P
 
 
 def read_person(path: Path, person: str | None, up: str | None, units: str | None) -> MarkerTrial:
-    """The markers of one person in a file, also if no map knows them."""
+    """Read the markers of one person from a file, even if no map matches them."""
     from rtsim.subjects.markers.persons import read_one, share_of_labs
 
     return read_one(path, share_of_labs(), person or "", up, units, strict=True)
 
 
 def print_roles(found: LabProposal) -> None:
-    """Print a table of roles and markers, then sentences on uncertain, missing and omitted ones."""
+    """Print a table of roles and markers, then notes on uncertain, missing and omitted ones."""
     from rtsim.subjects.lab_proposal.landmark_places import PLACES
     from rtsim.subjects.lab_proposal.proposed_roles import CERTAIN, UNSURE
 
@@ -170,7 +172,7 @@ def print_roles(found: LabProposal) -> None:
 
 
 def remarks(static: Path, found: LabProposal) -> list[str]:
-    """Sentences for the head of the map file."""
+    """Return the comments for the head of the map file."""
     return [
         f"Proposed by `rtsim lab new` from {static.name}: a person has to check it.",
         "Roles without a comment follow from name and place alike; `check` stands at those that only "
@@ -180,7 +182,7 @@ def remarks(static: Path, found: LabProposal) -> list[str]:
 
 
 def draw(paper: Paper, static: Path, found: LabProposal) -> None:
-    """The picture of the markers with their roles."""
+    """Draw the picture of the markers with their roles."""
     from rtsim.monitor.figures.marker_figure import DrawnMarker, save_markers
     from rtsim.subjects.lab_proposal.proposed_roles import BY_PLACE, CERTAIN, UNSURE
 
@@ -205,7 +207,9 @@ def draw(paper: Paper, static: Path, found: LabProposal) -> None:
 @command.command("roles")
 @plot_options
 def roles(plot: Path | None, plot_size: str | None, plot_dpi: int | None) -> None:
-    """List the roles that a marker map can have: which are needed, and what happens without the others."""
+    """List the roles that a marker map can have: which are required, and the consequences of missing
+    others.
+    """
     from rtsim.subjects.lab_proposal.proposed_map import NEEDED, WITHOUT
     from rtsim.subjects.made_up.standing_landmarks import DRAWN, standing_landmarks
 

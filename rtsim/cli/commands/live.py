@@ -1,4 +1,4 @@
-"""`rtsim live`: player, estimator and table, each a process, connected by sockets."""
+"""`rtsim live`: player, estimator and table, each in a process of its own, connected by sockets."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def command(
 
 
 def checked(run: RunConfig, player: bool) -> tuple[RunConfig, Sequence[str]]:
-    """The run with the tracked person, and sentences on the choice; ConfigError if the person cannot be
+    """Return the run with the tracked person, and notes on the choice; ConfigError if the person cannot be
     tracked.
 
     player : whether a process of this run sends the markers
@@ -185,14 +185,14 @@ def started_beside(
 
 
 def counted_by(connector: Child) -> dict[str, Any]:
-    """Counters and gauges that the relay of a capture system last reported."""
+    """Return counters and gauges that the relay of a capture system last reported."""
     counted = connector.newest_state("counted")
     return {key: counted.get(key, {}) for key in ("counters", "gauges")}
 
 
 def played_forces(run: RunConfig) -> str:
-    """Source of the forces that the player sends with the markers, "" = none; problems with them are
-    reported.
+    """Return the source of the forces that the player sends with the markers, "" = none; problems with them
+    are reported.
     """
     from rtsim.live.forces import has_forces, load_forces, tared, told_before
     from rtsim.live.inputs.sources import load_trial
@@ -222,7 +222,9 @@ def start(stack: contextlib.ExitStack, name: str, arguments: list[str], asked_la
 
 
 def asked_of_player(request: PlayerRequest, forces: str) -> bytes:
-    """The request to a player of the run's source, with forces besides the markers, "" = none."""
+    """Return the request to a player for the run's source, with forces in addition to the markers, "" =
+    none.
+    """
     run = msgspec.structs.replace(request.run, forces=forces)
     if run.source == WALKER:  # whose units and axes are known: what is given is of the static trial
         run = msgspec.structs.replace(run, units="", up="")
@@ -230,7 +232,7 @@ def asked_of_player(request: PlayerRequest, forces: str) -> bytes:
 
 
 def start_connector(stack: contextlib.ExitStack, run: RunConfig) -> Child:
-    """The process that relays the run's capture system."""
+    """Start the process that relays the run's capture system."""
     return start(stack, "connector", ["connect", run.source, "--address", run.ports.markers, "--states"])
 
 
@@ -246,7 +248,9 @@ def check_captured_forces(run: RunConfig) -> None:
 def asked_of_estimator(
     run: RunConfig, markers: str, *, recorded: bool, loop: bool, notes: Sequence[str], anyway: bool
 ) -> EstimatorRequest:
-    """The request to the estimator of a run; recorded : whether a recorder also subscribes to its results"""
+    """Return the request to the estimator of a run; recorded : whether a recorder also subscribes to its
+    results.
+    """
     # a made-up source of that length ends by itself, and then no frame of it may be cut off
     duration_s = run.duration_s if loop or run.source not in MADE_UP else 0.0
     return EstimatorRequest(
@@ -261,7 +265,7 @@ def asked_of_estimator(
 
 
 def tell_addresses(addresses: dict[str, str]) -> None:
-    """Report the addresses at which other programs can connect to the run."""
+    """Print the addresses at which other programs can connect to the run."""
     click.echo(
         f"markers at {addresses['markers']}, results at {addresses['results']}, "
         f"commands at {addresses['control']}",

@@ -74,9 +74,9 @@ def command(
     plot_dpi: int | None,
     as_json: bool,
 ) -> None:
-    """Moment arms of the muscles of MODEL (.toml, .osim or a shipped name) about its angles.
+    """Compute moment arms of the muscles of MODEL (.toml, .osim or a shipped name) about its angles.
 
-    A moment arm is positive where the muscle's tension turns the angle the positive way: r = -dl/dtheta.
+    A moment arm is positive if the muscle's tension increases the angle: r = -dl/dtheta.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -125,7 +125,7 @@ def command(
 
 
 def ways_of(arms: MomentArms) -> tuple[str, ...]:
-    """All methods that the model allows for moment arms; reports why one is left out."""
+    """Return all methods that the model allows for moment arms; report why one is left out."""
     rolls = arms.model.names.rolls
     if not rolls:
         return WAYS
@@ -137,7 +137,7 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
 
 
 def refuse_if_all_failed(arms: MomentArms, rows: list[int], failed: list[dict[str, str]]) -> None:
-    """Raise ModelError if none of the requested paths exists in any pose."""
+    """Raise ModelError if none of the requested muscle paths exists in any pose."""
     names = [arms.model.names.muscles[m] for m in rows]
     if all(name in there for there in failed for name in names):
         raise arms.error(names[0], failed[0][names[0]])
@@ -175,7 +175,9 @@ def given_at(places: tuple[str, ...]) -> dict[str, float]:
 
 
 def values_of(arms: MomentArms, angle: str, low: float | None, high: float | None, steps: int) -> Any:
-    """(n,) - values of an angle [rad, m]; the ends [deg, mm] default to the coordinate's range."""
+    """Return the values of an angle for a sweep, (n,) [rad, m]; the ends [deg, mm] default to the
+    coordinate's range.
+    """
     import numpy as np
 
     ends = []
@@ -196,7 +198,9 @@ def values_of(arms: MomentArms, angle: str, low: float | None, high: float | Non
 
 
 def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
-    """A value of an angle from the command line [deg, mm] as rad or m; ConfigError for an impossible one."""
+    """Convert a value of an angle from the command line [deg, mm] to rad or m; ConfigError for an impossible
+    one.
+    """
     from rtsim.config.bounds import UNITS
 
     unit = "deg" if arms.is_rotation(angle) else "mm"
@@ -212,7 +216,7 @@ def plausible(arms: MomentArms, angle: str, value: float, where: str) -> float:
 
 
 def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint], paper: Paper) -> None:
-    """Draw the sweep as a figure."""
+    """Draw the moment arms over the sweep as a figure."""
     import numpy as np
 
     from rtsim.files.tables.panels import FigureContent, FigurePanel

@@ -1,4 +1,4 @@
-"""`rtsim monitor`: the window on a result stream."""
+"""`rtsim monitor`: a window on a result stream."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def command(
     client_key: str | None,
     server_key: str | None,
 ) -> None:
-    """Show the results at ADDRESS (tcp://127.0.0.1:5561 unless given) in a window of its own process."""
+    """Show the results at ADDRESS (tcp://127.0.0.1:5561 unless given) in a window."""
     from rtsim.live.processes.thread_priority import below_others
     from rtsim.monitor.app import run
 

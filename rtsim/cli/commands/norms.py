@@ -1,4 +1,6 @@
-"""`rtsim norms`: gait norms, made from a laboratory's own trials or read from files of other programs."""
+"""`rtsim norms`: creates gait norms from a laboratory's own trials, or reads them from files of other
+programs.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,10 @@ _LICENCE = click.option("--licence", default="", help="Licence of the norms: wha
 
 @click.group("norms")
 def command() -> None:
-    """Make or read norms of gait: mean and standard deviation of nine angles over the cycle.
+    """Make or read gait norms: mean and standard deviation of nine angles over the gait cycle.
 
-    Norms are of one convention: `cgm`, the conventional gait model as Plug-in Gait has it, or `isb`,
-    the angles of the ISB convention.
+    Norms belong to one convention: `cgm`, the conventional gait model as in Plug-in Gait, or `isb`, the
+    angles of the ISB convention.
     """
 
 
@@ -48,8 +50,8 @@ def make(
     """Make norms of the trials in FOLDER: results (.mcap), or recordings (.c3d, .trc), which are solved with
     the static trial of their folder (a name with `static`).
 
-    Trials in a folder of their own below FOLDER are of one person; any other trial is of the person whom
-    its results name.
+    Trials in a common subfolder of FOLDER belong to one person; any other trial belongs to the person named
+    in its results.
     """
     from rtsim.files.norms.norm_set import write_norms
     from rtsim.files.output import check_free
@@ -77,7 +79,7 @@ def make(
 
 
 def check_toml(out: Path) -> None:
-    """Raise ConfigError for a name that suggests another format than the one that is written."""
+    """Raise ConfigError for a file name with the suffix of another format than TOML."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
             f"{out.name} cannot be a file of norms", where="--out", allowed="a name that ends in .toml"
@@ -85,7 +87,9 @@ def check_toml(out: Path) -> None:
 
 
 def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
-    """Trials below a folder, each with the static trial in the same folder; ConfigError if there is none."""
+    """Return the trials below a folder, each with the static trial in the same folder; ConfigError if there
+    is none.
+    """
     files = sorted(p for p in folder.rglob("*") if p.suffix.lower() in TRIALS and p.is_file())
     found = []
     for path in files:
@@ -102,10 +106,10 @@ def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
 
 
 def static_of(trial: Path, beside: list[Path]) -> Path | None:
-    """The static trial of a recording: the only one beside it, or the one whose name has the most in common
-    with its own.
+    """Return the static trial of a recording: the only one in its folder, or the one whose name has the most
+    in common with its own.
 
-    ConfigError if several do, as they may be of other persons.
+    ConfigError if several fit equally, as they may be of other persons.
     """
     from rtsim.subjects.markers.marker_names import shared_beginning
 

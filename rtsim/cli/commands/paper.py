@@ -1,4 +1,4 @@
-"""`rtsim paper`: recomputes figures and tables of a paper, with its numbers beside ours."""
+"""`rtsim paper`: recomputes figures and tables of a paper and compares the numbers."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Compute figures and tables of paper NUMBER, and compare their numbers with the printed ones.
 
-    The exit code is 1 if a stated bound is missed. If a paper's own data are not public, ours are used, and
-    the figure says so.
+    The exit code is 1 if a stated bound is missed. If a paper's own data are not public, other data are
+    used, and the figure says so.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -105,8 +105,8 @@ def command(
 
 
 def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool) -> list[PaperItem]:
-    """Return the figures and tables that can use the user's recording; ConfigError where none can, or where
-    the user has named one that cannot.
+    """Return the figures and tables that can use the user's recording; ConfigError if none can, or if the
+    user has named one that cannot.
     """
     if not recording.is_file():
         raise ConfigError(f"{recording}: no such file", where="--recording")
@@ -121,8 +121,8 @@ def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool)
 def papers_for(
     items: Sequence[PaperItem], out: Path | None, look: tuple[str, str | None, int | None], force: bool
 ) -> dict[str, Paper]:
-    """The drawing destination of each item, by its name; look : file format, size and resolution from the
-    options.
+    """Return the output file for the drawing of each item by its name; look : file format, size and
+    resolution from the options.
 
     ConfigError before anything is computed if a drawing cannot be written, or would replace a file.
     """
@@ -150,7 +150,7 @@ def papers_for(
 
 
 def reproduce(item: PaperItem, given: ItemInput, paper: Paper | None) -> ReproducedItem:
-    """Compute an item, and draw it if it has a destination."""
+    """Compute an item, and draw it if it has an output file."""
     from rtsim.monitor.figures.stack import save_panels
     from rtsim.papers.comparison_table import ReproducedItem, notes_of
 

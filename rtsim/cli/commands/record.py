@@ -1,4 +1,4 @@
-"""`rtsim record`: every message of a stream into an MCAP file."""
+"""`rtsim record`: stores every message of a stream in an MCAP file."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def command(
 
 
 def last_line(path: Path, done: RecordingSummary) -> str:
-    """A sentence on what the file contains and what it lacks."""
+    """Return a line on what the recording contains and what it lacks."""
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
     lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""
     return words + lost

@@ -1,4 +1,4 @@
-"""`rtsim recover`: makes a complete recording from one that was cut or damaged."""
+"""`rtsim recover`: makes a complete recording from one that was truncated or damaged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rtsim.files.markers.trial import count_of
 @click.argument("recording", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path), required=False)
 def command(recording: Path, out: Path | None) -> None:
-    """Recover RECORDING, which was cut or damaged, into a complete recording OUT with an index.
+    """Recover RECORDING, which was truncated or damaged, into a complete recording OUT with an index.
 
     Without OUT it is named RECORDING.recovered.mcap. Kept and lost messages are reported; RECORDING is not
     changed, and no file is overwritten.

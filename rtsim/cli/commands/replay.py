@@ -1,4 +1,4 @@
-"""`rtsim replay`: the stand-alone player."""
+"""`rtsim replay`: the player as a command of its own."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ EXACT = ("source", "exact", "tolerance", "as_json")
 
 
 def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
-    """Replay a recorded run exactly and compare; returns the exit code."""
+    """Replay a recorded run exactly and compare the results; return the exit code."""
     from rtsim.cli.runs.exact_replay import replay_exactly
 
     context = click.get_current_context()
@@ -134,7 +134,7 @@ def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
 
 
 def trial_of(request: PlayerRequest) -> MarkerTrial:
-    """The part of the run's source that is played; ConfigError if it contains no frame."""
+    """Return the part of the run's source that is played; ConfigError if it contains no frame."""
     run, units, up = request.run, request.run.units or None, request.run.up or None
     trial = load_trial(
         run.source, request.duration_s, request.rate, units=units, up=up, side=side_of_walker(run),

@@ -1,4 +1,6 @@
-"""`rtsim report`: a gait report of one or several trials for clinicians: HTML, PDF, spreadsheet, tables."""
+"""`rtsim report`: a gait report on one or several trials for clinicians, as HTML, PDF, spreadsheet or
+tables.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +54,11 @@ def command(
     """Report the gait of one person: SOURCES are results (.mcap of `analyse`, `live`) or recordings, which
     are solved first with the options of `rtsim analyse`.
 
-    The folder of a study (`rtsim study`) is reported by itself: indices, tornado, heat map, bands.
+    For the folder of a study (`rtsim study`), sensitivity indices, tornado plot, heat map and bands are
+    reported.
 
-    Pages: angles over the cycle; moments and powers; steps and scores; quality and settings; joints and
-    muscles. Several sources are treated as trials of one session, and averaged.
+    The pages show angles over the gait cycle; moments and powers; steps and scores; quality and settings;
+    joints and muscles. Several sources are treated as trials of one session, and averaged.
     """
     from rtsim.studies.record import is_study
 
@@ -93,7 +96,7 @@ def command(
 
 
 def trials_of(sources: tuple[str, ...], options: dict[str, Any], anyway: bool) -> tuple[ReportTrial, ...]:
-    """The trials of a session; recordings are solved first."""
+    """Return the trials of a session; recordings are solved first."""
     from rtsim.report.clinical.session import trial_of
 
     names = label_trials(sources)
@@ -114,8 +117,9 @@ def check_once(sources: tuple[str, ...]) -> None:
 
 
 def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
-    """Raise ConfigError for trials of one session whose persons differ in size; only a sentence with
-    --anyway."""
+    """Raise ConfigError for trials of one session whose persons differ in size; with --anyway, only print a
+    warning.
+    """
     from rtsim.report.clinical.person_size import size_difference
 
     words = size_difference(trials)
@@ -129,7 +133,7 @@ def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
 
 
 def tell_differences(trials: tuple[ReportTrial, ...]) -> None:
-    """Report if trials that are averaged or overlaid were solved by different methods."""
+    """Print a note if trials that are averaged or overlaid were solved by different methods."""
     methods = sorted({str(trial.results.session.meta.get("method") or "") for trial in trials} - {""})
     if len(methods) > 1:
         tell(
@@ -178,8 +182,9 @@ def check_output(path: Path, force: bool) -> None:
 
 
 def person_of(trials: tuple[ReportTrial, ...]) -> str:
-    """Name or code of the person, as stored in the results; the name of a trial, which a person has who was
-    measured in it, is no such one."""
+    """Return the name or code of the person, as stored in the results; a name that is merely that of a
+    measured trial is not used.
+    """
     metas = [trial.results.session.meta for trial in trials]
     for key in ("subject_name", "person"):
         found = next((str(meta[key]) for meta in metas if meta.get(key)), "")
@@ -194,7 +199,7 @@ def person_of(trials: tuple[ReportTrial, ...]) -> str:
 
 
 def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
-    """The modification date of the file of the first trial; "" where there is no file."""
+    """Return the modification date of the file of the first trial; "" if there is no file."""
     solved = str(trials[0].results.session.meta.get("source") or "")
     for path in (Path(solved), Path(source)):
         if path.is_file():
@@ -203,7 +208,7 @@ def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
 
 
 def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
-    """Write all files, and report each."""
+    """Write all files, and report each of them."""
     from rtsim.files.output import write_bytes, write_text
     from rtsim.report.clinical.document import html_of, pages_of
     from rtsim.report.clinical.tables import curves_of, require_xlsx, tables_of, write_folder, write_xlsx
@@ -242,12 +247,12 @@ def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether an output is a folder."""
+    """Return whether an output is a folder."""
     return path.is_dir() or not path.suffix
 
 
 def pages_there(path: Path) -> list[Path]:
-    """Paths of existing page pictures (anna-1.png and so on), by page number."""
+    """Return the paths of existing page pictures (anna-1.png and so on), by page number."""
     found = {}
     for other in path.parent.glob(f"{escape(path.stem)}-*{path.suffix}"):
         number = other.stem[len(path.stem) + 1 :]
@@ -257,5 +262,5 @@ def pages_there(path: Path) -> list[Path]:
 
 
 def numbered(path: Path, number: int) -> Path:
-    """Path of the picture of a page, such as anna-1.png."""
+    """Return the path of the picture of a page, such as anna-1.png."""
     return path.with_name(f"{path.stem}-{number}{path.suffix}")

@@ -1,4 +1,4 @@
-"""`rtsim scale`: scales a model to a person, by a static trial, or the planar body by sex, mass and
+"""`rtsim scale`: scales a model to a person by a static trial, or the planar body by sex, mass and
 stature.
 """
 
@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """Scale MODEL (.osim or .toml) to a person by marker distances, and place its markers as measured.
 
-    Without --setup: the planar_body of a person of --sex, --mass and --stature.
+    Without --setup, the planar_body is scaled to a person of --sex, --mass and --stature.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -119,7 +119,7 @@ def command(
 def body_of(
     model: str, sex: str | None, mass_kg: float | None, stature_mm: float | None, static: object
 ) -> str:
-    """The text of the planar body of a person; ConfigError where an option is missing."""
+    """Return the text of the planar body of a person; ConfigError if an option is missing."""
     from rtsim.files.model_toml import model_text
     from rtsim.models.planar_body import NAME, planar_body
     from rtsim.subjects.calibration.masses import notes_on_size
@@ -157,7 +157,7 @@ def body_of(
 
 
 def as_table(scaled: Scaled) -> dict:
-    """All results of a scaling, as a dictionary."""
+    """Return all results of a scaling, as a dictionary."""
     return {
         "factors": {body: S.tolist() for body, S in scaled.factors.items()},
         "measurements": {
@@ -176,7 +176,7 @@ def as_table(scaled: Scaled) -> dict:
 
 
 def as_lines(scaled: Scaled) -> str:
-    """A scaling as text for people."""
+    """Return a scaling as text for people."""
     lines = []
     for m in scaled.measured:
         for a, b, before, after in m.pairs:

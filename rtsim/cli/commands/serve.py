@@ -1,4 +1,4 @@
-"""`rtsim serve --page`: a page for tablets and browsers on a result stream, read only."""
+"""`rtsim serve --page`: a read-only page on a result stream for tablets and browsers."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def command(
     server_key: str | None,
 ) -> None:
     """Serve a page that shows the results at ADDRESS (tcp://127.0.0.1:5561 unless given): stick figure,
-    curves, status and gait events. It is read only; other interfaces than 127.0.0.1 need TLS, and viewers the
-    token.
+    curves, status and gait events. The page is read-only. Other interfaces than 127.0.0.1 need TLS, and
+    viewers need the token.
     """
     from rtsim.bridges.page import PageOptions, serve_page
     from rtsim.live.processes.thread_priority import below_others

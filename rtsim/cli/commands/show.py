@@ -1,4 +1,4 @@
-"""`rtsim show`: prints the shipped configs, or copies one as a starting point."""
+"""`rtsim show`: prints a shipped config, or copies one as a starting point."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BY_SOURCE = ("labs", "subjects")
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 def command(name: str | None, out: Path | None, force: bool) -> None:
-    """Print the shipped config NAME, or write it into a file of your own; without NAME, list them all.
+    """Print the shipped config NAME, or write it to a file of your own; without NAME, list all of them.
 
     If configs of several kinds have this name, give models/NAME, runs/NAME, ...
     """
@@ -50,13 +50,13 @@ def command(name: str | None, out: Path | None, force: bool) -> None:
 
 
 def all_configs() -> dict[str, Path]:
-    """Return the shipped configs by folder and name, as models/knee."""
+    """Return the shipped configs by folder and name, such as models/knee."""
     root = configs_root()
     return {f"{path.parent.name}/{path.stem}": path for path in sorted(root.glob("*/*.toml"))}
 
 
 def shipped_config(name: str) -> Path:
-    """Return the shipped config of a name, with or without its folder; ConfigError where it is not one."""
+    """Return the shipped config with a name, with or without its folder; ConfigError if there is none."""
     known = all_configs()
     given = name.removesuffix(".toml").removeprefix("configs/")
     found = [key for key in known if given in (key, key.partition("/")[2])]

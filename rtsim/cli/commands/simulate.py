@@ -1,4 +1,4 @@
-"""`rtsim simulate`: forward simulation of a model, as fast as possible or, live, in real time."""
+"""`rtsim simulate`: forward simulation of a model, as fast as possible or, with --live, in real time."""
 
 from __future__ import annotations
 
@@ -109,10 +109,11 @@ def command(
     live: bool,
     **options: Any,
 ) -> None:
-    """Move MODEL (.toml, .osim or a shipped name) forward in time under its forces.
+    """Simulate MODEL (.toml, .osim or a shipped name) forward in time under its forces.
 
-    Options that are not given come from [simulation] in the model's file. Ctrl-C ends early; results up to
-    then are reported and written. With --live the model restarts each time its own duration is over.
+    Options that are not given come from [simulation] in the model's file. Ctrl-C ends the simulation early;
+    results so far are reported and written. With --live the model restarts each time its own duration is
+    over.
     """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
@@ -149,7 +150,9 @@ def command(
 
 
 def warmed_up(simulator: Simulator, over: str) -> None:
-    """Compile kernels that are not compiled yet; a wrong name of an abscissa is reported before the run."""
+    """Compile kernels that are not compiled yet; a wrong name for the horizontal axis of the figure is
+    reported before the run.
+    """
     from rtsim.simulation.panels import abscissa
     from rtsim.simulation.run import warm_up
 
@@ -175,7 +178,7 @@ def finish(
     over: str,
     as_json: bool,
 ) -> None:
-    """Report, write and draw the results, then faults of them."""
+    """Report, write and draw the results; faults of the outputs are reported last."""
     from rtsim.files.tables.outputs import write
     from rtsim.report.simulation import summary, text
     from rtsim.simulation.results import results_of
@@ -202,8 +205,8 @@ def finish(
 
 
 def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
-    """The changes that options make to the model's [simulation]; a live run goes on after its model's
-    duration.
+    """Return the changes that options make to the model's [simulation]; a live run continues after its
+    model's duration.
     """
     step_ms, duration_s, split = options["step_ms"], options["duration_s"], options["split"]
     for value, option, unit in ((step_ms, "--step", "ms"), (duration_s, "--duration", "s")):
@@ -224,7 +227,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 
 
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
-    """Raise ConfigError if --split is given but no step is split."""
+    """Raise ConfigError if --split is given although no steps are split."""
     if split and setup.settings.kinks != "split":
         raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
 
@@ -243,7 +246,7 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
 
 
 def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, float]:
-    """Parse words NAME=NUMBER of an option into name -> number."""
+    """Parse words NAME=NUMBER of an option into a table name -> number."""
     numbers = {}
     for word in words:
         name, _, value = word.partition("=")
@@ -260,7 +263,9 @@ def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, floa
 
 @contextmanager
 def progress_of(console, simulator: Simulator, n_step: int) -> Iterator[Callable[[int], None]]:
-    """A progress bar in a terminal, nothing elsewhere; it is called with the number of finished steps."""
+    """Show a progress bar in a terminal, nothing elsewhere; yield a function to be called with the number of
+    finished steps.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     step = simulator.options.step

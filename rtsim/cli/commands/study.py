@@ -1,4 +1,4 @@
-"""`rtsim study`: an analysis, simulation or fit over many values of its keys."""
+"""`rtsim study`: an analysis, simulation or fit repeated for many values of its parameters."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ import click
 def command(
     study: Path, workers: int | None, scheduler: str, shard: str, plan_only: bool, out: Path | None
 ) -> None:
-    """Solve every case of STUDY.toml: any analysis, simulation or fit over a grid, a list or a sample of its
-    keys, into one table (docs/studies.md).
+    """Solve every case of STUDY.toml: an analysis, simulation or fit for a grid, a list or a random sample
+    of parameter values, collected in one table (docs/studies.md).
 
-    Finished cases are kept however the command ends; repeating it continues. The numbers are the same on any
-    number of workers and shards. `rtsim report FOLDER` prints indices and draws figures.
+    Finished cases are kept however the command ends, and repeating the command continues. Results are the
+    same for any number of workers and shards. `rtsim report FOLDER` prints sensitivity indices and draws
+    figures.
     """
     from rtsim.cli.terminal.options import check_of_use
     from rtsim.studies.threads import one_thread

@@ -1,4 +1,4 @@
-"""`rtsim tune`: parameters of a run with a device, changed by the user during the run, or by a search."""
+"""`rtsim tune`: sets parameters of a run with a device, by the user during the run, or by a search."""
 
 from __future__ import annotations
 
@@ -63,8 +63,9 @@ def command(
 ) -> None:  # fmt: skip
     """Set parameters within the ranges of the config; without an option all are listed.
 
-    With --auto or --validate CONFIG, a .toml or a shipped name, says what is tuned and what it costs (table
-    [tuning]). Ctrl-C ends a search: parameters go back to where they were, and the best so far is kept.
+    With --auto or --validate CONFIG, a .toml or a shipped name, states the tuned parameters and their cost
+    function (table [tuning]). Ctrl-C ends a search: parameters return to their former values, and the best
+    setting so far is stored.
     """
     from streams.control.commands import request
 
@@ -99,7 +100,7 @@ def command(
 
 
 def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The command for the given options, and its arguments."""
+    """Return the command for the given options, and its arguments."""
     given = [key for key, value in asked.items() if value] + (["set"] if settings else [])
     if len(given) > 1:
         raise ConfigError(

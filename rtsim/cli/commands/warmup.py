@@ -1,4 +1,4 @@
-"""`rtsim warmup`: compiles the kernels."""
+"""`rtsim warmup`: compiles the kernels ahead."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands of `rtsim fit`: the modules of this folder, each with its command as `command`."""
+"""Commands of `rtsim fit`: each module of this folder has one as `command`."""

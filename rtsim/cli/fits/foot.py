@@ -1,4 +1,4 @@
-"""`rtsim fit foot`: contact parameters of a foot, from walking over force plates."""
+"""`rtsim fit foot`: identifies contact parameters of a foot from walking over force plates."""
 
 from __future__ import annotations
 
@@ -185,8 +185,8 @@ def command(
 
 
 def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> list[WalkedSteps]:
-    """The steps of each trial; assumptions and omissions are reported. said : further arguments of
-    walked_steps
+    """Return the steps of each trial; assumptions and omissions are reported. said : further arguments of
+    walked_steps.
     """
     from rtsim.methods.foot.walked_steps import walked_steps
 
@@ -200,7 +200,7 @@ def walks_of(trials: Sequence[Path], forces: Sequence[Path], **said: Any) -> lis
 
 
 def read_told(path: Path) -> PressureTrial:
-    """Read a pressure file; assumptions and omissions are reported."""
+    """Read a pressure file, and report assumptions and omissions."""
     from rtsim.files.pressure.pressure import read_pressure
 
     found = read_pressure(path)
@@ -238,7 +238,7 @@ def check_options(
 
 
 def check_together(context: click.Context) -> None:
-    """Raise ConfigError for options that have no effect together with the others."""
+    """Raise ConfigError for options that have no effect in combination with the others."""
     given = [
         name
         for name in context.params
@@ -262,7 +262,7 @@ def all_steps(walks: list[WalkedSteps]) -> list[FootTrial]:
 
 
 def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[FootTrial], list[FootTrial]]:
-    """The steps that are fitted, and the others; ConfigError for a plate without a complete step."""
+    """Return the steps to be fitted, and the others; ConfigError for a plate without a complete step."""
     steps = all_steps(walks)
     names = list(dict.fromkeys(name for walk in walks for name in walk.steps))
     unknown = next((name for name in plates if name not in names), None)
@@ -279,7 +279,7 @@ def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[Foot
 def with_pressure(
     fitted: list[FootTrial], mat: PressureTrial, delay: float, scaled: bool, placed: bool
 ) -> FootTrial:
-    """The one fitted step with its pressure."""
+    """Return the single fitted step with its pressure."""
     from rtsim.methods.foot.foot_pressure import lay_pressure
 
     if len(fitted) > 1:

@@ -1,4 +1,4 @@
-"""`rtsim fit knee`: identifies the knee as a mechanism, from its motion and points of its surfaces and
+"""`rtsim fit knee`: identifies the knee as a mechanism, from its motion and from points on its surfaces and
 ligaments.
 """
 
@@ -52,7 +52,7 @@ def command(
     """Identify the knee as a mechanism from its unloaded MOTION (Sancisi et al. 2017, section 2.1).
 
     MOTION is a table (.mot, .sto, .csv) of knee_flexion, knee_adduction, knee_internal_rotation and the
-    displacements lateral, anterior, proximal [m], as `rtsim analyse` writes it. Spheres and planes are
+    displacements lateral, anterior, proximal [m], in the format of `rtsim analyse`. Spheres and planes are
     fitted to the points of --anatomy, the most isometric fibres are found in the attachment areas, and all
     parameters are adjusted within bounds so that the mechanism reproduces the motion.
     """

@@ -176,7 +176,8 @@ def command(
     MOTION is a recording or table of `rtsim analyse` (.mcap, .sto, .csv), a table of angles and NAME_moment
     (.sto, .mot), or q_TRIAL.csv of tables without a header; or markers (TRIAL_FILES) with --forces and a
     model with markers of its own, which are analysed first. Each generator is assessed, changed as little as
-    the motion requires (Millard et al. 2019), and assessed again. Ctrl-C keeps the fits so far.
+    the motion requires (Millard et al. 2019), and assessed again. Ctrl-C ends the command early and keeps
+    the fits so far.
     """
     from rtsim.cli.fitting.generator_options import WHOLE, Said, asked_of, known, limits_of, settings_of
     from rtsim.live.processes.signals import exit_code
@@ -247,9 +248,7 @@ def fitted(
     settings: FitSettings,
     measured: dict[str, IsometricTorque] | None,
 ) -> FitOutcome:
-    """Fit all generators, reporting each when it begins. / measured : isometric torques of a healthy person,
-    if strengths are to be bounded
-    """
+    """Fit all generators, and report each when its fit begins."""
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.live.processes.signals import noting_requests

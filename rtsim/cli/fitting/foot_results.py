@@ -25,8 +25,8 @@ def held_steps(
     steps: list[FittedStep], given: Sequence[tuple[FootTrial, bool]], weights: Weights,
     parameters: NDArray[np.float64],
 ) -> tuple[list[FittedStep], list[str]]:  # fmt: skip
-    """Return the fitted steps and the further steps, for which only the motion is fitted while the
-    parameters (30,) are fixed, and the names of the further steps that were left out.
+    """Compare further steps with the fit: the parameters (30,) are fixed, and only the motion is fitted.
+    Return the fitted and the further steps, and the names of the further steps that were left out.
 
     given : trials, and whether each has its own heel height
 
@@ -51,7 +51,7 @@ def held_steps(
 
 
 def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArray[np.float64]) -> str:
-    """A sentence on the similarity of a recorded footprint and the simulated peak pressure of a step."""
+    """Return a line on the similarity of a recorded footprint and the simulated peak pressure of a step."""
     from rtsim.methods.foot.footprint import likeness
     from rtsim.report.foot_drawn import peaks_of
 
@@ -60,7 +60,7 @@ def footprint_told(footprint: PressureTrial, step: FittedStep, parameters: NDArr
 
 
 def source_of(fitted: list[FootTrial], weights: Weights) -> str:
-    """A sentence on the measurements behind a fitted model."""
+    """Return a note on the measurements behind a fitted model."""
     steps = "; ".join(trial.short for trial in fitted)
     kind = "with friction" if weights.rubs else "without friction"
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
@@ -102,7 +102,9 @@ def _figure_of(first: Path, k: int) -> Path:
 
 
 def draw_steps(paper: Paper, steps: Sequence[FittedStep], parameters: NDArray[np.float64]) -> None:
-    """Draw a figure of each step: the first into the file of the option, the next beside it with -2, -3."""
+    """Draw a figure of each step: the first into the file of the option, the others into files with -2, -3
+    appended.
+    """
     from rtsim.monitor.figures.foot_figure import FootFigureContent, save_foot
     from rtsim.report.foot_drawn import drawn
 

@@ -24,8 +24,8 @@ def figures_of(
     parameters: Path | None,
     muscles: tuple[str, ...],
 ) -> dict[str, Paper]:
-    """Option -> destination of its figure; ConfigError for generators without a figure, and for two figures
-    in one file.
+    """Return the output file of the figure of each option; ConfigError for generators without a figure, and
+    for two figures in one file.
     """  # fmt: skip
     given = {"--plot": plot, "--curves": curves, "--parameters": parameters}
     papers = {
@@ -45,7 +45,7 @@ def figures_of(
 def draw(
     figures: dict[str, Paper], fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """Draw the requested figures; chosen generators without a fit are reported."""
+    """Draw the requested figures; return the chosen generators that have no fit."""
     missed = []
     if "--plot" in figures:
         missed = draw_fits(figures["--plot"], fits, chosen, title)
@@ -59,8 +59,8 @@ def draw(
 def draw_fits(
     paper: Paper, fits: list[FittedGenerator], chosen: list[str], title: str
 ) -> list[FittedGenerator]:
-    """Draw both panels of figure 5 for some generators, before and after; returns the chosen ones that were
-    not fitted.
+    """Draw both panels of figure 5 of the paper for some generators, before and after the fit; return the
+    chosen ones that were not fitted.
     """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_fit
@@ -83,8 +83,8 @@ def draw_fits(
 
 
 def draw_curves(paper: Paper, fits: list[FittedGenerator], chosen: list[str]) -> None:
-    """Draw the torque of generators over angle and speed, as figure A.6: for the joints of the chosen ones,
-    or for all.
+    """Draw the torque of generators over angle and speed, as in figure A.6 of the paper: for the joints of
+    the chosen generators, or for all.
     """
     from rtsim.files.tables.panels import FigureContent
     from rtsim.methods.generators.torque_generator_figures import panels_of_curves

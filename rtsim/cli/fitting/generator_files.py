@@ -1,4 +1,6 @@
-"""Files of `rtsim fit torque-generators`: set or model, motion, and the person's set that it writes."""
+"""Files of `rtsim fit torque-generators`: the set of generators or the model, the motion, and the written
+set of the person.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def set_of(model: str) -> tuple[str, str]:
-    """The set of generators, and the model that names it; nothing for a set alone."""
+    """Return the set of generators, and the model that names it; the latter is empty for a set alone."""
     from rtsim.config.paths import shipped_names
     from rtsim.models.load import load_model
 
@@ -42,7 +44,7 @@ def set_of(model: str) -> tuple[str, str]:
 
 
 def is_set(path: Path) -> bool:
-    """Whether a file is a set of generators, even one that lacks all tables that only a set has."""
+    """Return whether a file is a set of generators, even one that lacks all tables that only a set has."""
     from rtsim.cli.commands.check import kind_of
     from rtsim.config.load import read_toml
     from rtsim.config.models.torque_generator_schema import GeneratorSet

@@ -30,7 +30,7 @@ LIMITS = {
 
 
 def known(name: str, names: list[str], where: str) -> str:
-    """Return the name where it is in the list; ConfigError otherwise."""
+    """Return the name if it is in the list; ConfigError otherwise."""
     if name not in names:
         raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(names))
     return name
@@ -76,7 +76,7 @@ class Said(NamedTuple):
 
 
 class FitRequests(NamedTuple):
-    """Values of the options by names of generators and coordinates; the name WHOLE stands for all of them."""
+    """The requested values by names of generators and coordinates; the name WHOLE stands for all of them."""
 
     a_max: dict[str, float]
     emg: Path | None
@@ -89,8 +89,8 @@ class FitRequests(NamedTuple):
 
 
 def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
-    """The requests of options; ConfigError for options that have no effect, or contradict each other,
-    before anything is read.
+    """Return the requested values of the options; ConfigError for options without effect or that contradict
+    each other, before anything is read.
     """
     names, joints = [one.name for one in placed], list(dict.fromkeys(one.joint.coordinate for one in placed))
     check_together(said)
@@ -108,8 +108,8 @@ def asked_of(said: Said, placed: Sequence[PlacedGenerator]) -> FitRequests:
 
 
 def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Lower and upper bounds of x from words NAME=LOW:HIGH of the command line; the default bounds without
-    any.
+    """Return lower and upper bounds of the fitted parameters from words NAME=LOW:HIGH of the command line;
+    the default bounds if there are none.
     """
     low, high = list(LOW), list(HIGH)
     seen = []
@@ -159,8 +159,9 @@ def check_together(said: Said) -> None:
 
 
 def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> dict[str, IsometricTorque]:
-    """Isometric torques of the legs' joints from words COORDINATE=TORQUE@ANGLE of the command line; flexors :
-    generators whose joints can be named"""
+    """Isometric torques of the leg joints from words COORDINATE=TORQUE@ANGLE of the command line; flexors :
+    generators whose joints can be named
+    """
     found: dict[str, IsometricTorque] = {}
     for text in measured:
         name, _, values = text.partition("=")
@@ -207,7 +208,7 @@ def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: F
 
 
 def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
-    """Co-contraction of every joint, as a part of its torque or over time [N m]."""
+    """Return the co-contraction of every joint, as a fraction of its torque, or over time [N m]."""
     where, parts, path = "--co-contraction", asked.against, asked.against_table
     for name in parts:
         if name != WHOLE:
@@ -234,14 +235,14 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
 
 
 def peaks_of(path: Path, names: list[str]) -> dict[str, float]:
-    """The greatest activation of each generator that a table of EMG names."""
+    """Return the greatest activation of each generator that a table of EMG contains."""
     found = columns_of(read_emg(path, names), str(path), names)
     check_activations(found, str(path))
     return {name: float(np.nanmax(values)) for name, values in found.items()}
 
 
 def emg_of(path: Path, names: list[str], motion: JointMotion) -> dict[str, Any]:
-    """EMG interpolated at the frames of a motion."""
+    """Interpolate EMG at the frames of a motion."""
     found = at_frames(read_emg(path, names), str(path), names, motion.times)
     check_activations(found, str(path))
     return found

@@ -1,1 +1,1 @@
-"""Parts of the commands that run something: their options, and what they print."""
+"""Common parts of the commands that run something: options and messages."""

@@ -1,4 +1,4 @@
-"""Results of `rtsim analyse` for a command that uses them."""
+"""Use of the results of `rtsim analyse` by another command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from rtsim.cli.commands import analyse
 
 @contextlib.contextmanager
 def analysed(markers: Path, model: str, forces: Path, config: str | None) -> Iterator[Path]:
-    """A recording of the results of `analyse` with its default options; its messages go to standard error."""
+    """Analyse markers with the default options of `analyse` and yield a temporary recording of the results;
+    messages go to standard error.
+    """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{markers.stem}.mcap"
         words = ["--model", model, "--forces", str(forces), "--out", str(path)]

@@ -1,4 +1,4 @@
-"""Comparison of the choices of a run: `rtsim analyse --compare`."""
+"""Comparison of the choices of a run by `rtsim analyse --compare`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def compared(run: RunConfig, options: dict[str, Any], anyway: bool, console: Any) -> dict[str, Any]:
-    """Agreement of the results of all choices under the compared name; every choice is reported as it
-    is solved.
+    """Solve all choices under the compared name and return the agreement of their results; report every
+    choice as it is solved.
     """
     from rtsim.cli.commands.analyse import INTERRUPTED, N_TOLD, check_usable, solve
 

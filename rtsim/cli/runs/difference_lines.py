@@ -12,7 +12,7 @@ MOST_LINES = 20
 
 
 def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: str) -> list[str]:
-    """A line for each quantity that differs; one, other : names of the two runs"""
+    """Return a line for each quantity that differs; one, other : names of the two runs"""
     differing = [found for found in quantities if found.n_differ]
     differing.sort(key=lambda found: (-found.n_lacking, -found.largest / (found.peak or 1.0)))
     lines = []
@@ -36,7 +36,7 @@ def quantity_lines(quantities: Iterable[QuantityDifferences], one: str, other: s
 
 
 def status_line(status: StatusDifferences, one: str, other: str) -> list[str]:
-    """A line on frames whose statuses differ."""
+    """Return a line on frames whose statuses differ."""
     if status.first is None:
         return []
     session, frame, time, mine, theirs = status.first

@@ -21,7 +21,7 @@ MOST_TOLD = 8
 
 
 def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
-    """Recompute the run of a recording and report the outcome; returns the exit code."""
+    """Recompute the run of a recording and report the outcome; return the exit code."""
     from rtsim.live.exact.reading import read_run
     from rtsim.live.exact.replay import ROUNDING
 
@@ -38,7 +38,9 @@ def replay_exactly(path: Path, tolerance: float | None, as_json: bool) -> int:
 
 
 def computed(recorded: RecordedRun, tolerance: float) -> ReplayOutcome:
-    """The outcome of a replay, with a progress bar in a terminal; kernels are compiled if necessary."""
+    """Compute a replay with a progress bar in a terminal and return its outcome; kernels are compiled if
+    necessary.
+    """
     from rtsim.cli.terminal.compiling import compile_first
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.cli.terminal.frame_progress import progress_of
@@ -55,7 +57,7 @@ def computed(recorded: RecordedRun, tolerance: float) -> ReplayOutcome:
 
 
 def lines_of(outcome: ReplayOutcome) -> list[str]:
-    """The outcome of a replay as lines of text."""
+    """Return the outcome of a replay as lines of text."""
     results, recorded = outcome.results, outcome.recorded
     found = [
         f"{recorded.path}: {results.n_equal} of {count_of(results.n_result, 'result')} and "
@@ -92,7 +94,7 @@ def lines_of(outcome: ReplayOutcome) -> list[str]:
 
 
 def verdict(outcome: ReplayOutcome) -> str:
-    """The last line: whether the replay is exact."""
+    """Return the last line: whether the replay is exact."""
     if not outcome.results.n_result:
         return "Nothing could be compared."
     if outcome.is_equal:

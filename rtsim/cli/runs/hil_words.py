@@ -1,4 +1,4 @@
-"""Sentences of `rtsim hil` at the beginning and at the end of a run."""
+"""Messages of `rtsim hil` at the beginning and at the end of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -> list[str]:
-    """Sentences on options that the system did not grant, and on the emergency key."""
+    """Return messages on options that the system did not grant, and on the emergency key."""
     told = []
     if ways.urgently and not urgent:
         told.append(
@@ -26,7 +26,7 @@ def said_first(ways: HilOptions, urgent: bool, is_pinned: bool, has_key: bool) -
 
 
 def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
-    """Sentences on who may give which commands, if that differs from the default."""
+    """Return messages on who may give which commands, if that differs from the default."""
     told = []
     if ways.again is not None:
         told.append("a replayed run takes its commands, and its emergency stops, from the recording alone")
@@ -44,7 +44,7 @@ def said_of_access(ways: HilOptions, server: ControlServer) -> list[str]:
 
 
 def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
-    """The first line that a run prints."""
+    """Return the first line that a run prints."""
     ways = [told["stop"], f"{told['signal']} to process {told['pid']}" if told["signal"] else ""]
     stops = " or ".join(filter(None, ways)) if told["stop"] else ""
     return (
@@ -55,8 +55,8 @@ def in_words_of(spec: HilSpec, told: dict[str, Any]) -> str:
 
 
 def latched(summary: dict[str, Any]) -> str:
-    """A sentence on a latched fault or emergency stop that was not cleared by arming again; "" without
-    one.
+    """Return a message on a latched fault or emergency stop that was not cleared by arming again; "" if
+    there is none.
     """
     if summary["arming"] != "fault":
         return ""
@@ -69,7 +69,7 @@ def latched(summary: dict[str, Any]) -> str:
 
 
 def in_words(summary: dict[str, Any]) -> list[str]:
-    """The closing lines of a run."""
+    """Return the closing lines of a run."""
     known = [key for key in ("p50", "p99", "p99_9", "max") if f"round_trip_us.{key}" in summary]
     trip = ", ".join(f"{key} {summary[f'round_trip_us.{key}']:.0f}" for key in known)
     lost = f"{summary['missed']} missed" if "missed" in summary else f"{summary['unusable']} unusable"

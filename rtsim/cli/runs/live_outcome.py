@@ -1,4 +1,4 @@
-"""Outcome of a live run for its exit code and its last sentence: no usable frame, or no recording."""
+"""The outcome of a live run for its exit code and its last message: no usable frame, or no recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_QUOTE = 160
 
 
 def check_recorded(record: Path | None) -> None:
-    """Raise ConfigError where a recording was asked for and the run left none."""
+    """Raise ConfigError if a recording was requested and the run left none."""
     if record is not None and not record.exists():
         raise ConfigError(
             "the run is over and there is no recording: its recorder had not begun, or could not write",
@@ -27,8 +27,8 @@ def check_recorded(record: Path | None) -> None:
 
 
 def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
-    """The error for a run without any usable frame, with its flags and their sentences; None where some
-    frame is usable, or none came, which is reported while the run goes on.
+    """Return the error for a run without any usable frame, with its flags and their meanings; None if some
+    frame is usable, or if none arrived, which is reported during the run.
 
     summary : summary of `StreamSummary`
     """
@@ -51,7 +51,7 @@ def unusable(source: str, summary: dict[str, Any]) -> ConfigError | None:
 def reason_of(
     source: str, summary: dict[str, Any], fault: ConfigError | None, failures: Sequence[str]
 ) -> str:
-    """A sentence for the JSON on why a run has no usable results; "" where it has some."""
+    """Return the reason for the JSON why a run has no usable results; "" if it has some."""
     if fault is not None or failures:
         return str(fault) if fault is not None else "; ".join(failures)
     return "" if summary["statuses"] else f"{source}: no frame came while the run lasted"

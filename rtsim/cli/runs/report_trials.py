@@ -1,4 +1,4 @@
-"""Results of trials for `rtsim report` and `rtsim norms make`: read where they exist, solved otherwise."""
+"""Results of trials for `rtsim report` and `rtsim norms make`: read if they exist, solved otherwise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ N_TOLD = 10
 
 
 def label_trials(sources: Sequence[str]) -> list[str]:
-    """Labels of trials by their file names; files of the same name are labelled with their folders."""
+    """Return labels of trials from their file names; files of the same name are labelled with their
+    folders.
+    """
     names = [Path(source).name for source in sources]
     return [
         name if names.count(name) == 1 else f"{Path(source).parent.name}/{name}"
@@ -29,11 +31,12 @@ def label_trials(sources: Sequence[str]) -> list[str]:
 def solved_results(
     source: str, options: dict[str, Any], anyway: bool = False, quiet: bool = False
 ) -> Results:
-    """Results of a source: those in a recording (.mcap), else of its solution with the options of a run.
+    """Return the results of a source: those in a recording (.mcap), else those of its solution with the
+    options of a run.
 
-    quiet : do not print the sentences of the run, as the caller prints the notes of the results
+    quiet : whether not to print the notes of the run, as the caller prints the notes of the results
 
-    ConfigError for a stream, for what cannot be read, and where no frame gave usable results.
+    ConfigError for a stream, for an unreadable source, and if no frame gave usable results.
     """
     from rtsim.files.recording import read_results
 
@@ -52,7 +55,7 @@ def solved_results(
 
 
 def solve_anew(source: str, options: dict[str, Any], anyway: bool, quiet: bool) -> Results:
-    """Results of a recording that is solved now, with its gait events in their descriptor."""
+    """Solve a recording and return its results, with its gait events in their descriptor."""
     from rtsim.cli.commands.analyse import check_usable, solve
     from rtsim.cli.terminal.console import LastingConsole
     from rtsim.cli.terminal.options import make_run

@@ -87,8 +87,8 @@ def live_options(command: Command) -> Command:
 
 
 def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
-    """Raise ConfigError for outputs of a live run, which is published and not kept, and for options that need
-    --live.
+    """Raise ConfigError for output files of a live run, which is published and not stored, and for options
+    that need --live.
     """
     for option, value in kept.items():
         if live and value:
@@ -109,7 +109,7 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
 
 
 def paced_by(options: Mapping[str, Any]) -> PacedRun:
-    """The paced run that the options describe; impossible options are reported before anything is
+    """Return the paced run that the options describe; impossible options are reported before anything is
     compiled.
     """
     addresses = placed(
@@ -134,7 +134,7 @@ def run_live(
     open_monitor: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; returns the exit
+    """Simulate in step with the clock until the time is up, Ctrl-C or the command stop; return the exit
     code.
 
     The model returns to its start each time the duration of its settings is over.
@@ -145,7 +145,7 @@ def run_live(
 
     Raises
     ------
-    ConfigError : rates or a duration that cannot be; ModelError : the simulation could not go on
+    ConfigError : impossible rates or duration; ModelError : the simulation could not continue
     """
     check_rates(paced)
     from rtsim.device.rights import RunRights
@@ -205,7 +205,7 @@ def check_rates(paced: PacedRun) -> None:
 
 
 def in_words(summary: dict) -> str:
-    """The closing lines of a run."""
+    """Return the closing lines of a run."""
     took = ", ".join(f"{label.replace('_', '.')} {us:.0f}" for label, us in summary["tick_us"].items())
     return (
         f"{summary['ticks']} ticks, {summary['missed']} missed, {summary['frames']} frames published, "
@@ -215,7 +215,7 @@ def in_words(summary: dict) -> str:
 
 
 def motion_in_words(counted: dict[str, int]) -> str:
-    """A further line on the motion that a stream provided; empty if no stream was used."""
+    """Return a further line on the motion from a stream; "" if no stream was used."""
     if not counted:
         return ""
     if not counted["motion_taken"]:

@@ -1,4 +1,4 @@
-"""The static trial of `rtsim calibrate ADDRESS`: progress messages while a person stands, and the outcome."""
+"""The static trial of `rtsim calibrate ADDRESS`: messages while a person stands, and the outcome."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StandingRequest(NamedTuple):
     """Requirements of a static trial from a stream.
 
     source : a stream or a capture system
-    seconds : time to stand still with all markers seen [s]
+    seconds : time to stand still with all markers visible [s]
     within_s : time limit for that [s]
     lab, side, person, stored : as in `StandingTrial`
     """
@@ -47,10 +47,10 @@ class StandingRequest(NamedTuple):
 
 
 def standing_trial(request: StandingRequest, security: Security | None = None) -> MarkerTrial:
-    """The static trial from a stream; its progress is reported.
+    """Take the static trial from a stream, and report its progress.
 
-    Ctrl-C ends early: a second of usable frames is then used, otherwise the command ends. ConfigError if the
-    person never stood still.
+    Ctrl-C ends the wait: at least one second of usable frames is then used, otherwise the command ends.
+    ConfigError if the person never stood still.
     """
     source, seconds, within_s = request[:3]
     check_seconds(seconds, within_s)

@@ -1,4 +1,4 @@
-"""`rtsim study`: its messages on plan, progress and results."""
+"""Messages of `rtsim study` on plan, progress and results."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANY = 1_000_000
 def studied(
     path: Path, workers: int, scheduler: str, shard: tuple[int, int], plan_only: bool, out: Path | None
 ) -> None:
-    """Plan a study and, unless only the plan is requested, solve the open cases of a shard of it."""
+    """Plan a study and, unless only the plan is requested, solve the open cases of one shard."""
     console = LastingConsole(stderr=True)
     with console.status("planning"):
         plan = read_plan(path)
@@ -80,7 +80,7 @@ def driven(
     plan: StudyPlan, store: StudyStore, workers: StudyWorkers, left: Sequence[int], shard: tuple[int, int],
     console: Any,
 ) -> bool:  # fmt: skip
-    """Solve the open cases with a progress bar; returns whether all of them are done."""
+    """Solve the open cases with a progress bar; return whether all of them are done."""
     name = f"{shard[0]}-of-{shard[1]}"
     with BenchProgress(f"study {plan.spec.name}", len(left), console) as progress:
         progress.begin()
@@ -95,7 +95,7 @@ def driven(
 def plan_in_words(
     plan: StudyPlan, cost: StudyCost, workers: int, shard: tuple[int, int], folder: Path
 ) -> str:
-    """Cases, cost and time left."""
+    """Return a text on cases, cost and remaining time."""
     names = [one.name for one in plan.spec.parameters]
     lines = [
         f"study {plan.spec.name}, hash {plan.digest}, in {folder}",

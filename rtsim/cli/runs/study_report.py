@@ -1,4 +1,4 @@
-"""`rtsim report FOLDER` of a study: indices in words, and figures beside its table."""
+"""`rtsim report FOLDER` for a study: sensitivity indices as text, and figures beside its table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FIGURES = ("tornado.png", "heat.png", "bands.png")
 
 
 def report_study(folder: Path, outputs: Sequence[Path], others: bool) -> None:
-    """Print which parameters the results of a study depend on, and draw figures of it into a folder, by
+    """Print the parameters on which the results of a study depend, and draw figures of it into a folder, by
     default the study's own.
 
     others : whether options are given that belong to reports on persons

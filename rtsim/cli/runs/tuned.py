@@ -49,7 +49,10 @@ Pair = tuple[Any, Any]
 
 
 class Asking(NamedTuple):
-    """Options of `rtsim tune` for a search; file : file in which trials are stored, None = none."""
+    """Options of `rtsim tune` for a search.
+
+    file : file in which trials are stored, None = none
+    """
 
     method: str
     offline: bool
@@ -63,7 +66,7 @@ class Asking(NamedTuple):
 def search(
     config: str, method: str, over_s: float | None, control: Pair, keys: Pair, options: dict[str, Any]
 ) -> None:
-    """Search, or validate if no method is given; control : address and port offset."""
+    """Search, or validate if no method is given; control : address and port offset of the running model."""
     spec = load_toml(find_config(config, "hil"), HilSpec)
     parts_of(spec)
     fields = fields_of(spec)
@@ -158,7 +161,7 @@ def check(asking: Asking, options: dict[str, Any], over_s: float | None, paramet
 
 
 def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec]) -> HilSpec:
-    """The config with the costs of the command line; ConfigError for an unknown field."""
+    """Add the costs of the command line to the config; ConfigError for an unknown field."""
     if not costs:
         return spec
     terms = []
@@ -173,7 +176,7 @@ def with_costs(spec: HilSpec, costs: tuple[str, ...], fields: Sequence[FieldSpec
 
 
 def cost_in_words(spec: HilSpec) -> str:
-    """The cost of a setting, as one line."""
+    """Return the cost function as one line of text."""
     terms = []
     for term in tuning_of(spec).costs:
         name = ".".join(filter(None, (term.field, term.label, term.part)))
@@ -186,7 +189,7 @@ def searched(
     spec: HilSpec, parameters: Parameters, measure: Measured, asking: Asking, together: int,
     live: LiveRuns | None, paper: Any,
 ) -> None:  # fmt: skip
-    """Search, store and report; the best setting becomes a snapshot of a running model."""
+    """Search, store and report; the best setting is saved as a snapshot of a running model."""
     kept = begun(spec, parameters, asking, together)
     method = searches(parameters, asking, kept.together)
 
@@ -226,8 +229,8 @@ def searched(
 
 
 def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) -> KeptTuning:
-    """Return the tuning that is stored in the file, or a new one; ConfigError where the file contains a
-    tuning with other settings.
+    """Return the tuning stored in the file, or a new one; ConfigError if the file contains a tuning with
+    other settings.
     """
     ranges = {
         name: [float(low), float(high)]
@@ -257,7 +260,7 @@ def begun(spec: HilSpec, parameters: Parameters, asking: Asking, together: int) 
 
 
 def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSearch:
-    """Return the search object of the method that the user has chosen."""
+    """Return the search object of the method chosen by the user."""
     n = len(parameters.names)
     if asking.method == "bayesian":
         return Bayesian(n, asking.seed, together)
@@ -269,8 +272,8 @@ def searches(parameters: Parameters, asking: Asking, together: int) -> TuningSea
 
 
 def turned(parameters: Parameters) -> NDArray[np.float64]:
-    """Ask the operator for a value of each parameter; returns the point (n,) of that setting, each value as
-    a part of its range.
+    """Ask the operator for a value of each parameter; return the point (n,) of that setting, each value as a
+    fraction of its range.
     """
     ends = zip(parameters.names, parameters.low, parameters.high, strict=True)
     values = {
@@ -283,7 +286,9 @@ def turned(parameters: Parameters) -> NDArray[np.float64]:
 def judged(
     settings: Sequence[Setting], measure: Measured, parameters: Parameters, pairwise: bool
 ) -> Iterator[RunCost]:
-    """Costs that the operator types after each setting has run; for a pair, which was better."""
+    """Yield the costs that the operator types after each setting has run; for a pair, which setting was
+    better.
+    """
     for k, setting in enumerate(settings):
         name = "AB"[k % 2] if pairwise else ""
         tell(f"now {name + ': ' if name else ''}{parameters.words(setting)}")

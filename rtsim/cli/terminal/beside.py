@@ -1,4 +1,6 @@
-"""The processes that run with a device (recorder, window, simulated device), checked during the run."""
+"""The processes that accompany a run with a device (recorder, window, simulated device), checked during the
+run.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,13 @@ LOOK_S = 0.1
 
 
 class Beside:
-    """Starts processes with a run, reports at once if one of them fails, and ends them with the run.
+    """Starts processes that accompany a run, reports at once if one of them fails, and ends them with the
+    run.
 
-    It checks from a thread of its own, so that the loop never waits.
+    A separate thread checks them, so that the loop never waits.
 
-    publish : called with each sentence, too, for readers of the results
-    failed : whether one of them has failed, so that the run is no success
+    publish : function also called with each message, for subscribers of the results
+    failed : whether one of them has failed, so that the run counts as failed
     """
 
     def __init__(self, publish: Callable[[str], None]) -> None:

@@ -1,4 +1,6 @@
-"""Compilation at the first start: what is compiled, progress, and a remedy if the code cannot be stored."""
+"""Compilation at the first start: what is compiled, its progress, and a remedy if the code cannot be
+stored.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,10 @@ N_LINE = 10
 
 
 def compile_first(console: Console, names: Iterable[str], anew: bool = False) -> dict[str, CompileCost]:
-    """Compile the kernels that a command will call, unless they are in the cache; returns the cost of each
+    """Compile the kernels that a command will call, unless they are in the cache; return the cost of each
     group.
 
-    names, anew : as for rtsim.live.compiled.groups.compile_groups
+    names, anew : as in rtsim.live.compiled.groups.compile_groups
     """
     from rich import progress
     from rich.text import Text

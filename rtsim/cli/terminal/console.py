@@ -9,15 +9,15 @@ from rich.status import Status
 
 
 class LastingConsole(Console):
-    """A console that, when the reader of the output has ended, leaves the exit to the command line, which
-    knows the exit code; rich would end the process itself. Its spinner uses braille characters, or bars if
-    the terminal has none.
+    """A console that leaves the exit to the command line, which knows the exit code, when the reader of the
+    output has ended; rich would end the process itself. Its spinner uses braille characters, or bars if the
+    terminal has none.
     """
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
     def status(self, status: RenderableType, *, spinner: str = "", **options: Any) -> Status:
-        """A status line with a spinner."""
+        """Return a status line with a spinner."""
         usual = "dots" if self.encoding.startswith("utf") else "line"
         return super().status(status, spinner=spinner or usual, **options)

@@ -1,4 +1,4 @@
-"""The emergency stop of a run: space or Esc in its terminal, or SIGUSR2 to its process."""
+"""The emergency stop of a run: space or Esc in its terminal, or the signal SIGUSR2 to its process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ KEYS = b" \x1b"
 
 @contextmanager
 def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
-    """Within the `with` block, call `press` when a key of KEYS is pressed in the terminal, from a thread of
-    its own; yields whether there is a terminal.
+    """Within the `with` block, call `press` when a key of KEYS is pressed in the terminal, from a separate
+    thread; yield whether there is a terminal.
 
     Meanwhile the terminal delivers each key at once and does not show it; Ctrl-C works as usual. Without a
-    terminal, in the background, or on Windows there is no such key.
+    terminal, in the background, or on Windows the keys have no effect.
     """
     if not _at_terminal():
         yield False
@@ -49,11 +49,11 @@ def emergency_key(press: Callable[[], object]) -> Iterator[bool]:
 
 
 class EmergencySignal(Closing):
-    """SIGUSR2 as an emergency stop, from now on: one that comes before there is a run takes effect when it
-    begins.
+    """Handles SIGUSR2 as an emergency stop from now on; a signal that comes before a run takes effect when
+    the run begins.
 
-    A thread of its own handles it, as the interrupted code may hold a lock. Does nothing if the system has
-    no such signal.
+    A separate thread handles it, as the interrupted code may hold a lock. Does nothing if the system has no
+    such signal.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class EmergencySignal(Closing):
 
     @property
     def name(self) -> str:
-        """Name of the signal; empty where there is none."""
+        """Name of the signal; "" if the system has none."""
         return "" if self._number is None else "SIGUSR2"
 
     @contextmanager
@@ -99,7 +99,9 @@ class EmergencySignal(Closing):
 
 
 def _at_terminal() -> bool:
-    """Whether somebody types to this process: one in the background would be stopped by the system."""
+    """Return whether a user can type to this process; the system would stop a background process that reads
+    the terminal.
+    """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         return os.isatty(sys.stdin.fileno()) and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     return False

@@ -18,8 +18,8 @@ WORDS = {
 
 
 def naming_formats(command: Command) -> Command:
-    """The command with file suffixes inserted for the words above in its docstring, which click prints as
-    help.
+    """Insert file suffixes for the placeholders of this module into the docstring of a command, which click
+    prints as help.
     """
     text = command.__doc__ or ""
     for word, files in WORDS.items():

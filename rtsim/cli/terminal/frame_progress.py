@@ -9,7 +9,9 @@ from typing import Any
 
 @contextmanager
 def progress_of(console: Any, n_frame: int) -> Iterator[Callable[[int], None]]:
-    """A bar in a terminal, nothing elsewhere; it is called with the frames that are done."""
+    """Show a bar in a terminal, nothing elsewhere; yield a function to be called with the number of finished
+    frames.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (

@@ -1,4 +1,4 @@
-"""Lines for the user in the terminal; they may contain text from other sources, such as marker names or
+"""Output of lines to the terminal; they may contain text from other sources, such as marker names or
 configs.
 """
 
@@ -22,24 +22,26 @@ UNUSABLE = 2
 
 
 def line(text: str) -> str:
-    """The text as one line that a terminal shows literally: control characters are written as \\x1b."""
+    """Return the text as one line that a terminal shows literally: control characters are escaped like
+    \x1b.
+    """
     return plain(text, LONGEST)
 
 
 def tell(text: str, err: bool = True) -> None:
-    """Print a sentence, on standard error or as output."""
+    """Print a message, on standard error or as output."""
     click.echo(line(text), err=err)
 
 
 def json_text(told: Any, indent: int | None = None) -> str:
-    """The JSON of what a command found, with null for what is no number: JSON has no NaN and no infinity,
-    and strict readers refuse all of it.
+    """Return what a command found as JSON, with null in place of NaN and infinity, which JSON does not have
+    and strict readers reject.
     """
     return json.dumps(_finite(told), indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
-    """The value with None for numbers that are not finite."""
+    """Return the value with None in place of numbers that are not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -48,7 +50,7 @@ def _finite(value: Any) -> Any:
 
 
 def told_unusable(compare: Callable[[], int]) -> int:
-    """Run a comparison and return its exit code; 2 with a sentence if the inputs are unusable."""
+    """Run a comparison and return its exit code; if the inputs are unusable, print a message and return 2."""
     try:
         return compare()
     except (RtsimError, StreamError) as error:

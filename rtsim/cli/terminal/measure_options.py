@@ -14,7 +14,7 @@ from rtsim.errors import ConfigError
 
 
 class BothLegs(click.ParamType):
-    """One number for both legs, or RIGHT,LEFT."""
+    """A type of option values: one number for both legs, or RIGHT,LEFT."""
 
     name = "MM[,MM]"
 
@@ -94,7 +94,9 @@ def measure_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonMeasures:
-    """The measures of these options, on top of the usual ones; ConfigError for one that is out of bounds."""
+    """Return the measures from these options, with the default for the others; ConfigError for a value out
+    of bounds.
+    """
     given = {name: options[name] for name in NAMES if options.get(name) is not None}
     try:
         return msgspec.structs.replace(usual, **given)
@@ -103,7 +105,7 @@ def measures_given(options: Mapping[str, Any], usual: PersonMeasures) -> PersonM
 
 
 def given_measures(path: str, given: PersonMeasures) -> list[str]:
-    """Names of the options of those measures that differ from the defaults; path : the file given by
+    """Return the names of the options whose measures differ from the defaults; path : the file given by
     --measures
     """
     usual = PersonMeasures()

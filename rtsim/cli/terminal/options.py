@@ -61,7 +61,7 @@ def static_option(said: str) -> Callable[..., Any]:
 
 
 def only_one(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> str | None:
-    """The value of an option that may be given once; ConfigError if it is repeated."""
+    """Return the value of an option that may be given once; ConfigError if it is repeated."""
     if len(values) > 1:
         raise ConfigError(
             f"{len(values)} are given ({', '.join(values)})", where=parameter.opts[0], allowed="one",
@@ -174,7 +174,7 @@ REQUEST_OPTION = click.option(
 
 
 def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --frames and --columns: the contents of tables."""
+    """Add the options --frames and --columns, for the contents of tables."""
     function = click.option(
         "--columns",
         type=click.Choice(COLUMNS),
@@ -195,15 +195,15 @@ def table_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out") -> None:
-    """Raise ConfigError for an option that would have no effect, unless it fits; what : its purpose, in
-    words.
+    """Raise ConfigError for an option that would have no effect, unless it fits; what : what the option is
+    for.
     """
     if not fits:
         raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
 
 
 def run_of_options(**entries: Any) -> RunConfig:
-    """A run from options only; ConfigError for a value that its schema refuses."""
+    """Return a run made of options only; ConfigError for a value that its schema rejects."""
     try:
         return RunConfig(**entries)
     except ValueError as error:  # a schema's sentence
@@ -211,7 +211,7 @@ def run_of_options(**entries: Any) -> RunConfig:
 
 
 def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --out: files for the results."""
+    """Add the option --out, for files with the results."""
     return click.option(
         "--out",
         "outputs",
@@ -223,7 +223,7 @@ def results_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def file_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that correct statements of a marker file."""
+    """Add the options that override statements of a marker file."""
     for option in reversed(FILE_OPTIONS):
         function = option(function)
     return function
@@ -245,7 +245,7 @@ def method_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def make_run(config: str | None = None, choices: Sequence[str] = (), **options: Any) -> RunConfig:
-    """The run of a config, with its chosen alternatives and the options of the command line."""
+    """Build the run of a config with its chosen alternatives and the options of the command line."""
     check_of_use(
         "--set", bool(config) or not choices, "a run with choices", "add --config RUN, or leave it out"
     )
@@ -278,8 +278,8 @@ def make_run(config: str | None = None, choices: Sequence[str] = (), **options: 
 
 
 def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
-    """The run of a config with another source than its own: the walker's synthetic plate and mass belong
-    to the walker alone, and are left out.
+    """Return the run of a config with another source than its own, without the synthetic plate and the mass
+    of the walker, which apply to the walker alone.
     """
     if run.forces != WALKER or run.source != WALKER or source == WALKER:
         return run
@@ -289,8 +289,8 @@ def without_walkers_plate(run: RunConfig, source: str) -> RunConfig:
 def asked_of_plates(
     run: RunConfig, feet: str, wait_ms: float | None, tare: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Run settings from the options on force plates: feet (bodies, separated by commas), waiting time and
-    tare.
+    """Return run settings from the options on force plates: feet (bodies, separated by commas), waiting time
+    and tare.
     """
     asked: dict[str, Any] = {}
     plates: dict[str, Any] = {k: v for k, v in (("wait_ms", wait_ms), ("tare", tare)) if v is not None}
@@ -302,8 +302,8 @@ def asked_of_plates(
 
 
 def pressed_as_loads_say(run: RunConfig) -> RunConfig:
-    """The run with the bodies of OpenSim's external loads as its feet, if a model with its own markers
-    states no others; ConfigError for external loads that cannot be read.
+    """Return the run with the bodies of OpenSim's external loads as its feet, if a model with its own
+    markers states no others; ConfigError for unreadable external loads.
     """
     if Path(run.forces).suffix.lower() != LOADS or is_stream(run.forces):
         return run
@@ -323,7 +323,7 @@ def pressed_as_loads_say(run: RunConfig) -> RunConfig:
 
 
 def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
-    """Raise ConfigError for an option that only has an effect with force plates, where the run has none."""
+    """Raise ConfigError for an option that only has an effect with force plates, if the run has none."""
     from rtsim.live.forces import may_have_forces, weighs
 
     asked = [option for option, value in given.items() if value and not (option == "--mass" and weighs(run))]
@@ -337,7 +337,7 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
 
 
 def check_measures_given(run: RunConfig) -> None:
-    """Raise ConfigError for measures of a person who is not calibrated in the run."""
+    """Raise ConfigError for measures of a person whom the run does not calibrate."""
     for option in given_measures(run.measures, run.measured)[:1]:
         check_of_use(option, not run.subject, "a calibration, and the subject has been calibrated")
         check_of_use(option, run.source not in MADE_UP, f"a calibration, and {run.source} is synthetic")

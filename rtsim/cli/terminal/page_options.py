@@ -1,4 +1,4 @@
-"""The option for a page, for the command that serves it and for those that start it with a run."""
+"""The option for a browser page, for the command that serves it and for those that start it with a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLACE = "127.0.0.1:5580"
 
 
 def page_option(words: str) -> Callable[..., Any]:
-    """The option --page, alone or with an address."""
+    """Return the option --page, which may be given alone or with an address; words : its help text."""
     return click.option(
         "--page", metavar="[HOST:]PORT", is_flag=False, flag_value=PLACE,
         help=f"{words} ({PLACE} where nothing follows; port 0 takes a free one).",

@@ -28,7 +28,7 @@ CURVES_OPTION = click.option(
 
 
 def plot_options(command: Command, more: str = "") -> Command:
-    """Add --plot, --plot-size and --plot-dpi; more : sentences on the command's figures."""
+    """Add --plot, --plot-size and --plot-dpi; more : further help text on the command's figures."""
     told = " ".join((
         "Draw a figure into a .png, .svg or .pdf file; further pages go beside it, with -2, -3.", more
     )).rstrip()  # fmt: skip
@@ -47,7 +47,7 @@ def plot_options(command: Command, more: str = "") -> Command:
 
 
 def named_curves(context: click.Context, names: str) -> str:
-    """Return the names of curves; ConfigError where the option is given without any."""
+    """Return the names of curves; ConfigError if the option is given without any."""
     default = context.get_parameter_source("curves") is click.core.ParameterSource.DEFAULT
     if not default and not names.strip(" ,"):
         raise ConfigError("no curve is named", where="--curves", remedy="name one, or leave it out")
@@ -61,7 +61,7 @@ def check_curves(chosen: str, paper: Paper | None) -> None:
 
 
 def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str = "--plot") -> Paper | None:
-    """The destination of the figure, None without --plot; problems are reported at once.
+    """Return the output file of the figure, None without --plot; problems are reported at once.
 
     option : option that names the file
     """
@@ -76,8 +76,9 @@ def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str 
 
 
 def draw_results(paper: Paper, results: Results, name: str, chosen: str = "") -> None:
-    """Draw the results of a source as a figure; sentences say what it leaves out. chosen : names given by
-    --curves"""
+    """Draw the results of a source as a figure; notes say what it leaves out. chosen : names given by
+    --curves
+    """
     from rtsim.files.tables.panels import panels_of_results
     from rtsim.report.tally import in_full
 
@@ -92,7 +93,7 @@ def draw_results(paper: Paper, results: Results, name: str, chosen: str = "") ->
 
 
 def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
-    """Draw panels and sentences as a figure, reported page by page."""
+    """Draw panels and notes as a figure, and report each page."""
     from rtsim.monitor.figures.paper import page_path
     from rtsim.monitor.figures.stack import save_panels
 
@@ -104,7 +105,7 @@ def draw_panels(paper: Paper, title: str, drawn: FigureContent) -> None:
 
 
 def legs_of(results: Results, drawn: FigureContent) -> str:
-    """Return in words which leg or legs the curves of a figure belong to; "" where they belong to no leg."""
+    """Return as text which leg or legs the curves of a figure belong to; "" if they belong to no leg."""
     from rtsim.files.tables.legs import SIDES
 
     if (side := results.session.meta.get("side")) in SIDES:

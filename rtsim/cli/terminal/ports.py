@@ -21,7 +21,7 @@ N_TRIED = 100
 
 
 def offset_option(auto: bool = True) -> Callable[..., Any]:
-    """The option --port-offset; auto: for commands that bind their addresses."""
+    """Return the option --port-offset; auto: for commands that bind their addresses."""
     words = "Added to every port that is not given on the command line" + (
         f"; {AUTO}: the first multiple of {STEP} at which all are free." if auto else "."
     )
@@ -29,7 +29,7 @@ def offset_option(auto: bool = True) -> Callable[..., Any]:
 
 
 def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: int | str) -> dict[str, str]:
-    """Option -> address: given ones as they are, the usual ones of the others shifted by the offset.
+    """Return the address of each option: given ones unchanged, default ones shifted by the offset.
 
     ConfigError if two shifted addresses are equal, which no offset can change.
     """
@@ -43,7 +43,7 @@ def placed(given: Mapping[str, str | None], usual: Mapping[str, str], offset: in
 
 
 def moved(option: str, address: str, offset: int) -> str:
-    """A shifted address; ConfigError where the port would be invalid."""
+    """Return a shifted address; ConfigError where the port would be invalid."""
     try:
         return shifted(address, offset)
     except StreamError as fault:
@@ -51,7 +51,8 @@ def moved(option: str, address: str, offset: int) -> str:
 
 
 def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
-    """The first multiple of STEP at which all these addresses are free and not reserved by another run.
+    """Return the first multiple of STEP by which all these addresses can be shifted so that they are free
+    and not reserved by another run.
 
     taken : further addresses of the run. They stay reserved while the command runs.
     """
@@ -84,7 +85,7 @@ def free_offset(addresses: list[str], taken: Sequence[str] = ()) -> int:
 
 
 def check_twins(addresses: Mapping[str, str]) -> None:
-    """Raise ConfigError for an address that is given to two options."""
+    """Raise ConfigError for an address given to two options."""
     options = list(addresses)
     for k, option in enumerate(options):
         address = addresses[option]
@@ -97,7 +98,7 @@ def check_twins(addresses: Mapping[str, str]) -> None:
 
 @contextlib.contextmanager
 def held(addresses: Iterable[str]) -> Iterator[None]:
-    """Reserve the ports of tcp addresses while kernels compile: they are bound without listening, so that
+    """Reserve the ports of tcp addresses while kernels compile. They are bound without listening, so that
     clients that connect meanwhile try again. Addresses that cannot be bound are reported when they are
     needed.
     """
@@ -112,7 +113,7 @@ def held(addresses: Iterable[str]) -> Iterator[None]:
 
 
 def check_ports(addresses: Mapping[str, str], security: Security | None = None) -> None:
-    """Raise ConfigError, with the option and the remedy, for an address that cannot be bound now."""
+    """Raise ConfigError, naming the option and a remedy, for an address that cannot be bound now."""
     from streams.sockets import check_free
 
     check_twins(addresses)

@@ -14,7 +14,9 @@ from streams.access.security import Security
 
 
 def bind_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the key options of the side that binds, required if an address is reachable from the network."""
+    """Add the key options for a command that binds an address; keys are required if the address is reachable
+    from the network.
+    """
     function = click.option("--clients", metavar="FOLDER", help="Folder of public keys that may connect.")(
         function
     )
@@ -22,7 +24,7 @@ def bind_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def connect_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the key options of the side that connects."""
+    """Add the key options for a command that connects to an address."""
     function = click.option("--server-key", metavar="FILE", help="Public key of the server to connect to.")(
         function
     )
@@ -32,7 +34,7 @@ def connect_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def bind_security(key: str | None, clients: str | None) -> Security | None:
-    """Security of a server from the options; None where no key is given."""
+    """Return the security of a server from the options; None if no key is given."""
     if not key and not clients:
         return None
     if not (key and clients):
@@ -41,7 +43,7 @@ def bind_security(key: str | None, clients: str | None) -> Security | None:
 
 
 def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
-    """Keys with roles, of a run with a device; None where no key is given."""
+    """Return the keys with roles for a run with a device; None if no key is given."""
     if not key and not clients:
         return None
     if not (key and clients):
@@ -52,8 +54,9 @@ def role_keys(key: str | None, clients: str | None) -> RoleKeys | None:
 def connect_security(
     client_key: str | None, server_key: str | None, option: str = "--server-key"
 ) -> Security | None:
-    """Security of a client from the options; None where no key is given. option : the one that gives the
-    server's key"""
+    """Return the security of a client from the options; None if no key is given. option : name of the option
+    with the server's key.
+    """
     if not client_key and not server_key:
         return None
     if not (client_key and server_key):
@@ -62,6 +65,6 @@ def connect_security(
 
 
 def _checked(security: Security) -> Security:
-    """The keys, which could be read; StreamError names the file that could not."""
+    """Return the keys after reading them; StreamError names an unreadable file."""
     security.check()
     return security

@@ -27,8 +27,8 @@ def say(state: dict) -> None:
 
 
 def end_with_parent() -> None:
-    """End this process, as by a request to terminate, when its parent ends or closes this input; keep the
-    first line that it writes for `request_of_parent`.
+    """End this process, as by a request to terminate, when its parent ends or closes this process's input;
+    keep the first line from the parent for `request_of_parent`.
     """
 
     def watch() -> None:
@@ -51,8 +51,8 @@ def end_with_parent() -> None:
 
 
 def request_of_parent() -> bytes:
-    """The line that the parent writes, which may compile kernels before; ConfigError without a parent, and
-    Interrupted where it is gone.
+    """Return the line that the parent writes, possibly after compiling kernels; ConfigError without a
+    parent, and Interrupted if the parent has ended.
     """
     try:
         request = _requests.get(block=_has_parent.is_set())

@@ -21,7 +21,7 @@ AUTO = "auto"
 
 
 def option_of(parameter: click.Parameter | None) -> str:
-    """The spelling of an option, or of an argument, on the command line."""
+    """Return the spelling of an option, or of an argument, on the command line."""
     if parameter is None:
         return "address"
     return parameter.opts[0] if isinstance(parameter, click.Option) else parameter.name.upper()
@@ -37,7 +37,7 @@ def checked(address: str, where: str, binding: bool = False) -> str:
 
 
 class Address(click.ParamType):
-    """A value tcp://HOST:PORT; binding : whether it is an address to bind."""
+    """A type of option values: tcp://HOST:PORT; binding : whether it is an address to bind."""
 
     name = "address"
 
@@ -49,7 +49,9 @@ class Address(click.ParamType):
 
 
 def checked_capture(source: str, where: str) -> CaptureAddress:
-    """The address of a capture system; ConfigError for an invalid address, or one with an invalid option."""
+    """Parse the address of a capture system; ConfigError for an invalid address, or one with an invalid
+    option.
+    """
     try:
         return parse_capture(source)
     except StreamError as fault:
@@ -57,8 +59,9 @@ def checked_capture(source: str, where: str) -> CaptureAddress:
 
 
 class MarkerSource(click.ParamType):
-    """A source of markers: the walker, the jaw, a file or a stream; capture : whether a capture system is
-    allowed."""
+    """A type of option values, a source of markers: the walker, the jaw, a file or a stream; capture :
+    whether a capture system is allowed.
+    """
 
     name = "source"
 
@@ -78,7 +81,7 @@ class MarkerSource(click.ParamType):
 
 
 class PortOffset(click.ParamType):
-    """A whole number, or auto where addresses are bound."""
+    """A type of option values: a whole number, or `auto` if addresses are bound."""
 
     name = "N"
 
@@ -102,7 +105,9 @@ class PortOffset(click.ParamType):
 
 
 class NumberWithin(click.FloatRange):
-    """A number within a range; nan, which is neither below nor above any, is refused."""
+    """A type of option values, a number within a range; nan, which is neither below nor above any number, is
+    rejected.
+    """
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float:
         number = float(super().convert(value, parameter, context))
@@ -112,7 +117,7 @@ class NumberWithin(click.FloatRange):
 
 
 class Span(click.ParamType):
-    """A span of time START:STOP [s]."""
+    """A type of option values: a span of time START:STOP [s]."""
 
     name = "START:STOP"
 
@@ -136,7 +141,9 @@ class Span(click.ParamType):
 
 
 class Config(click.ParamType):
-    """A .toml file or a shipped name of one folder: models, labs, subjects, runs."""
+    """A type of option values: a .toml file, or a shipped name from one folder (models, labs, subjects,
+    runs).
+    """
 
     name = "text"
 
@@ -150,7 +157,7 @@ class Config(click.ParamType):
 
 
 class MethodName(click.ParamType):
-    """Name of a method of the model that the command line has named before it."""
+    """A type of option values: name of a method of the model that the command line states before it."""
 
     name = "text"
 
@@ -169,6 +176,6 @@ class MethodName(click.ParamType):
 
 
 def offered(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
-    """Names for shell completion: those that begin with the text so far; files if none does."""
+    """Return the names for shell completion that begin with the text so far; files if none does."""
     fitting = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return fitting or [CompletionItem(incomplete, type="file")]

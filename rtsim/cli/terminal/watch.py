@@ -1,4 +1,4 @@
-"""`rtsim live` during a run: results for the table, and the state of the processes."""
+"""The display of `rtsim live` during a run: results for the table, and the state of the processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NEEDED = ("estimator", "player", "connector")
 
 
 class Watch:
-    """Follows the results of a run to their end, and its processes.
+    """Follows the results of a run, and its processes, to their end.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Watch:
     Attributes
     ----------
     failed : whether one of the processes has failed
-    failures : sentences on that
+    failures : messages on the failures
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Watch:
         self._last: ReceivedFrame | None = None
 
     def follow(self, console: Console) -> dict:
-        """Follow the run to its end; returns its summary. An interruption ends the run first."""
+        """Follow the run to its end; return its summary. An interruption ends the run first."""
         tally = StreamSummary()
         with Subscriber(self.addresses["results"], ("result", "telemetry"), backlog=512) as results:
             live = (
@@ -123,14 +123,14 @@ class Watch:
             tally.take_telemetry(results.telemetry.popleft())
 
     def _tell_waiting(self, tally: StreamSummary) -> None:
-        """While no frame has come there is no table: say what it would, as that nobody answers."""
+        """Report why there is no table while no frame has come, for example that no sender answers."""
         for words in tally.sentences:
             if words not in self._told_waiting and len(self._told_waiting) < MOST_TOLD:
                 self._told_waiting.append(words)
                 tell(words)
 
     def _tell_notes(self, session: Session) -> None:
-        """Tell what the descriptor says of a stream that others send, as their reader noticed it."""
+        """Print the notes in the descriptor of a stream that another program sends."""
         self._session = session
         if self._plays:  # from a file, which was read here, too
             return
@@ -150,7 +150,7 @@ class Watch:
                 self._silent = ""
 
     def _look(self, now: float) -> None:
-        """Tell at once which process has failed, and who has fallen silent."""
+        """Report at once which process has failed, and which one has fallen silent."""
         self._hand_on()
         for child in self.children:
             self._tell_failure(child, "the run goes on without it")
@@ -160,7 +160,7 @@ class Watch:
             self._tell_silence(now)
 
     def _tell_silence(self, now: float) -> None:
-        """Tell who has fallen silent, or was from the start."""
+        """Report which process has fallen silent, or has been silent from the start."""
         source = "the player" if self._plays else f"the source {self.source}"
         since = f"for {SILENT_S:g} s"
         if now - self._fresh > SILENT_S:
@@ -186,18 +186,18 @@ class Watch:
         say(self.failures[-1])
 
     def _end_of_estimator(self) -> dict:
-        """The state with which the estimator ended, {} = it has not, or was not able to say it."""
+        """Return the last state of the estimator; {} = it has not ended, or could not report it."""
         self._over = self._over or self.estimator.newest_state("over")
         return self._over
 
     def _stop(self) -> None:
-        """Have the estimator end its session, so that recorder and subscribers know."""
+        """Let the estimator end its session, so that recorder and subscribers receive the end."""
         if self.estimator.running:
             self._due = time.monotonic() + ENDING_S
             request(self.addresses["control"], "stop", timeout_s=1.0)
 
     def _see_off(self, over: bool) -> None:
-        """Wait for those who end by themselves, and tell the last failures."""
+        """Wait for processes that end by themselves, and report the last failures."""
         if over and not self.estimator.wait(EXIT_S):
             self.failed = True
             say(f"the estimator has not ended within {EXIT_S:g} s of its results, and is ended now")
@@ -212,7 +212,7 @@ class Watch:
             self._tell_failure(child)
 
     def _hand_on(self) -> None:
-        """Pass on to the user what recorder and connector report, such as frames that did not come."""
+        """Print what recorder and connector report to the user, such as missing frames."""
         for child in self.children:
             if child.name in ("recorder", "connector"):
                 for words in child.take_words():
@@ -221,5 +221,5 @@ class Watch:
 
 
 def say(text: str) -> None:
-    """Print a sentence to the user, above the table."""
+    """Print a message to the user, above the table."""
     tell(f"rtsim: {text}")

@@ -52,8 +52,8 @@ def shape(a: Ellipsoid, b: Plane) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Volume of the ellipsoid beyond the plane if the plane is perpendicular to the smallest radius: a b c
-    pi d^2 (3 - d)/3 [m^3].
+    """Return the volume of the part of the ellipsoid beyond the plane if the plane is perpendicular to the
+    smallest radius: a b c pi d^2 (3 - d)/3, with d the depth divided by that radius [m^3].
     """
     d = min(depth / (1e-3 * min(shape.radii_a_mm)), 2.0)
     return 1e-9 * math.prod(shape.radii_a_mm) * math.pi * d * d * (1.0 - d / 3.0)

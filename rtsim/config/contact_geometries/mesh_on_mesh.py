@@ -17,13 +17,13 @@ USUAL_AREA: Final = "own"
 
 
 class ContactSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A surface of triangles in its place: a file, a ball or a plate.
+    """A triangle mesh with its position on a body: from a file, a ball or a plate.
 
-    file: STL, OBJ or PLY, from where rtsim runs; its unit; whether it is inside out
-    ball_radius_mm: a sphere, its poles along z; plate_mm: a square, outside towards z
-    lines: of the ball or plate, on either side; radii of an ellipsoid: stretched
-    by_vertices: whether its vertices press on the other surface; where those of both do, the mean counts
-    area: what its vertices stand for: a third of their own triangles, or the closest triangle of the other
+    file: STL, OBJ or PLY, from where rtsim runs; its unit; whether it is inside out ball_radius_mm: a
+    sphere, its poles along z; plate_mm: a square, outside towards z lines: of the ball or plate, on either
+    side; radii of an ellipsoid: stretched by_vertices: whether its vertices press on the other surface;
+    where those of both do, the mean counts area: what its vertices stand for: a third of their own
+    triangles, or the closest triangle of the other
         surface, whole, as the nomenclature of Andersen et al. (2017) says
     own_normals: whether its vertices are pressed against their own normals, not away from what is closest
     deepest_mm: vertices of the other surface that are deeper are beyond its other side
@@ -55,7 +55,7 @@ def check(a: ContactSurface, b: ContactSurface, key: str) -> None:
 
 
 def idle_key(one: ContactSurface) -> str:
-    """A key that has no effect beside the others, and the remedy; empty where there is none."""
+    """Return a key that has no effect in combination with the others, and the remedy; "" if there is none."""
     if not one.by_vertices:
         unread = "own_normals" if one.own_normals else "area" if one.area != USUAL_AREA else ""
         if unread:
@@ -72,7 +72,7 @@ def shape(a: ContactSurface, b: ContactSurface) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Volume under a sphere of that size, as far as its depth is small: pi r d^2 [m^3]."""
+    """Return the overlap volume under a sphere of this size for a small depth d: pi r d^2 [m^3]."""
     return math.pi * 1e-3 * shape.radii_a_mm[0] * depth**2
 
 

@@ -9,13 +9,13 @@ from rtsim.config.models.place_schema import Frame, Place, Positive
 
 
 class Sphere(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """One of the two spheres of a contact, about its place."""
+    """One of the two spheres of a contact, centred at its place."""
 
     radius_mm: Positive
 
 
 def check(a: Sphere, b: Sphere, key: str) -> None:
-    """Check nothing, as any two spheres can touch."""
+    """Accept any two spheres, as any two spheres can touch."""
 
 
 def shape(a: Sphere, b: Sphere) -> ContactShape:
@@ -23,8 +23,8 @@ def shape(a: Sphere, b: Sphere) -> ContactShape:
 
 
 def volume(shape: ContactShape, depth: float) -> float:
-    """Volume of the lens, pi depth^2 (g^2 + 2 g (r_a + r_b) - 3 (r_a - r_b)^2)/(12 g) at the distance g
-    [m^3].
+    """Return the volume of the lens, pi depth^2 (g^2 + 2 g (r_a + r_b) - 3 (r_a - r_b)^2)/(12 g) at the
+    distance g [m^3].
     """
     r_a, r_b = 1e-3 * shape.radii_a_mm[0], 1e-3 * shape.radii_b_mm[0]
     depth = min(depth, 2.0 * min(r_a, r_b))

@@ -20,7 +20,7 @@ USUAL = "stiffness_damping"
 
 
 def controller_of(table: Any) -> ControllerSpec:
-    """The record of a table [controller]; ValueError, in terms of the file, for an invalid one."""
+    """Return the settings in a table [controller]; ValueError, in terms of the file, for an invalid table."""
     if isinstance(table, ControllerSpec):
         return table
     if not isinstance(table, dict):

@@ -1,4 +1,4 @@
-"""Torque by a function that the user provides."""
+"""Controller: torque computed by a function that the user provides."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rtsim.config.models.place_schema import Name, NonNegative
 class Controller(ControllerSpec, frozen=True, tag="python"):
     """A function(seen, parameters) -> torque [N m], of a module or of a file.
 
-    The config has to state its largest stiffness and damping, from which the stability of the loop is
-    computed.
+    The config has to state its largest stiffness and damping, from which the stability of the control loop
+    is computed.
     """
 
     STIFFNESS: ClassVar[str] = "stiffness_most_N_m_rad"

@@ -1,4 +1,4 @@
-"""Torque by the measured angle and speed: -k (theta - theta_n) - c d(theta)/dt."""
+"""Controller: torque from the measured angle and speed, -k (theta - theta_n) - c d(theta)/dt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torque over the phase of the gait by four numbers (rtsim/device/torque_spline.py)."""
+"""Controller: torque over the gait phase, by four parameters (rtsim/device/torque_spline.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHORTEST = 0.01
 
 
 class Controller(ControllerSpec, frozen=True, tag="torque_spline"):
-    """A torque peak in every stride; times as parts of the stride."""
+    """One torque peak in every stride; times are fractions of the stride."""
 
     UNITS: ClassVar[dict[str, str]] = {"peak_Nm": "N m", "peak_time": "1", "rise_time": "1", "fall_time": "1"}
     SIGNED: ClassVar[tuple[str, ...]] = ("peak_Nm",)

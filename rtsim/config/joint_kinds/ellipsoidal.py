@@ -20,13 +20,14 @@ def parameter(body: Any, directed: Directed) -> tuple[float, ...]:
 
 
 def offset(numbers: Array) -> Array:
-    """Offset of the child frame in the neutral pose [m]: its centre is at the end of the third radius of the
-    ellipsoid."""
+    """Return the offset of the child frame in the neutral pose [m]; the centre lies at the end of the third
+    radius of the ellipsoid.
+    """
     return np.array([0.0, 0.0, numbers[2]])
 
 
 def scaled(body: Any, factors: Array) -> dict[str, Any]:
-    """Radii grow with the parent, as in OpenSim (EllipsoidJoint::extendScale)."""
+    """Return the radii scaled with the parent body, as in OpenSim (EllipsoidJoint::extendScale)."""
     return {"radii_mm": tuple(float(r * f) for r, f in zip(body.radii_mm, factors, strict=True))}
 
 

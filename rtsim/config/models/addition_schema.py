@@ -23,7 +23,7 @@ class Addition(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     adds_to : a shipped model or a file (.toml)
     laws : keys of force laws, by the name of one of its contacts or ligaments
     contacts : further contacts, or replacements of contacts with the same name
-    torque_generators, simulation : replace those of the other model
+    torque_generators, simulation : tables that replace those of the other model
     """
 
     name: Name

@@ -1,4 +1,4 @@
-"""Schema of a model that is another one and its mirror image."""
+"""Schema of a model made of another one and its mirror image."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIXES = {"right": "_r", "left": "_l"}
 
 
 class BothSides(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Schema of a model of both sides that is made from one of the right side.
+    """Schema of a model of both sides that is made from a model of the right side.
 
     both_sides_of : a shipped model or a file
     middle : bodies on the plane of symmetry, which exist once

@@ -14,7 +14,7 @@ from rtsim.config.models.pressure_laws import Pressure
 
 
 class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Two surfaces that exert pressure if they have a stiffness; a marker method can keep a sphere on a
+    """Two surfaces that exert pressure if they have a stiffness. A marker method can keep a sphere on a
     plane as a constraint.
 
     The surfaces have keys of their own, depending on the geometry, such as ellipsoid and plane.
@@ -89,7 +89,9 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
 
     @property
     def held_radius_mm(self) -> float | None:
-        """Radius of the sphere that marker methods can keep on a plane [mm]; None for every other contact."""
+        """Radius of the sphere that marker methods can keep on a plane as a constraint [mm]; None for every
+        other contact.
+        """
         return self.kind.holds(self.a)
 
     @property

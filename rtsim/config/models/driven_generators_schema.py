@@ -1,4 +1,4 @@
-"""Schema of `[torque_generators]` in a model's file: generators of its coordinates, their activations."""
+"""Schema of `[torque_generators]` in a model file: generators of its coordinates, and their activations."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def check_lines(spec: ModelTables, bodies: list[str]) -> None:
 
 
 def check_settings(spec: ModelTables, bodies: list[str]) -> None:
-    """Check the names in [simulation], and that joints can have the speeds that it states."""
+    """Check the names in [simulation], and that the stated initial speeds belong to joints that can have
+    them.
+    """
     settings, names = spec.simulation, coordinate_names(spec)
     check_known(settings.hold, names, "simulation.hold")
     check_known(settings.plot, names, "simulation.plot")
@@ -85,7 +87,7 @@ def check_settings(spec: ModelTables, bodies: list[str]) -> None:
 
 
 def holdable(spec: ModelTables) -> list[str]:
-    """Return the names of elements that a simulation can keep as exact constraints: those with a suitable
+    """Return the names of elements that a simulation can enforce as exact constraints: those with a suitable
     geometry and without a force law.
     """
     return [
@@ -107,7 +109,7 @@ def check_two(a: str, b: str, key: str) -> None:
 
 
 def angular_coordinates(spec: ModelTables) -> dict[str, bool]:
-    """Coordinate -> whether it is an angle."""
+    """Return coordinate -> whether it is an angle."""
     return {
         coordinate.name: is_angular(body, k)
         for body in spec.bodies
@@ -116,7 +118,7 @@ def angular_coordinates(spec: ModelTables) -> dict[str, bool]:
 
 
 def places_of(spec: ModelTables) -> Iterable[Place]:
-    """All places that force elements name."""
+    """Return all places that force elements name."""
     for ligament in spec.ligaments:
         yield from (ligament.a, ligament.b)
     for spring in spec.springs:

@@ -1,4 +1,4 @@
-"""Schema of force elements but contacts: ligaments, springs, friction under a load, and loads."""
+"""Schema of force elements except contacts: ligaments, springs, friction under a load, and loads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtsim.config.models.place_schema import Name, NonNegative, Place, Positive,
 
 
 class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Length of a ligament that a marker method keeps, as a hard or soft constraint."""
+    """Length of a ligament that a marker method enforces as a hard or soft constraint."""
 
     target_mm: Positive | None = None
     # over a movement, where a method asks for the mean and the subject has none of its own
@@ -24,7 +24,7 @@ class Length(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A ligament: a length that marker methods keep as a constraint, a force law, or both.
+    """A ligament: a length that marker methods enforce as a constraint, a force law, or both.
 
     The law has a quadratic toe and a linear region, by one of two sets of numbers: toe_stiffness and
     linear_stiffness (the slack length follows, if it is not given), or the stiffness per strain with a slack
@@ -74,8 +74,8 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
 
     def check_without_law(self, key: str) -> None:
-        """Raise ValueError for a ligament without a force law that has no length constraint either, or has
-        parameters of a law.
+        """Raise ValueError for a ligament without a force law if it has no length constraint either, or if
+        it has parameters of a law.
         """
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
@@ -101,13 +101,13 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def path(self) -> Muscle:
-        """Path of the ligament, as that of a muscle without a force."""
+        """Path of the ligament, represented as a muscle without force."""
         ends = [msgspec.convert(msgspec.to_builtins(place), Station) for place in (self.a, self.b)]
         return Muscle(self.name, (ends[0], *self.through, ends[1]))
 
     @property
     def pulls(self) -> bool:
-        """Whether it has a force law."""
+        """Whether the ligament has a force law."""
         law = (self.stiffness_N, self.toe_stiffness_N_mm2, self.linear_stiffness_N_mm)
         return any(stiffness is not None for stiffness in law)
 
@@ -141,7 +141,7 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def is_angular(self) -> bool:
-        """Whether its numbers are those of an angle."""
+        """Whether the spring acts on an angle, so that its numbers are per radian."""
         angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
         return any(x is not None for x in angular)
 

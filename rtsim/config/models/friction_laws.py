@@ -56,8 +56,8 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def spin_row(self) -> tuple[float, ...]:
-        """Parameters of spinning friction: all transition velocities become angular by the same factor,
-        without viscous friction.
+        """Return the parameters of spinning friction: all transition velocities become angular velocities by
+        the same factor, without viscous friction.
         """
         mu_s, mu_d, v_t, _, F_nt, _, v_d, exponent, steepness = self.row
         w_t = self.transition_angular_velocity_rad_s or v_t
@@ -66,7 +66,7 @@ class Friction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def wets_at_N(self) -> float:
-        """Normal force above which viscous friction acts fully [N]; 0 if it acts from the beginning, or not
-        at all.
+        """Return the normal force above which viscous friction acts fully [N]; 0 if it always does, or there
+        is none.
         """
         return self.transition_force_N if self.law == "brown_mcphee" and self.viscous_N_s_m else 0.0

@@ -17,7 +17,7 @@ MOTION = "motion"
 
 
 class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Straight lines through points, extended beyond the ends; the slope jumps at the points."""
+    """Straight lines through points, extended beyond the ends; the slope changes abruptly at the points."""
 
     at: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
     value: Annotated[tuple[float, ...], msgspec.Meta(min_length=2)]
@@ -31,7 +31,7 @@ class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Spline(PiecewiseLinear, forbid_unknown_fields=True, frozen=True):
-    """A cubic spline through points, straight beyond its ends.
+    """A cubic spline through points, continued by straight lines beyond its ends.
 
     ends: natural (zero curvature), or cubic, with the third derivative of the cubic through the last four
     points (for three points: their parabola), as in OpenSim's SimmSpline.
@@ -41,7 +41,7 @@ class Spline(PiecewiseLinear, forbid_unknown_fields=True, frozen=True):
 
 
 class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """At most one function; none means the coordinate itself."""
+    """A function of one coordinate of at most one kind; without any, the coordinate itself."""
 
     constant: float | None = None
     # [slope, intercept]

@@ -13,7 +13,7 @@ Ends = tuple[Vector, Vector]
 
 
 class JawScan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Schema of a head scan with the teeth together: landmarks, markers, surfaces and muscle ends."""
+    """Schema of a head scan with the teeth in contact: landmarks, markers, surfaces and muscle ends."""
 
     # highest points of the condyles, porions and left orbitale: LANDMARKS of rtsim/models/jaw/jaw_scan
     landmarks: dict[str, Vector]

@@ -23,8 +23,9 @@ Range = Annotated[tuple[float, ...], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class AnatomicalAxes(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Axes of the joint coordinate system on both bodies: the direction kept exactly, then the one that
-    completes the plane (u, v, w of the segment)."""
+    """Axes of the joint coordinate system on both bodies, each by the direction (u, v, w of the segment)
+    that is kept exactly and the one that completes the plane.
+    """
 
     proximal: tuple[Direction, Direction]
     distal: tuple[Direction, Direction]
@@ -74,7 +75,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def unit(self) -> str:
-        """Unit of its numbers: deg, mm, both, or "" where no number is given."""
+        """Unit of its numbers: deg, mm, both, or "" if no number is given."""
         deg = self.neutral_deg is not None or self.range_deg is not None
         mm = self.neutral_mm is not None or self.range_mm is not None
         return "both" if deg and mm else "deg" if deg else "mm" if mm else ""
@@ -95,7 +96,7 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 def range_in_si(
     range_deg: tuple[float, ...] | None, range_mm: tuple[float, ...] | None
 ) -> tuple[float, float]:
-    """The stated range [rad, m]; infinite if there is none."""
+    """Return the stated range [rad, m]; infinite if there is none."""
     if range_deg is not None:
         return math.radians(range_deg[0]), math.radians(range_deg[1])
     return (1e-3 * range_mm[0], 1e-3 * range_mm[1]) if range_mm is not None else (-math.inf, math.inf)
@@ -107,8 +108,9 @@ def check_range(low: float, high: float, key: str) -> None:
 
 
 class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
-    """One elementary motion of a custom joint: along or about an axis of the frame reached so far, by a
-    function [rad, m] of one of the joint's coordinates, or by the coordinate itself."""
+    """One elementary motion of a custom joint, along or about an axis of the frame reached so far. Its size
+    [rad, m] is one of the joint's coordinates, or a function of one.
+    """
 
     translates: Axis | None = None
     rotates: Axis | None = None
@@ -129,7 +131,7 @@ class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):
 
 
 class BodyRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A segment and the joint that carries it; some kinds of joints have keys of their own beside these."""
+    """A segment and the joint that carries it; some kinds of joints have additional keys."""
 
     name: Name
     joint: JointKind
@@ -172,7 +174,7 @@ else:  # with the keys of each kind of joint
 
 
 def free_in_ground(body: Body) -> Body:
-    """The body with its mass, carried by nothing."""
+    """Return the body with its mass on a free joint to ground."""
     return Body(
         name=body.name,
         joint="free",
@@ -184,7 +186,9 @@ def free_in_ground(body: Body) -> Body:
 
 
 def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinate, ...]:
-    """Coordinates of a body's joint, or of another kind in its place; unnamed ones get the body's name."""
+    """Return the coordinates of a body's joint, or of another kind of joint in its place; unnamed ones get
+    the body's name.
+    """
     kind = kind or body.joint
     if kind == body.joint and body.coordinates:
         return body.coordinates
@@ -194,10 +198,10 @@ def coordinates_of(body: Body, kind: JointKind | None = None) -> tuple[Coordinat
 
 
 def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
-    """Whether coordinate k of a body's joint is an angle.
+    """Return whether coordinate k of a body's joint is an angle.
 
-    For a custom joint the units of its numbers decide; without numbers it is an angle if it rotates
-    something.
+    For a custom joint, the units of the coordinate's numbers decide; without numbers, it is an angle if it
+    drives a rotation.
     """
     kind = kind or body.joint
     angular = KINDS[kind].angular
@@ -210,10 +214,10 @@ def is_angular(body: Body, k: int, kind: JointKind | None = None) -> bool:
 
 
 def in_degrees(body: Body, k: int, kind: JointKind | None = None) -> bool:
-    """Whether a storage file with inDegrees=yes has coordinate k of a body's joint in degrees."""
+    """Return whether a storage file with inDegrees=yes states coordinate k of a body's joint in degrees."""
     return is_angular(body, k, kind) and not coordinates_of(body, kind)[k].coupled
 
 
 def motions_of(body: Body, coordinate: str) -> list[ElementaryMotion]:
-    """Motions of a custom joint that depend on one of its coordinates."""
+    """Return the motions of a custom joint that depend on one of its coordinates."""
     return [m for m in body.motion if (m.of or coordinate) == coordinate and m.constant is None]

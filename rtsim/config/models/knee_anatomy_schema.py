@@ -21,7 +21,7 @@ class CompartmentPoints(msgspec.Struct, forbid_unknown_fields=True, frozen=True)
 
 
 class AttachmentPoints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Points of the areas in which ligaments attach to a bone [mm]."""
+    """Points in the areas in which ligaments attach to a bone [mm]."""
 
     ACL: Points
     PCL: Points
@@ -32,7 +32,7 @@ class AttachmentPoints(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class KneePointsSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Points of a right knee, or of a left one mirrored, in the axes of femur and tibia.
 
-    The axes of both coincide at full extension.
+    The axes of femur and tibia coincide at full extension.
     """
 
     name: str

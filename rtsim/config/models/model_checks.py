@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 
 
 def check_mechanics(spec: ModelTables) -> None:
-    """Raise ValueError, a sentence with the key, for impossible joints, couplers or units."""
+    """Raise ValueError with the key for impossible joints, couplers or units."""
     for body in spec.bodies:
         kinds: set[str] = {
             body.joint,
@@ -61,8 +61,8 @@ def check_joint(body: Body, kinds: set[str]) -> None:
 
 
 def check_coordinates(body: Body) -> None:
-    """Check that a body has as many coordinates as its joint, in its units, and that those of a custom joint
-    have an effect.
+    """Check that a body has as many coordinates as its joint, in suitable units, and that the coordinates of
+    a custom joint have an effect.
     """
     key = f"bodies.{body.name}.coordinates"
     angular, given = KINDS[body.joint].angular, len(body.coordinates)
@@ -80,12 +80,12 @@ def check_coordinates(body: Body) -> None:
 
 def check_inertias(spec: ModelTables, note: Note) -> None:
     """Raise ConfigError for an inertia that is not positive semidefinite; add a note for one that no real
-    body has.
+    body can have.
 
     With a negative principal inertia, the kinetic energy can be negative. If one principal inertia exceeds
     the sum of the two others, a second moment of mass, trace/2 - I, is negative: no mass distribution has
-    this, but the equations of motion can be solved, and published models have such feet. Only moving bodies
-    are checked.
+    this, but the equations of motion can still be solved, and published models have such foot segments. Only
+    moving bodies are checked.
     """
     for body in spec.bodies:
         where = f"model {spec.name}: bodies.{body.name}.inertia_kg_m2"
@@ -107,9 +107,9 @@ def check_inertias(spec: ModelTables, note: Note) -> None:
 
 
 def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: float, size: float) -> bool:
-    """Whether a symmetric matrix is positive semidefinite: every principal minor is 0 or more.
+    """Return whether a symmetric matrix is positive semidefinite: every principal minor is at least 0.
 
-    size : magnitude of numbers that were rounded to it
+    size : magnitude of the numbers, which determines the rounding error
     """
     minors = (
         (xx, 1), (yy, 1), (zz, 1),
@@ -120,8 +120,8 @@ def is_semidefinite(xx: float, yy: float, zz: float, xy: float, xz: float, yz: f
 
 
 def check_couplers(spec: ModelTables) -> None:
-    """Check that no coordinate follows itself, directly or through others, or has a start that its
-    coupler determines.
+    """Check that no coordinate depends on itself through couplers, and none has a start value although its
+    coupler determines it.
     """
     follows = {coupler.coordinate: coupler.of for coupler in spec.couplers if coupler.of != MOTION}
     for name in follows:
@@ -158,7 +158,7 @@ def check_ranges(spec: ModelTables) -> None:
 
 
 def in_segment(axis: Axis) -> tuple[float, ...]:
-    """An axis as a vector in coordinates in which u, v, w are orthogonal; in a person they are never nearly
+    """Return an axis as a vector in coordinates with orthogonal u, v, w; in a person they are never nearly
     parallel.
     """
     if isinstance(axis, str):

@@ -1,4 +1,4 @@
-"""Checks of names inside a model file: each must be defined in the file, once and in order."""
+"""Checks of names inside a model file: each must be defined in the file, only once and before its use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rtsim.config.models.place_schema import GROUND, Place
 
 
 def check_names(spec: ModelTables) -> None:
-    """Raise ValueError, a sentence with the key and the allowed names, for a name that is not defined."""
+    """Raise ValueError with the key and the allowed names for a name that is not defined."""
     bodies = [body.name for body in spec.bodies]
     angles = [body.angles.names[0] for body in spec.bodies if body.angles]
     check_once(bodies, "bodies")
@@ -79,8 +79,8 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
 
 
 def check_reactions(spec: ModelTables) -> None:
-    """Check that each reaction belongs to an element with one scalar constraint, and no two to the same
-    one.
+    """Check that each reaction belongs to an element with one scalar constraint, and that no two belong to
+    the same element.
     """
     scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
     check_once([reaction.name for reaction in spec.reactions], "reactions")
@@ -101,8 +101,8 @@ def check_method(
 
 
 def check_held(spec: ModelTables) -> None:
-    """Check that each element that a method names can be a constraint: a ligament needs a length, a contact a
-    sphere on a plane.
+    """Check that each element named by a method can be a constraint: a ligament needs a length, a contact
+    must be a sphere on a plane.
     """
     named = {name for method in spec.methods.values() for name in (*method.hard, *method.soft)}
     for ligament in spec.ligaments:
@@ -120,7 +120,7 @@ def check_held(spec: ModelTables) -> None:
 
 
 def check_coordinates(spec: ModelTables) -> None:
-    """Check coordinates, and the couplers and angles that name them."""
+    """Check coordinates, and the couplers and angles that refer to them."""
     coordinates = coordinate_names(spec)
     check_once([*coordinates, *(angle.name for angle in spec.angles)], "coordinates and angles")
     for body in spec.bodies:
@@ -139,7 +139,7 @@ def check_coordinates(spec: ModelTables) -> None:
 
 
 def check_muscles(spec: ModelTables, bodies: Sequence[str]) -> None:
-    """Check surfaces, muscles and everything that their paths name."""
+    """Check surfaces, muscles and everything that muscle paths refer to."""
     segments = [*bodies, GROUND]
     surfaces = [surface.name for surface in spec.surfaces]
     check_once(surfaces, "surfaces")
@@ -182,7 +182,7 @@ def check_place(place: Place, bodies: Sequence[str], key: str, on_ground: bool =
 
 
 def coordinate_names(spec: ModelTables) -> list[str]:
-    """Names of all coordinates, in order."""
+    """Return the names of all coordinates, in order."""
     return [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
 
 

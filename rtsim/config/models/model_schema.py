@@ -19,7 +19,7 @@ DEFAULT_METHOD = "default"
 
 
 class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
-    """A model file."""
+    """A model file with its checks and derived properties."""
 
     def __post_init__(self) -> None:
         if not self.methods:
@@ -38,15 +38,15 @@ class ModelSpec(ModelTables, forbid_unknown_fields=True, frozen=True):
             self.with_optional(tuple(body.name for body in self.optional))
 
     def with_optional(self, names: Container[str]) -> ModelSpec:
-        """The model with the named ones of its optional bodies."""
+        """Return the model with those of its optional bodies that are in `names`, and without the others."""
         more = tuple(body for body in self.optional if body.name in names)
         return msgspec.structs.replace(self, bodies=(*self.bodies, *more), optional=())
 
     def without_root(self) -> ModelSpec:
-        """The model without its first body: bodies that it carried become free in ground, and everything
-        else attached to it is removed.
+        """Return the model without its first body: bodies on it become free in ground, and everything else
+        attached to it is removed.
 
-        ValueError where a constraint or a force acts on that body.
+        ValueError if a constraint or a force acts on that body.
         """
         root = self.bodies[0].name
         carried = [body.name for body in self.bodies if body.parent == root]

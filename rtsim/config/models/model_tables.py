@@ -1,4 +1,6 @@
-"""Tables of model files: constraints, couplers, angles, methods, and all of a model without its checks."""
+"""Tables of model files: constraints, couplers, angles, methods, and all tables of a model without its
+checks.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A constraint between two segments: one scalar equation, three where two points coincide, two where a
     point stays on a line.
 
-    distance: a rod between two points; plane: point a at a distance before the plane through b;
-    point_on_line: point a on the line through b.
+    distance: a constant distance of two points; plane: point a at a distance before the plane through b;
+    point_on_line: point a stays on the line through b.
     """
 
     name: Name
@@ -37,8 +39,8 @@ class Element(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """The reaction of an element that acts in one direction only, such as a surface that can only push.
 
-    If a method keeps the element as a constraint, recruitment determines its reaction like the force of one
-    more muscle of this strength.
+    If a method enforces the element as a constraint, recruitment determines its reaction like the force of
+    one more muscle of this strength.
     """
 
     name: Name
@@ -49,7 +51,7 @@ class Reaction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A disc, or a ball where it has no axis, that rolls on a plane without slipping."""
+    """A disc, or a ball if it has no axis, that rolls on a plane without slipping."""
 
     name: Name
     # centre of the disc; a point of the plane
@@ -69,8 +71,8 @@ class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A coordinate that is a function of another one [rad, m] or of time [s], or constant, or prescribed by
-    a file or a stream; a function of time may be the default for the latter.
+    """A coordinate that is a function of another one [rad, m] or of time [s], constant, or prescribed by a
+    file or a stream; a function of time may be the fallback for the latter.
     """
 
     coordinate: str
@@ -89,7 +91,7 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
     @property
     def driver(self) -> str:
-        """The coordinate on which this one depends; itself if it is prescribed."""
+        """Name of the coordinate on which this one depends; its own name if it is prescribed."""
         return self.coordinate if self.of in ("", TIME, MOTION) else self.of
 
 
@@ -108,8 +110,8 @@ class Angle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MethodSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The elements of the model that a marker method keeps as constraints, hard ones exactly and soft ones
-    with a weight; `joints` replaces kinds of joints of the model.
+    """The elements of the model that a marker method enforces as constraints, hard ones exactly and soft
+    ones with a weight; `joints` replaces joint kinds of the model.
     """
 
     hard: tuple[str, ...] = ()
@@ -154,7 +156,7 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def flexions(self) -> tuple[str, ...]:
-        """Names of angles on which lengths of elements depend."""
+        """Names of the angles on which lengths of elements depend."""
         return (*([self.flexion] if self.flexion else []),) if isinstance(self.flexion, str) else self.flexion
 
     @property
@@ -164,15 +166,15 @@ class ModelTables(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def held_contacts(self) -> tuple[Contact, ...]:
-        """Contacts that marker methods can keep as constraints: those that a method names, and those without
-        a force law.
+        """Contacts that marker methods can enforce as constraints: those that a method names, and those
+        without a force law.
         """
         named = {name for method in self.methods.values() for name in (*method.hard, *method.soft)}
         return tuple(x for x in self.contacts if x.name in named or not x.presses)
 
     @property
     def held_ligaments(self) -> tuple[Ligament, ...]:
-        """Ligaments with a length that marker methods can keep as a constraint."""
+        """Ligaments with a length that marker methods can enforce as a constraint."""
         return tuple(ligament for ligament in self.ligaments if ligament.length)
 
     @property

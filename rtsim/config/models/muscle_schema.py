@@ -18,7 +18,9 @@ SIZES = {
 
 
 class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """A wrapping surface; a cylinder is about the z axis of its frame, centred there."""
+    """A wrapping surface of muscles; the axis of a cylinder is the z axis of its frame, with its centre at
+    the origin.
+    """
 
     name: Name
     kind: Literal["sphere", "cylinder", "ellipsoid"]
@@ -39,7 +41,7 @@ class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tr
 
     @property
     def sizes_mm(self) -> tuple[float, ...]:
-        """Radius, with half the length of a bounded cylinder, or three radii."""
+        """Return the radius, with half the length of a bounded cylinder, or three radii."""
         half = () if self.length_mm is None else (0.5 * self.length_mm,)
         return self.radii_mm or (*(getattr(self, key) for key in SIZES[self.kind]), *half)
 
@@ -63,7 +65,7 @@ class Within(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A point that moves in its segment with a coordinate; the functions give metres."""
+    """A path point that moves in its segment with a coordinate; its position is given by functions [m]."""
 
     of: str
     x: FunctionSpec
@@ -76,7 +78,7 @@ class Moving(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Station(Place, forbid_unknown_fields=True, frozen=True):
-    """A station of a path: a fixed, conditional or moving point, or a wrapping surface."""
+    """An element of a muscle path: a fixed, conditional or moving point, or a wrapping surface."""
 
     within: Within | None = None
     moving: Moving | None = None

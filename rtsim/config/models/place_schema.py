@@ -16,7 +16,7 @@ GROUND = "ground"
 
 
 class Scale(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """An offset that grows with the length of a segment."""
+    """An offset that is proportional to the length of a segment."""
 
     offset_mm: Vector
     segment: str

@@ -1,4 +1,4 @@
-"""Pressure laws of contacts by name: numbers in a model file, columns in kernels/contact/pressure."""
+"""Pressure laws of contacts by name: numbers in a model file, and columns in kernels/contact/pressure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def modulus(self) -> float:
-        """The stiffness; for an elastic layer (1 - nu) E/((1 + nu) (1 - 2 nu) h).
+        """Return the stiffness; for an elastic layer with the elasticity E, Poisson's ratio nu and thickness
+        h, (1 - nu) E/((1 + nu) (1 - 2 nu) h).
 
         Blankevoort, Kuiper, Huiskes, Grootenboer (1991) J Biomech 24, 1019-1031, for thin layers.
         """
@@ -61,7 +62,7 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
 
     @property
     def is_spread(self) -> bool:
-        """Whether its force acts at the centroid of the overlap, not at its deepest point."""
+        """Return whether the force acts at the centroid of the overlap, rather than at its deepest point."""
         return self.law in OF_VOLUME
 
     @property

@@ -1,4 +1,4 @@
-"""Schema of configs/generators/*.toml: muscle torque generators, and which of them turn a body's joints."""
+"""Schema of configs/generators/*.toml: muscle torque generators, and the joints on which they act."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ class JointGenerators(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
         return radians(self.offset_deg)
 
     def flexion_of(self, theta: Turn) -> Turn:
-        """Angle of the joint, positive in flexion, at an angle of its generators [rad]."""
+        """Return the joint angle, positive in flexion, for an angle of the generators [rad]."""
         return theta / self.factor + self.flexion_sign * self.offset
 
     def theta_of(self, flexion: Turn) -> Turn:
-        """Angle of the generators at one of the joint, positive in flexion [rad]."""
+        """Return the generators' angle for a joint angle, positive in flexion [rad]."""
         return self.factor * (flexion - self.flexion_sign * self.offset)
 
 
@@ -102,14 +102,14 @@ class GeneratorFit(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
 
 
 class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """Generators of a population or a person, and the joints that they turn, where it states them.
+    """Generators of a population or a person, and optionally the joints on which they act.
 
     base : a shipped set or a .toml file whose generators are extended or replaced
     columns : names of the columns of motions without a header
     fits : fits of generators at joints, by the names COORDINATE_extensor, COORDINATE_flexor
     velocity_blends_to : limit towards which lambda_V blends the torque-velocity curve: its eccentric
-        maximum, as in the authors' program and thus the published fits (RBDL, muscle addon), or one, as eq.
-        5 is printed (Millard et al. 2019); by default that of the base, else eccentric
+        maximum, as in the authors' program (RBDL, muscle addon) and so in the published fits, or one, as in
+        the printed eq. 5 (Millard et al. 2019); by default that of the base, else eccentric
     """
 
     name: Name

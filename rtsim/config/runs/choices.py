@@ -1,4 +1,4 @@
-"""Choices of a run config: keys that are set together, under a name (`--set NAME=CHOICE`).
+"""Choices of a run config: alternative sets of keys under a name (`--set NAME=CHOICE`).
 
 A table `[choices.NAME.CHOICE]` holds the keys of the run for that choice; by default the first choice of
 each name is used.
@@ -19,7 +19,7 @@ Tables = dict[str, Any]
 
 
 def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
-    """The run of a config; asked : words NAME=CHOICE. ConfigError for an unknown name or choice."""
+    """Load the run of a config; asked : words NAME=CHOICE. ConfigError for an unknown name or choice."""
     data = read_toml(path)
     offered = choices_in(data, path)
     taken = {name: next(iter(tables)) for name, tables in offered.items()}
@@ -56,7 +56,7 @@ def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) 
 
 
 def choices_of(path: Path, name: str) -> tuple[str, ...]:
-    """The choices under a name of a config, the usual one first."""
+    """Return the choices under a name of a config, the default one first."""
     offered = choices_in(read_toml(path), path)
     if name not in offered:
         raise ConfigError(
@@ -66,7 +66,7 @@ def choices_of(path: Path, name: str) -> tuple[str, ...]:
 
 
 def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
-    """Name -> choice -> its keys; ConfigError where a choice is not a table."""
+    """Return the keys of each choice by name; ConfigError if a choice is not a table."""
     offered = data.get(KEY, {})
     for name, tables in offered.items() if isinstance(offered, dict) else [(KEY, offered)]:
         sound = (

@@ -28,7 +28,7 @@ class Mechanics(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Dynamics of the actuator: how torque follows a command."""
+    """Dynamics of the actuator: how the torque follows a command."""
 
     torque_max_Nm: Positive
     rate_max_Nm_s: Positive
@@ -39,7 +39,7 @@ class Actuator(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Sensors(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Sensors: standard deviations of white noise, and the share of messages that are not sent."""
+    """Sensors: standard deviations of white noise, and the fraction of messages that are lost."""
 
     angle_noise_deg: NonNegative = 0.0
     speed_noise_deg_s: NonNegative = 0.0

@@ -1,4 +1,4 @@
-"""Schema of force-dependent kinematics: the table [fdk] of a run."""
+"""Schema of force-dependent kinematics (FDK): the table [fdk] of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USUAL_DIFFERENCE_MM = 0.05
 
 
 class JointForceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A joint whose displacement and force are published; it belongs to the body of an element's first
+    """A joint whose displacement and force are published; they belong to the body of an element's first
     point.
     """
 

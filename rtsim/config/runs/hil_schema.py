@@ -25,7 +25,7 @@ OF_RESULTS = ("mode", "rate_hz", "frame_hz", "missed_most")
 
 
 class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Settings of the exchange between model and device."""
+    """Settings of the data exchange between model and device."""
 
     # lockstep: each tick waits for the device's answer; free: the wall clock ticks, the newest value counts
     mode: Literal["lockstep", "free"] = "lockstep"
@@ -44,7 +44,7 @@ class Exchange(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class GaitSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Gait of the model's leg: a coordinate that rises in swing and falls in stance."""
+    """Detection of gait in the model's leg by a coordinate that rises in swing and falls in stance."""
 
     coordinate: Name
     # one that falls in swing and rises in stance
@@ -96,8 +96,8 @@ class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Position of the device's joint relative to the limb's: places from the limb's joint, in the axes of
-    the body that it carries, in the pose in which the angle is zero.
+    """Position of the device's joint relative to the limb's joint, in the axes of the body that the limb's
+    joint carries, in the pose in which the angle is zero.
     """
 
     # of the device's joint
@@ -122,7 +122,7 @@ class MarkersSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def given(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a table and of its sub-tables, without those that are None."""
+    """Return the entries of a table and of its sub-tables, without those that are None."""
     return {
         key: given(value) if isinstance(value, Mapping) else value
         for key, value in table.items() if value is not None
@@ -168,8 +168,8 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings that determine the results in lockstep, as stored in recordings: no timeouts and no
-        addresses.
+        """Return the settings that determine the results in lockstep, as stored in recordings, without
+        timeouts and addresses.
         """
         tables = msgspec.to_builtins(self)
         tables["exchange"] = {key: tables["exchange"][key] for key in OF_RESULTS}

@@ -15,7 +15,7 @@ WHOLE = 0.1
 
 
 class SegmentShare(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One segment, relative to the total mass and to its own length."""
+    """Mass properties of one segment, relative to the total mass and to its own length."""
 
     mass_percent: Percent
     length_mm: Positive

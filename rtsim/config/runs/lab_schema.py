@@ -1,7 +1,7 @@
-"""Schema of configs/labs/*.toml: a laboratory's names of the markers of each leg.
+"""Schema of configs/labs/*.toml: a laboratory's marker names for the landmarks of each leg.
 
-Names are relative to the leg, so that a mirrored left leg reads like a right one: `asis` is on the side of
-the leg, `asis_opposite` on the other.
+Names are relative to the leg, so that a mirrored left leg has the form of a right one: `asis` is on the side
+of the leg, `asis_opposite` on the other.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KEYPOINTS = (
 
 
 def check_once(names: tuple[str, ...]) -> None:
-    """Raise ValueError where a marker is on more than one segment, or on one twice."""
+    """Raise ValueError if a marker is on more than one segment, or twice on one segment."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"{', '.join(twice)} listed more than once; a marker belongs to one segment")
@@ -123,7 +123,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         return bool(self.hip_centre or self.knee_centre or self.ankle_centre)
 
     def _check_landmarks(self) -> None:
-        """ValueError where neither a landmark nor what stands in for it is named."""
+        """Raise ValueError if neither a landmark nor its replacement is named."""
         if not self.sacrum and not (self.psis and self.psis_opposite):
             raise ValueError("needs psis and psis_opposite, or sacrum")
         if not self.epicondyle_medial and not self.thigh_lateral:
@@ -134,7 +134,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             raise ValueError("needs metatarsal_1 and metatarsal_5, or toe to stand in for their middle")
 
     def _check_roles(self) -> None:
-        """ValueError for a marker in two roles, and for a part of a device."""
+        """Raise ValueError for a marker in two roles, and for an incomplete knee alignment device."""
         device = [name for role, name in self.named.items() if role.startswith("knee_device")]
         if len(device) not in (0, 3):
             raise ValueError("a knee alignment device needs knee_device_axis, knee_device_1, knee_device_2")
@@ -150,20 +150,20 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     @property
     def named(self) -> dict[str, str]:
-        """Role -> marker name, of all roles that are filled."""
+        """Return the marker name of each role that has one."""
         fields = (field for field in self.__struct_fields__ if field not in ("tracking", "trunk"))
         return {field: getattr(self, field) for field in fields if getattr(self, field)}
 
     @property
     def roles(self) -> dict[str, str]:
-        """The roles from which landmarks are computed if all markers are present: those of `named` except
-        `spare`.
+        """Return the roles from which landmarks are computed if all markers are present: those of `named`
+        without those of `spare`.
         """
         return {role: name for role, name in self.named.items() if role not in self.spare}
 
     @property
     def spare(self) -> dict[str, str]:
-        """Role -> marker name, for markers that are only used if another named landmark is missing."""
+        """Return the marker name of each role that is only used if another named landmark is missing."""
         pairs = {
             "shank_lateral": self.malleolus_medial,
             "toe": self.metatarsal_1 and self.metatarsal_5,
@@ -172,7 +172,7 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A marker map."""
+    """A marker map: the names that a laboratory gives its markers."""
 
     name: Name
     source: str
@@ -190,7 +190,7 @@ class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def names_of(table: LabSide) -> tuple[str, ...]:
-    """All markers that a table names, in order; markers with several roles occur repeatedly."""
+    """Return all marker names of a table in order; markers with several roles occur repeatedly."""
     trunk = (
         (table.trunk.shoulder, table.trunk.shoulder_opposite, *table.trunk.tracking) if table.trunk else ()
     )

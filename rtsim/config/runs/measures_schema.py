@@ -1,5 +1,5 @@
-"""Schema of a person's measures besides the markers: a file for --measures, and the table `measures` of a
-run.
+"""Schema of a person's measures in addition to the markers: a file for --measures, and the table `measures`
+of a run.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ class ButterworthSpec(
 class SavitzkyGolaySpec(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, tag_field="kind", tag="savitzky_golay"
 ):
-    """A polynomial through the last frames, evaluated delay_s before the newest; by default in their
-    middle.
+    """A polynomial through the last frames, evaluated delay_s before the newest frame; by default in the
+    middle of these frames.
     """
 
     window_s: Positive = 0.12

@@ -55,10 +55,12 @@ class MarkerCheck(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Uncertainty(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Standard deviations of marker positions along each axis, and the largest acceptable one of an angle.
+    """Standard deviations of marker positions along each axis, and the largest acceptable standard deviation
+    of an angle.
 
-    Markers of thigh and shank were up to 27.0 and 24.2 mm off in walking, beside bone pins (Andersen et al.
-    2012, Gait & Posture 35, 606-611), most of it shared by all markers of the segment (docs/uncertainty.md).
+    Markers of thigh and shank were up to 27.0 and 24.2 mm off in walking, compared with bone pins (Andersen
+    et al. 2012, Gait & Posture 35, 606-611), with most of the error shared by all markers of the segment
+    (docs/uncertainty.md).
     """
 
     # of white noise; what the residuals show is believed between these two

@@ -21,7 +21,7 @@ SAMPLED = ("sobol", "latin_hypercube", "saltelli", "morris")
 
 
 class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A run over a recording, as by `rtsim analyse`."""
+    """A run over a recording, as in `rtsim analyse`."""
 
     # a run config, by file or shipped name, and choices that it offers
     config: str = ""
@@ -33,7 +33,7 @@ class AnalysedRun(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A forward simulation of a model, as by `rtsim simulate`."""
+    """A forward simulation of a model, as in `rtsim simulate`."""
 
     model: str
     subject: str = ""
@@ -48,7 +48,7 @@ class SimulatedModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """A fit, as by `rtsim fit NAME ARGUMENTS --OPTION VALUE`."""
+    """A fit, as in `rtsim fit NAME ARGUMENTS --OPTION VALUE`."""
 
     name: str
     arguments: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class FittedMeasurements(msgspec.Struct, forbid_unknown_fields=True, frozen=True
 
 
 class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The part of a recording that is solved in a study, and the noise added to it."""
+    """The part of a recording that a study solves, and the noise added to it."""
 
     start_s: Seconds = 0.0
     # 0 = to the end
@@ -67,7 +67,7 @@ class StudyInput(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """Choice of the cases of a study.
+    """Design of a study: how its cases are chosen.
 
     grid: every combination of the values; list: the first values of all parameters, the second ones, ...;
     sobol, latin_hypercube: n points of a quasi-random sample; saltelli: n (d + 2) cases for Sobol indices;
@@ -91,7 +91,7 @@ class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One or several keys that vary together, and their values."""
+    """One or several keys that take the same value in a case, and their values."""
 
     name: str
     # dotted path below model, run, subject or input
@@ -132,7 +132,7 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One number for each case: a reduction of a column of its results."""
+    """One number for each case: a column of its results, reduced over time."""
 
     name: str
     # as in a table of csv, without its unit: joint_angles.knee_flexion; of a fit: a path into its JSON

@@ -23,7 +23,7 @@ class Channel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
-    """A term of the cost: a reduction of a number over a cycle."""
+    """A term of the cost: a number from the frames, reduced over a cycle."""
 
     # peak: the largest magnitude; rms, mean_square, mean; from_target: rms of the difference to `target`
     reduction: Literal["peak", "rms", "mean_square", "mean", "from_target"] = "rms"
@@ -38,7 +38,7 @@ class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
 
 
 class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """The interval over which a cost is computed: a duration, or from one event to the next."""
+    """The interval over which a cost is computed: a fixed duration, or from one event to the next."""
 
     # whole periods of the model's time
     period_s: Annotated[float, msgspec.Meta(gt=0.0, le=LONGEST_CYCLE_S)] | None = None

@@ -1,1 +1,2 @@
-"""Laws of controllers: modules with a function `make`, named as the kind in rtsim/config/controllers."""
+"""Laws of controllers: each module has a function `make` and is named after a kind in
+rtsim/config/controllers."""

@@ -1,4 +1,5 @@
-"""A function of the user's own: loaded and tried before the start, judged in every tick."""
+"""A controller law that is a function of the user's own: loaded and tried before the start, checked in every
+tick."""
 
 from __future__ import annotations
 
@@ -23,15 +24,15 @@ Function = Callable[[Seen, Mapping[str, float]], Any]
 
 
 class OwnFunction:
-    """Calls the user's function; whatever it raises, and any result that is not a number, is a fault of
-    the controller.
+    """Caller of the user's function; an exception, or a result that is no number, is a fault of the
+    controller.
     """
 
     def __init__(self, name: str, function: Function) -> None:
         self._name, self._function = name, function
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """The function's torque [N m]; the function may read the parameters, not change them."""
+        """Return the function's torque [N m]; the function may read the parameters, but not change them."""
         try:
             told = self._function(seen, MappingProxyType(values))
         except Exception as fault:  # whatever a stranger's function does

@@ -15,11 +15,11 @@ class SpringDamper:
     """
 
     def torque(self, values: Mapping[str, float], seen: Seen) -> float:
-        """Torque for these parameters and measurements [N m]."""
+        """Compute the torque for these parameters and measurements [N m]."""
         stretch = seen.angle - math.radians(values["neutral_deg"])
         return -values["stiffness_N_m_rad"] * stretch - values["damping_N_m_s_rad"] * seen.speed
 
 
 def make(spec: Controller) -> SpringDamper:
-    """The law of a spring and damper; it has no state."""
+    """Create the law of a spring and damper, which has no state."""
     return SpringDamper()

@@ -13,10 +13,10 @@ WRAPS = 0.5
 
 
 class StrideTorque:
-    """Torque by the spline over the phase of the stride; where the phase is doubtful, no torque until the
-    next stride with a reliable start.
+    """Torque by a spline over the phase of the stride; no torque from a doubtful phase to the next reliable
+    start of a stride.
 
-    So torque begins, after `arm` as after a stop of the walk, with a stride and not in its middle.
+    So torque always begins at the start of a stride, after arming and after a stop of the walk.
 
     Attributes
     ----------
@@ -44,10 +44,10 @@ class StrideTorque:
 
 
 def begins(before: Gait, gait: Gait) -> bool:
-    """Whether a stride has begun between two ticks."""
+    """Return whether a stride has begun between two ticks."""
     return before.phase - gait.phase > WRAPS
 
 
 def make(spec: Controller) -> StrideTorque:
-    """The law of a torque spline, in its state before the first stride."""
+    """Create the law of a torque spline, in its state before the first stride."""
     return StrideTorque(spec.confidence)

@@ -1,1 +1,1 @@
-"""C3D files by their bytes: numbers of three processors, parameter section, frames, and more points."""
+"""C3D files as bytes: number formats of three processors, parameter section, frames, and added points."""

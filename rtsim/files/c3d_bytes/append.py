@@ -1,7 +1,7 @@
 """Adds points to a C3D file: the bytes of the source, with its parameter section and frames extended.
 
-Nothing of the source is left out; unchanged parameters keep their bytes, and so do the header's events, the
-points and the analog samples.
+Nothing of the source is left out. Unchanged parameters, the events of the header, the points and the analog
+samples keep their bytes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class NewPoint(NamedTuple):
     """A point to add to a C3D file.
 
     label, description : entries in POINT:LABELS and DESCRIPTIONS
-    kind : the parameter that lists it (USUAL_TYPES); "" = none, as for a marker
+    kind : the parameter of the group POINT that lists it as a model output (USUAL_TYPES); "" = none, as for
+        a marker
     values : (n_frame, 3), in units of the file; NaN = missing
     """
 
@@ -50,13 +51,13 @@ class NewPoint(NamedTuple):
 def widened_file(
     data: bytes, section: Section, layout: Layout, n_frame: int, points: Sequence[NewPoint]
 ) -> bytes:
-    """The bytes of a file with more points.
+    """Return the bytes of a C3D file with more points.
 
     data : bytes of the source
-    section : its parameters, which may have been changed, and are changed here
+    section : its parameter section, with or without earlier changes; the added points are entered into it
     n_frame : number of its frames
 
-    ConfigError where a C3D file has no room for so much.
+    ConfigError if a C3D file has no room for so many points.
     """
     if layout.n_point + len(points) > MOST_POINTS:
         raise ConfigError(
@@ -89,14 +90,16 @@ def widened_file(
 
 
 def _move_ranges(head: bytearray, order: str, n_before: int, data_start: int, n_moved: int) -> None:
-    """Put right where the section of labels and ranges is, which may stand between parameters and data."""
+    """Correct the position of the section of labels and ranges in the header, if that section stands between
+    parameters and data and so has moved.
+    """
     key, block = struct.unpack_from(f"{order}HH", head, AT_RANGES)
     if key == KEY and n_before < block < data_start:
         struct.pack_into(f"{order}H", head, AT_RANGES + 2, block + n_moved)
 
 
 def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) -> None:
-    """Labels, descriptions and kinds of points that are added."""
+    """Enter labels, descriptions and kinds of the added points into the parameters."""
     if not points:
         return
     extend(section, "POINT", "LABELS", n_before, [point.label for point in points])
@@ -111,7 +114,7 @@ def _list_points(section: Section, n_before: int, points: Sequence[NewPoint]) ->
 
 
 def layout_of(section: Section, n_point: int, n_value: int) -> Layout:
-    """Layout of the frames of a file with this many points and analog values per frame."""
+    """Return the layout of the frames of a file with this many points and analog values per frame."""
     scale = section.number("POINT", "SCALE")
     if not scale or not np.isfinite(scale):
         raise ConfigError("POINT:SCALE is missing or 0", where=section.where, remedy="export it again")
@@ -119,7 +122,9 @@ def layout_of(section: Section, n_point: int, n_value: int) -> Layout:
 
 
 def _is_unsigned(section: Section) -> bool:
-    """Whether analog counts have no sign: ANALOG:FORMAT says so, or offsets are where no signed zero is."""
+    """Return whether analog counts are unsigned: ANALOG:FORMAT says so, or an offset lies where no signed
+    count can have its zero.
+    """
     word = next(iter(section.texts("ANALOG", "FORMAT")), "").strip().upper()
     found = section.parameter("ANALOG", "OFFSET")
     if word or found is None or abs(found.kind) != 2:

@@ -1,7 +1,8 @@
-"""Checks that the header of a C3D file and its parameters say the same of its frames.
+"""Checks that the header and the parameters of a C3D file describe its frames in the same way.
 
-The reader follows the parameters, other programs the header. Where the two differ in the size of a frame, or
-of a number, analog values or halves of numbers become positions, which the length of the file shows.
+The reader follows the parameters, other programs the header. If the two differ in the size of a frame or of
+a number, the reader takes analog values or halves of numbers for positions. The length of the file shows
+which of the two is right.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ REMEDY = "export the trial again, as C3D or as TRC"
 
 
 def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Content:
-    """The content with sentences on what header and parameters say differently; ConfigError where frames or
-    numbers were taken with a size that does not fit the file.
+    """Check the frame and number sizes of a file; return its content with notes on differences between
+    header and parameters.
 
-    copy : the file in Intel format, with its header; path : of the file, for sentences
+    ConfigError if the sizes that the reader used do not fit the length of the file.
+
+    copy : the file in Intel format, with its header; path : path of the file, for messages
     """
     with open(copy, "rb") as file:
         start = file.read(BLOCK)
@@ -68,8 +71,10 @@ def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> No
 
 
 def _check_number_size(head: Head, content: Content, size: int, path: Path) -> None:
-    """Raise ConfigError where only one of header and POINT:SCALE says whole numbers, unless there are no
-    analog values, whose size the reader takes from the header, and the file's length fits the points.
+    """Raise ConfigError if only one of header and POINT:SCALE says that numbers are integers.
+
+    There is no error if the file has no analog values, whose size the reader takes from the header, and the
+    file's length fits the points.
     """
     n_frame, n_point, _ = content.points.shape
     n_number = n_frame * WORDS_OF_POINT * n_point
@@ -86,11 +91,13 @@ def _check_number_size(head: Head, content: Content, size: int, path: Path) -> N
 
 
 def fits(head: Head, n_byte: int) -> bool:
-    """Whether frames of so many bytes are all of the data, but for what fills the last blocks."""
+    """Return whether frames of n_byte bytes account for all of the data, except for padding of the last
+    blocks.
+    """
     return 0 <= head.n_byte - BLOCK * (head.data_start - 1) - n_byte < SPARE
 
 
 def _first(content: Content, name: str) -> float:
-    """The first number of a parameter of points; 0 without one."""
+    """Return the first number of a parameter of the group POINT; 0 if it is missing."""
     values = content.parameters["POINT"].get(name, [])
     return float(values[0]) if values and not isinstance(values[0], str) else 0.0

@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
 
 def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -> Bytes:
-    """The frames (n_frame, n_byte) from byte `start` on."""
+    """Return the frames (n_frame, n_byte) from byte `start` on."""
     n_byte = n_frame * layout.n_byte
     if start <= 0:
         raise ConfigError(
@@ -55,10 +55,11 @@ def rows_of(data: bytes, start: int, n_frame: int, layout: Layout, where: str) -
 
 
 def as_reals(rows: Bytes, layout: Layout, words: Words) -> tuple[Bytes, Layout]:
-    """Frames converted from integers to real numbers of 32 bits; real numbers are unchanged.
+    """Convert frames from integers to real numbers of 32 bits; return them and their layout. Real numbers
+    are unchanged.
 
-    Positions are scaled; the fourth word, with residual and cameras, and analog counts keep their number, as
-    ANALOG:SCALE and OFFSET go on to hold.
+    Positions are scaled. The fourth word (residual and cameras) and analog counts keep their values, so
+    ANALOG:SCALE and OFFSET remain valid.
     """
     if not layout.is_integer:
         return rows, layout
@@ -74,7 +75,7 @@ def as_reals(rows: Bytes, layout: Layout, words: Words) -> tuple[Bytes, Layout]:
 
 
 def points_of(rows: Bytes, layout: Layout, words: Words) -> FloatArray:
-    """Points (n, n_point, 4) of frames: position in the unit of the file, and the fourth word."""
+    """Return the points of frames, (n, n_point, 4): position in the unit of the file, and the fourth word."""
     n_byte = (2 if layout.is_integer else 4) * 4 * layout.n_point
     raw = np.ascontiguousarray(rows[:, :n_byte])
     if layout.is_integer:
@@ -85,7 +86,7 @@ def points_of(rows: Bytes, layout: Layout, words: Words) -> FloatArray:
 
 
 def widened(rows: Bytes, layout: Layout, values: FloatArray, words: Words) -> bytes:
-    """Frames of real numbers with points (n, n_new, 3) appended.
+    """Return the bytes of frames of real numbers with points (n, n_new, 3) appended.
 
     NaN = missing, written as zeros with the fourth word -1; other points get the fourth word 0 (no residual,
     as they are computed)

@@ -8,12 +8,12 @@ from rtsim.files.c3d_bytes.section import LONGEST_RECORD, MOST_ENTRIES, Section
 
 
 def list_of(section: Section, group: str, name: str) -> list[str]:
-    """All entries of a list, including those of its continuations."""
+    """Return all entries of a list, including those of its continuations."""
     return [text for key in keys_of(section, group, name) for text in section.texts(group, key)]
 
 
 def keys_of(section: Section, group: str, name: str) -> list[str]:
-    """The names under which a list stands in the file, at least the first."""
+    """Return the parameter names under which a list is stored in the file, at least the first one."""
     keys = [name]
     while section.parameter(group, key := f"{name}{len(keys) + 1}") is not None:
         keys.append(key)
@@ -21,11 +21,11 @@ def keys_of(section: Section, group: str, name: str) -> list[str]:
 
 
 def extend(section: Section, group: str, name: str, n_before: int, added: Sequence[str]) -> None:
-    """Write entries after the first `n_before` entries of a list; missing ones are filled with empty
-    texts, surplus ones are cut.
+    """Set the entries of a list after its first `n_before` entries. If the list is shorter, it is padded
+    with empty texts; if longer, its surplus entries are removed first.
 
-    Parameters that stay as they were keep their bytes, and so do their entries, in whatever letters. Texts
-    that would make a parameter longer than readers take are cut at their end.
+    Parameters and entries that do not change keep their bytes, in whatever encoding. Texts that would make a
+    parameter longer than readers accept are truncated.
     """
     keys = keys_of(section, group, name)
     said = [text for key in keys for text in section.raw_texts(group, key)][:n_before]
@@ -40,5 +40,5 @@ def extend(section: Section, group: str, name: str, n_before: int, added: Sequen
 
 
 def shortened_bytes(raw: bytes, n_byte: int) -> bytes:
-    """A text shortened to at most this many bytes, without a broken character at its end."""
+    """Return a text shortened to at most this many bytes, without a broken character at its end."""
     return raw if len(raw) <= n_byte else raw[:n_byte].decode("utf-8", "ignore").encode("utf-8")

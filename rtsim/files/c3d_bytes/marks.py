@@ -35,7 +35,7 @@ class AnalysisValue(NamedTuple):
 
 
 def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> list[str]:
-    """Append events to those of the file; returns sentences on events that could not be added.
+    """Append events to those of the file; returns notes on events that could not be added.
 
     subject : name of the person, as in the group SUBJECTS
     """
@@ -75,9 +75,9 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
 
 
 def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str) -> list[str]:
-    """Append values to the group ANALYSIS; returns sentences on values that could not be added.
+    """Append values to the group ANALYSIS; returns notes on values that could not be added.
 
-    A value that the file contains already, by its name, its context and its subject, stays as it is.
+    A value of the same name, context and subject that the file already contains is kept.
     """
     n_used = int(section.number("ANALYSIS", "USED") or 0)
     stored = section.parameter("ANALYSIS", "VALUES")
@@ -110,7 +110,9 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
 
 
 def _more_texts(section: Section, group: str, name: str, n_before: int, texts: Sequence[str]) -> None:
-    """Put texts behind the first so many, which are filled up with empty ones."""
+    """Write texts after the first n_before entries of a parameter, which is padded with empty texts if it
+    has fewer.
+    """
     said = section.raw_texts(group, name)[:n_before]
     new = [shortened_bytes(text.encode("utf-8"), LONGEST_TEXT) for text in texts]
     section.put_raw_texts(group, name, [*said, *[b""] * (n_before - len(said)), *new])
@@ -119,7 +121,9 @@ def _more_texts(section: Section, group: str, name: str, n_before: int, texts: S
 def _more_numbers(
     section: Section, group: str, name: str, n_before: int, numbers: Sequence[int], kind: int
 ) -> None:
-    """Put whole numbers behind the first so many, which are filled up with zeros."""
+    """Write integers after the first n_before entries of a parameter, which is padded with zeros if it has
+    fewer.
+    """
     found = section.parameter(group, name)
     kind = found.kind if found is not None and found.kind in (BYTE, INTEGER) else kind
     raw = (found.data if found is not None and found.kind == kind else b"")[: kind * n_before]
@@ -130,7 +134,7 @@ def _more_numbers(
 
 
 def _put_contexts(section: Section) -> None:
-    """The contexts General, Left and Right, where the file has none."""
+    """Add the event contexts General, Left and Right if the file has none."""
     if section.parameter("EVENT_CONTEXT", "LABELS") is not None:
         return
     words = section.words
@@ -143,14 +147,16 @@ def _put_contexts(section: Section) -> None:
 
 
 def put_units(section: Section, units: dict[str, str]) -> None:
-    """Set units of POINT that the file lacks; modelled markers have the file's unit of length."""
+    """Set those units in the group POINT that the file lacks; modelled markers get the file's unit of
+    length.
+    """
     for name, unit in units.items():
         if not next(iter(section.texts("POINT", name)), ""):
             section.put_texts("POINT", name, [unit])
 
 
 def subject_of(section: Section, person: str) -> str:
-    """The name of the person in the group SUBJECTS, or of its only subject."""
+    """Return the name of the person in the group SUBJECTS, or that of the file's only subject."""
     names = [name for name in section.texts("SUBJECTS", "NAMES") if name]
     alike = [name for name in names if name.casefold() == person.casefold()]
     return alike[0] if alike else names[0] if len(names) == 1 else person

@@ -1,7 +1,8 @@
-"""Results as points of a C3D file: label, unit and list in POINT of each result.
+"""Results as points of a C3D file: the label, the unit and the list in the group POINT for each result.
 
-Angles and moments are those of the ISB's joint coordinate systems, no Plug-in Gait: their labels end in ISB.
-Only angles and centres by the definitions of the conventional gait model have Plug-in Gait's bare names.
+Angles and moments are those of the ISB's joint coordinate systems, not those of Plug-in Gait, so their
+labels end in ISB. Only angles and joint centres by the definitions of the conventional gait model have the
+plain names of Plug-in Gait.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ UNITS = {
 
 
 class ModelOutputs(NamedTuple):
-    """Points for a C3D file, their units for the group POINT, and sentences."""
+    """Points for a C3D file, their units for the group POINT, and notes for the user."""
 
     points: tuple[NewPoint, ...]
     units: dict[str, str]
@@ -62,7 +63,9 @@ class ModelOutputs(NamedTuple):
 
 
 class _NamedOutput(NamedTuple):
-    """A point before it has its final label. bare : label without ending; ending : where it is not free."""
+    """A point whose final label is not yet determined. bare : label without ending; ending : appended if the
+    bare label is taken.
+    """
 
     bare: str
     ending: str
@@ -73,7 +76,7 @@ class _NamedOutput(NamedTuple):
 
 
 def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
-    """The results of a run as points of its C3D file, one row for each of its frames.
+    """Convert the results of a run to points of the C3D file it read, one row for each frame of the file.
 
     Frames without a result (stale, not converged, invalid input) and unsolved frames are missing.
     """
@@ -123,7 +126,9 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
 
 
 def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
-    """A label that the file does not have yet, with what stands before the person's, taken from now on."""
+    """Return a label that the file does not have yet, and add it to `taken`. before : prefix of the person's
+    labels.
+    """
     bare = f"{before}{one.bare}"
     label = f"{bare}_{one.ending}" if one.always or bare.casefold() in taken else bare
     copy = 2
@@ -134,8 +139,10 @@ def _free_label(one: _NamedOutput, before: str, taken: set[str]) -> str:
 
 
 def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]], list[str]]:
-    """Unit and factor from SI of each kind that can be written, as the file says or as is usual, and
-    sentences for the user; mass : mass of the person [kg], NaN = not known.
+    """Return unit and factor from SI for each kind of result that can be written, from the file or as is
+    usual, and notes for the user.
+
+    mass : mass of the person [kg], NaN = not known
     """
     found, notes = {}, []
     for name, (usual, factors) in UNITS.items():
@@ -155,7 +162,9 @@ def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]]
 
 
 def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[int]]]:
-    """Joint, side and the columns of its three components (-1 = it has none) among labels of angles."""
+    """Yield joint, side and the column indices of the three components among labels of angles (-1 = no such
+    component).
+    """
     rows: dict[tuple[str, str], list[int]] = {}
     place = {label: k for k, label in enumerate(labels)}
     for group in groups_of(labels, own if own in SIDES else ""):
@@ -170,7 +179,7 @@ def _columns(labels: Sequence[str], own: str) -> Iterator[tuple[str, str, list[i
 
 
 def _component(values: FloatArray, columns: Sequence[int]) -> FloatArray:
-    """Three columns (n, 3) of (n, m); one that is missing is 0."""
+    """Return three columns (n, 3) of values (n, m); a missing one is filled with 0."""
     return np.stack([values[:, k] if k >= 0 else np.zeros(len(values)) for k in columns], axis=1)
 
 
@@ -181,7 +190,9 @@ def _named(joint: str, side: str, what: str) -> str:
 def _of_angles(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Angles of joints: by the ISB, and by the conventional gait model where the run has them."""
+    """Yield the joint angles by the ISB definitions, and by the conventional gait model if the run has
+    them.
+    """
     factor = units["ANGLE_UNITS"][1]
     if (spec := specs.get("joint_angles")) is not None and spec.unit == "rad":
         said = "ISB, not Plug-in Gait: flexion, adduction, int. rotation"
@@ -218,7 +229,7 @@ def _of_angles(
 def _of_moments(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Moments about the axes of the angles."""
+    """Yield the joint moments about the axes of the angles."""
     spec = specs.get("joint_moments")
     if spec is None:
         return
@@ -238,7 +249,7 @@ def _of_moments(
 def _of_joint_vectors(
     results: Results, specs: dict[str, FieldSpec], own: str, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Powers, in the third number as Plug-in Gait has it, and forces of joints."""
+    """Yield joint powers, in the third component as in Plug-in Gait, and joint forces."""
     side_of = own if own in SIDES else ""
     for name, what, kind in (("joint_powers", "Power", "POWERS"), ("joint_forces", "Force", "FORCES")):
         spec = specs.get(name)
@@ -270,7 +281,7 @@ def _of_joint_vectors(
 def _of_places(
     results: Results, specs: dict[str, FieldSpec], own: str, source: C3dSource
 ) -> Iterator[_NamedOutput]:
-    """Joint centres and markers of the model, in the unit of length."""
+    """Yield joint centres and markers of the model, in the file's unit of length."""
     per_metre, side_of = 1.0 / source.scale, own if own in SIDES else ""
     both = CONVENTIONAL_CENTRES in specs
     for name, ending in (("joint_centres", OURS), (CONVENTIONAL_CENTRES, "cgm")):
@@ -312,7 +323,7 @@ def _of_places(
 def _of_feet(
     results: Results, specs: dict[str, FieldSpec], source: C3dSource, units: dict[str, tuple[str, float]]
 ) -> Iterator[_NamedOutput]:
-    """Forces of the ground on each foot."""
+    """Yield the ground reaction forces on each foot."""
     feet = specs.get("foot_forces")
     if feet is None:
         return

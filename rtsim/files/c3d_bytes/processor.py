@@ -1,4 +1,4 @@
-"""Converts a C3D file to the number format of another processor."""
+"""Conversion of a C3D file to the number format of another processor."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ CUT = "cut the trial into shorter ones"
 
 
 def read_all(path: Path) -> bytes:
-    """The bytes of a C3D file of a size that is read."""
+    """Return the bytes of a C3D file; ConfigError if it is too large."""
     return read_bounded(path, MOST_BYTES, CUT)
 
 
 def for_processor(data: bytes, code: int, where: str) -> bytes:
-    """The same file with the number format of another processor: header, parameters and data, each at its
-    place.
+    """Return the file with the numbers of header, parameters and data in the format of another processor;
+    everything keeps its position.
     """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)
@@ -51,7 +51,7 @@ def for_processor(data: bytes, code: int, where: str) -> bytes:
 
 
 def _parameter(section: Section, body: bytes, old: Words, new: Words) -> bytes:
-    """The body of a parameter in other numbers."""
+    """Convert the body of a parameter from one number format to another."""
     found = section.parsed(body)
     if found.kind == INTEGER:
         return found._replace(data=new.from_integers(old.integers(found.data))).body()

@@ -1,11 +1,12 @@
 """A copy of a C3D file that the reader can read, where it cannot read the file itself.
 
-The reader supports Intel format alone, and of Vicon's files those with the group TRIAL alone, which programs
-that edit such files leave out.
+The reader supports only the Intel format, and files by Vicon only with the group TRIAL, which programs that
+edit such files leave out.
 """
 
 from __future__ import annotations
 
+import math
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -16,13 +17,16 @@ from pathlib import Path
 from rtsim.config.reading import file_faults
 from rtsim.errors import ConfigError
 from rtsim.files.c3d_bytes.processor import for_processor, read_all
-from rtsim.files.c3d_bytes.section import INTEGER, C3dParameter, Section
+from rtsim.files.c3d_bytes.section import INTEGER, MOST_ENTRIES, C3dParameter, Section
 from rtsim.files.c3d_bytes.words import INTEL
 from rtsim.files.markers.c3d_check import BLOCK, MAX_COUNTED, Head
 from streams.recording.opening import open_regular
 
 FIELDS = (("ACTUAL_START_FIELD", 6), ("ACTUAL_END_FIELD", 8))
 """First and last frame in the group TRIAL, and where the header counts them."""
+
+CONVERSION = ("SCALE", "OFFSET")
+"""Parameters of the group ANALOG that have a value for each channel."""
 
 
 @contextmanager
@@ -32,7 +36,9 @@ def readable_copy(path: Path, head: Head) -> Iterator[Path]:
 
     An error about the copy is raised with the name of the file itself.
     """
-    lacks_trial = _lacks_trial(_parameters(path, head))
+    section = _parameters(path, head)
+    _check_conversion(section, path)
+    lacks_trial = _lacks_trial(section)
     if head.processor == INTEL and not lacks_trial:
         yield path
         return
@@ -53,22 +59,40 @@ def readable_copy(path: Path, head: Head) -> Iterator[Path]:
 
 
 def _parameters(path: Path, head: Head) -> Section:
-    """The parameter section of a file."""
+    """Return the parameter section of a file."""
     with file_faults(path), BufferedReader(open_regular(path)) as file:
         at = BLOCK * (file.read(1)[0] - 1)
         file.seek(at)
         return Section(file.read(max(BLOCK * (head.data_start - 1) - at, BLOCK * MAX_COUNTED)), str(path))
 
 
+def _check_conversion(section: Section, path: Path) -> None:
+    """Raise ConfigError if a parameter that converts analog values is missing for a channel.
+
+    The reader crashes on such a file, so that what is missing would not be named.
+    """
+    n_channel = min(section.number("ANALOG", "USED") or 0.0, MOST_ENTRIES)
+    for name in CONVERSION:
+        found = section.parameter("ANALOG", name)
+        n = 0 if found is None else math.prod(found.sizes)
+        if n < n_channel:
+            raise ConfigError(
+                f"ANALOG:{name} has {n} values for {n_channel:g} analog channels, so that their samples "
+                "cannot be converted to volts or forces",
+                where=str(path),
+                remedy="export the trial again, as C3D or as TRC",
+            )
+
+
 def _lacks_trial(section: Section) -> bool:
-    """Whether a file is one of Vicon without the group TRIAL."""
+    """Return whether a file is one of Vicon without the group TRIAL."""
     company = " ".join(section.texts("MANUFACTURER", "COMPANY")).casefold()
     return "vicon" in company and not any(r.group < 0 and r.key == "TRIAL" for r in section.records)
 
 
 def with_trial(data: bytes, where: str) -> bytes:
-    """The bytes of a file in Intel format with the group TRIAL, whose frames are those of the header; the
-    data move where the parameters need more room.
+    """Add the group TRIAL, with the frame numbers of the header, to a file in Intel format; return the new
+    bytes, in which the data move if the parameters need more room.
     """
     start = BLOCK * (data[0] - 1)
     section = Section(data[start:], where)

@@ -1,6 +1,7 @@
-"""The parameter section of a C3D file as records with their bytes, so that unchanged parameters keep theirs.
+"""The parameter section of a C3D file as records with their bytes, so that unchanged parameters keep their
+bytes.
 
-A record: length of the name (negative = locked), number of the group (negative = the record of the group
+A record has: length of the name (negative = locked), number of the group (negative = the record of the group
 itself), name, offset to the next record, body (c3d.org, "The C3D File Format: User Guide", parameter
 format).
 """
@@ -44,7 +45,7 @@ class C3dParameter(NamedTuple):
     description: bytes = b""
 
     def body(self) -> bytes:
-        """The body as stored in the record."""
+        """Return the body as stored in the record."""
         head = struct.pack("<bB", self.kind, len(self.sizes)) + bytes(self.sizes)
         return head + self.data + struct.pack("<B", len(self.description)) + self.description
 
@@ -63,15 +64,17 @@ class Record(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the parameter or group in the form used for look-up."""
+        """Name of the parameter or group in the form used for look-up."""
         return self.name.decode("latin-1").strip().upper()
 
 
 class Section:
-    """The records in the order of the file. ConfigError, naming `where`, if they cannot be read."""
+    """The records of a parameter section in the order of the file; ConfigError, naming `where`, if they
+    cannot be read.
+    """
 
     def __init__(self, data: bytes, where: str) -> None:
-        """data : from the beginning of the section on."""
+        """data : bytes from the beginning of the section."""
         self.where = where
         if len(data) < HEAD:
             self._fail()
@@ -81,12 +84,14 @@ class Section:
         self.size = self._read(data)
 
     def parameter(self, group: str, name: str) -> C3dParameter | None:
-        """A parameter by the names of its group and its own; None where it is missing."""
+        """Return a parameter by the names of its group and its own name; None if it is missing."""
         at = self._find(group, name)
         return None if at is None else self.parsed(self.records[at].body)
 
     def put(self, group: str, name: str, parameter: C3dParameter) -> None:
-        """Set a parameter, in its place, or after all others; its group is added where it is missing."""
+        """Replace a parameter, or append it after all others if it is new; its group is added if it is
+        missing.
+        """
         body = parameter.body()
         if len(body) > LONGEST_RECORD or any(not 0 <= n <= MOST_ENTRIES for n in parameter.sizes):
             raise ConfigError(f"{group}:{name} would be too long for a C3D file", where=self.where)
@@ -98,7 +103,9 @@ class Section:
             self.records[at] = self.records[at]._replace(body=body)
 
     def raw_texts(self, group: str, name: str) -> list[bytes]:
-        """The entries of a text parameter as they stand in the file, without those of NAME2 and so on."""
+        """Return the entries of a text parameter as bytes, without those of its continuations NAME2, NAME3,
+        ...
+        """
         found = self.parameter(group, name)
         if found is None or found.kind != TEXT:
             return []
@@ -106,13 +113,14 @@ class Section:
         return [found.data[k * width : (k + 1) * width] for k in range(n)]
 
     def texts(self, group: str, name: str) -> list[str]:
-        """Texts of a parameter, without blanks at their ends."""
+        """Return the texts of a parameter, without blanks at their ends."""
         return [decoded(raw) for raw in self.raw_texts(group, name)]
 
     def put_raw_texts(self, group: str, name: str, texts: Sequence[bytes]) -> None:
-        """Set a text parameter of one dimension, from bytes; unchanged where it has these texts already.
+        """Set a text parameter of one dimension from bytes; nothing changes if it already has these texts.
 
-        Entries never become narrower; existing ones keep their bytes, except for the padding.
+        The common width of the entries never shrinks; existing entries keep their bytes, except for the
+        padding.
         """
         found = self.parameter(group, name)
         bare = [text.rstrip(FILLING) for text in texts]
@@ -131,7 +139,7 @@ class Section:
         self.put_raw_texts(group, name, [text.encode("utf-8") for text in texts])
 
     def number(self, group: str, name: str) -> float | None:
-        """The first number of a parameter, None without one, or where it is not finite. Integers are read as
+        """Return the first number of a parameter; None if it is missing or not finite. Integers are read as
         unsigned.
         """
         found = self.parameter(group, name)
@@ -143,7 +151,7 @@ class Section:
         return float(self.words.whole(found.data[:2]) if found.kind == INTEGER else found.data[0])
 
     def put_number(self, group: str, name: str, value: float, kind: int = INTEGER) -> None:
-        """Set a parameter of one number; an existing one keeps its type."""
+        """Set a parameter of one number; an existing parameter keeps its type. kind : type of a new one."""
         found = self.parameter(group, name)
         kind = found.kind if found is not None and found.kind in (INTEGER, REAL) else kind
         data = self.words.from_floats(value) if kind == REAL else self.words.from_integers(round(value))
@@ -177,7 +185,7 @@ class Section:
         return None
 
     def _group(self, name: str, make: bool = False) -> int | None:
-        """The number of a group; None where it is missing and not to be made."""
+        """Return the number of a group; None if it is missing and not to be created."""
         for record in self.records:
             if record.group < 0 and record.key == name:
                 return -record.group
@@ -193,7 +201,7 @@ class Section:
         return free
 
     def _read(self, data: bytes) -> int:
-        """Take the records of the section; the number of its bytes."""
+        """Read the records of the section from bytes; return the number of its bytes."""
         order, at = (">H" if self.words.code == MIPS else "<H"), HEAD
         while True:
             if at + 2 > len(data):
@@ -220,7 +228,7 @@ class Section:
             at = start - 2 + offset
 
     def parsed(self, body: bytes) -> C3dParameter:
-        """A parameter from the body of its record."""
+        """Parse a parameter from the body of its record."""
         if len(body) < 2:
             self._fail()
         kind, n_size = struct.unpack_from("<bB", body)
@@ -240,7 +248,7 @@ class Section:
 
 
 def decoded(raw: bytes) -> str:
-    """A text in UTF-8 or Latin-1 without the blanks and zeros that pad it."""
+    """Decode a text in UTF-8 or Latin-1, without the blanks and zeros that pad it."""
     bare = raw.rstrip(FILLING)
     try:
         return bare.decode("utf-8")

@@ -36,7 +36,7 @@ class C3dSource(NamedTuple):
     section : its parameters, to be changed
     layout : layout of its frames
     n_frame : number of its frames
-    first : index of the first, from 0
+    first : index of the first frame, from 0
     rate : frame rate [Hz]
     scale : metres per unit of length
     up : the axis that points up, a key of ROTATIONS
@@ -64,14 +64,18 @@ class C3dSource(NamedTuple):
         return rotated
 
     def prefix_of(self, person: str) -> str:
-        """The prefix of a person's labels, or of the only person in the labels; "" without one."""
+        """Return the prefix of a person's labels, or that of the only person in the labels; "" if there is
+        none.
+        """
         persons = {label.rpartition(":")[0] for label in self.labels if ":" in label}
         alike = [name for name in persons if name.casefold() == person.casefold()]
         found = alike or list(persons)
         return f"{found[0]}:" if len(found) == 1 else ""
 
     def frames_of(self, times: FloatArray) -> NDArray[np.int64]:
-        """Index of the frame of the file at each time of the trial (n,) [s]; -1 if it has no such frame."""
+        """Return the index of the frame of the file at each time of the trial (n,) [s]; -1 where the file
+        has no such frame.
+        """
         with np.errstate(invalid="ignore"):
             place = np.rint(times * self.rate) - self.first
         known = np.isfinite(place) & (place >= 0) & (place < self.n_frame)
@@ -81,10 +85,12 @@ class C3dSource(NamedTuple):
 def open_source(
     path: str | Path, up: str | None = None, units: str | None = None, person: str = ""
 ) -> C3dSource:
-    """A C3D file to be written again with more content; `up`, `units` as given for its markers, `person`
-    whose they are, where it has several.
+    """Open a C3D file for a copy with added results.
 
-    ConfigError for what is no sound C3D file, and where its bytes and its reader do not say the same.
+    `up` and `units` are as given for its markers; `person` is whose markers they are, if it has those of
+    several persons.
+
+    ConfigError for a damaged C3D file, and if its bytes and the reader's content differ.
     """
     path = Path(path)
     head = check_c3d(path)
@@ -115,7 +121,9 @@ def open_source(
 
 
 def _are_found(points: FloatArray, own: FloatArray) -> bool:
-    """Whether points (n, n_point, 3) are those (n, n_point, 4) of the bytes, where the reader sees them."""
+    """Return whether the reader's points (n, n_point, 3), where not missing, equal the points (n, n_point,
+    4) read from the bytes.
+    """
     seen = np.isfinite(points).all(axis=2)
     if not seen.any():
         return True
@@ -126,7 +134,7 @@ def _are_found(points: FloatArray, own: FloatArray) -> bool:
 
 
 def _count_frames(data: bytes, section: Section, n_frame: int, first: int) -> bytes:
-    """The bytes with another count of frames in their header, as in the parameters."""
+    """Return the file's bytes with the number of frames in the header set to that in the parameters."""
     order = ">" if section.words.integer.str.startswith(">") else "<"
     head = bytearray(data[:BLOCK])
     last = min(first + n_frame, MOST - 1)

@@ -20,10 +20,10 @@ LEAST_DEC, LARGEST_DEC = 2.0**-127, 8.5e37
 
 
 class Words:
-    """The number formats of a file.
+    """The number format of one kind of processor.
 
     code : code of the processor
-    integer : NumPy type of 16 bits
+    integer : NumPy type of a 16-bit integer
     """
 
     def __init__(self, code: int, where: str = "") -> None:

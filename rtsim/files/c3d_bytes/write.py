@@ -25,7 +25,9 @@ CLOSE = 1e-6
 
 
 def check_source(source: str | Path, out: Path, option: str) -> None:
-    """Raise ConfigError if results of a source cannot be appended to it, or would replace it."""
+    """Raise ConfigError if results cannot be appended to a C3D source, or if `out` would replace the
+    source.
+    """
     path = Path(source)
     if path.suffix.lower() != SUFFIX:
         raise ConfigError(
@@ -48,10 +50,9 @@ def write_c3d(
     out: Path, results: Results, source: C3dSource, events: Sequence[GaitEvent] = (),
     values: Sequence[AnalysisValue] = (),
 ) -> tuple[str, ...]:  # fmt: skip
-    """Write a new file with all of the source and the results of a run over it; returns sentences for the
-    user.
+    """Write a new file with all of the source and the results of a run over it; return notes for the user.
 
-    events : events that the file does not have yet
+    events : events that the file does not contain yet
     values : spatio-temporal values
 
     The file is read back before it gets its name: ConfigError, and no file, if the content differs.
@@ -77,8 +78,8 @@ def write_c3d(
 
 
 def check_alike(results: Results, source: C3dSource, where: str) -> None:
-    """Raise ConfigError for results of another recording, or with other times: their markers differ from
-    those in the file.
+    """Raise ConfigError if results belong to another recording or another time range, judged by comparing
+    their markers with those in the file.
     """
     spec = next((spec for spec in results.session.fields if spec.name == "markers_measured"), None)
     if spec is None:
@@ -101,12 +102,12 @@ def check_alike(results: Results, source: C3dSource, where: str) -> None:
 
 
 def _length_unit(source: C3dSource) -> str:
-    """POINT:UNITS, which modelled markers share."""
+    """Return the unit of length in POINT:UNITS, which modelled markers use, too."""
     return next(iter(source.section.texts("POINT", "UNITS")), "") or "mm"
 
 
 def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[NewPoint]) -> None:
-    """ConfigError where the reader does not find in the file what was to be written."""
+    """Raise ConfigError if the reader does not find in the written file what was to be written."""
     try:
         content, _ = whole_content(part)
     except ConfigError as error:

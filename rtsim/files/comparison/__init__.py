@@ -1,1 +1,1 @@
-"""Comparison of two runs: where, and by how much, their quantities, statuses, frames and settings differ."""
+"""Comparison of two runs: where and by how much their quantities, statuses, frames and settings differ."""

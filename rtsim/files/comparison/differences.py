@@ -1,4 +1,4 @@
-"""Differences of one quantity between two runs, collected over frames."""
+"""Differences of one quantity between two runs, accumulated over frames."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AXES = ("x", "y", "z")
 
 
 class DifferencePlace(NamedTuple):
-    """The place of a difference.
+    """The place of a difference between two runs, and the two values.
 
     session : number of the session in its stream, from 1
     frame : its number in the session
@@ -39,10 +39,10 @@ class QuantityDifferences:
     Attributes
     ----------
     spec : the quantity as the first session of the first run describes it
-    n_value : values that were compared; n_differ : of these, those that differ, and not only in which NaN
-    n_lacking : values that one of the runs has and the other has not (NaN)
-    largest : difference of two values, both there; peak : largest size of a value of the first run
-    first, most : where it differs first, and where by most; None = nowhere
+    n_value : number of compared values; n_differ : number of those that differ
+    n_lacking : number of values that only one of the runs has; the other has NaN
+    largest : largest difference of two existing values; peak : largest magnitude of a value of the first run
+    first, most : place of the first and of the largest difference; None = no difference
     """
 
     def __init__(self, spec: FieldSpec) -> None:
@@ -69,7 +69,7 @@ class QuantityDifferences:
         """Add frames of both runs, one (n, ...) and other (n, ...).
 
         spec : the quantity in this session, which may have other entries than in the one before
-        numbers, times : (n,) of the frames
+        numbers, times : (n,) - numbers and times of the frames
         """
         rows = one.reshape(len(one), -1), other.reshape(len(other), -1)
         known = np.isfinite(rows[0]), np.isfinite(rows[1])
@@ -101,13 +101,13 @@ class QuantityDifferences:
             self.most = place(*(int(x) for x in np.unravel_index(int(size.argmax()), size.shape)))
 
     def within(self, relative: float, absolute: float) -> bool:
-        """Whether no value is missing in one run, and no difference exceeds the part of the peak or the
-        amount.
+        """Return whether no value is missing in only one run, and no difference exceeds both `relative`
+        times the peak and `absolute`.
         """
         return self.n_lacking == 0 and self.largest <= max(relative * self.peak, absolute)
 
     def row(self) -> dict[str, Any]:
-        """The differences as numbers, for programs."""
+        """Return the differences as a dictionary of numbers, for programs."""
         return {
             "quantity": self.spec.name,
             "unit": self.spec.unit,
@@ -123,7 +123,7 @@ class QuantityDifferences:
 
 
 def label_of(spec: FieldSpec, column: int) -> str:
-    """The name of an entry of a quantity; entries are counted through all its axes."""
+    """Return the name of an entry of a quantity; column : number of the entry over all axes, flattened."""
     if not spec.shape:
         return ""
     index = tuple(int(k) for k in np.unravel_index(column, tuple(spec.shape)))
@@ -142,8 +142,8 @@ class StatusDifferences:
 
     Attributes
     ----------
-    n_frame, n_differ : number of compared frames, and of those whose bits differ
-    first : session, frame, time [s] and both bits of the first difference
+    n_frame, n_differ : number of compared frames, and number of frames whose bits differ
+    first : session, frame, time [s] and both values of the first difference
     """
 
     def __init__(self) -> None:
@@ -166,7 +166,7 @@ class StatusDifferences:
                 self.first = self.first or (session, int(number), float(time), int(mine), int(theirs))
 
     def row(self) -> dict[str, Any]:
-        """The differences of the status bits as numbers, for programs."""
+        """Return the differences of the status bits as a dictionary of numbers, for programs."""
         names = ("session", "frame", "time", "one", "other")
         return {
             "frames": self.n_frame,

@@ -32,8 +32,8 @@ class RunDifferences:
     Attributes
     ----------
     n_session, n_frame : number of compared pairs
-    unpaired : sentences on sessions, frames and quantities that only one of them has
-    settings : sentences on differing entries of descriptors, which do not make runs different
+    unpaired : notes on sessions, frames and quantities that only one of them has
+    settings : notes on differing entries of descriptors, which do not make runs different
     quantities : differences by stream and name
     status : differences of the status of results
     notes : sentences on omitted parts of a file
@@ -48,8 +48,8 @@ class RunDifferences:
         self.status = StatusDifferences()
 
     def is_equal(self, relative: float, absolute: Mapping[str, float]) -> bool:
-        """Whether both have the same frames, statuses and quantities, the values within the part of each
-        quantity's peak, or the amount by its name.
+        """Return whether both runs have the same frames, statuses and quantities, with values equal within
+        `relative` times a quantity's peak, or within its `absolute` tolerance by name.
         """
         near = (
             found.within(relative, absolute.get(name, 0.0)) for (_, name), found in self.quantities.items()
@@ -60,7 +60,7 @@ class RunDifferences:
 
 
 class _Frames(NamedTuple):
-    """Frames of one session or table. describes : its entries, in words"""
+    """The frames of one session or of a table. describes : its entries, as text."""
 
     title: str
     specs: Sequence[FieldSpec]
@@ -72,7 +72,9 @@ class _Frames(NamedTuple):
 
 
 def compared(one: Path, other: Path) -> RunDifferences:
-    """The differences of two recordings or of two tables; ConfigError if they cannot be read or compared."""
+    """Compare two recordings or two tables and return their differences; ConfigError if they cannot be read
+    or compared.
+    """
     suffixes = [path.suffix.lower() for path in (one, other)]
     for path, suffix in zip((one, other), suffixes, strict=True):
         if suffix not in SUFFIXES:
@@ -99,7 +101,7 @@ def compared(one: Path, other: Path) -> RunDifferences:
 
 
 def _streams(path: Path, found: RunDifferences) -> dict[str, list[_Frames]]:
-    """The sessions of a recording that have frames, by stream."""
+    """Return the sessions of a recording that have frames, by stream."""
     sessions, notes = read_sessions(path)
     found.notes += notes
     if not sessions:
@@ -111,7 +113,7 @@ def _streams(path: Path, found: RunDifferences) -> dict[str, list[_Frames]]:
 
 
 def _of_session(frames: RecordedFrames) -> _Frames:
-    """The frames of a session but for repetitions, whose number depends on the clock."""
+    """Return the frames of a session without stale repetitions, whose number depends on the clock."""
     kept = (frames.status & int(Status.STALE)) == 0
     session: Session = frames.session
     return _Frames(
@@ -126,7 +128,7 @@ def _of_session(frames: RecordedFrames) -> _Frames:
 
 
 def _table(path: Path, found: RunDifferences) -> _Frames:
-    """The rows of a table, by its first column, the time."""
+    """Read the rows of a table; its first column is the time."""
     if path.suffix.lower() == ".csv":
         columns, data = _read_csv(path)
     else:
@@ -161,7 +163,7 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
 
 
 def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, other: _Frames) -> None:
-    """Add two sessions that belong together."""
+    """Compare two sessions that belong together and add the result to `found`."""
     found.n_session += 1
     first, second = _paired(one.times, other.times)
     found.n_frame += len(first)
@@ -195,12 +197,14 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
 
 
 def entries_of(spec: FieldSpec) -> tuple:
-    """Properties that have to be alike for two quantities to be compared."""
+    """Return the properties of a quantity that must be equal in two runs for a comparison."""
     return tuple(spec.shape), spec.unit, tuple(spec.labels), tuple(spec.parts)
 
 
 def _paired(one: FloatArray, other: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of frames that belong together, by their times; by their order where times are not increasing."""
+    """Pair the frames of two runs by their times, or by their order if times do not increase; return the
+    indices of both.
+    """
     if not len(one) or not len(other):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if not all((np.diff(times) > 0.0).all() for times in (one, other)):
@@ -218,7 +222,7 @@ def _paired(one: FloatArray, other: FloatArray) -> tuple[NDArray[np.int64], NDAr
 
 
 def _settings(where: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Entries of two descriptors that differ, in words."""
+    """Return the entries in which two descriptors differ, as text."""
     found = []
     for key in {**one, **other}:
         values = [repr(of.get(key, "not there"))[:SHOWN] for of in (one, other)]

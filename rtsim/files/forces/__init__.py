@@ -1,1 +1,1 @@
-"""Readers of force plates, and the record that they hand over."""
+"""Readers of force plates, and their common result."""

@@ -1,4 +1,6 @@
-"""Force plates of C3D files: their channels as wrenches in ground, rotated with the axes of the markers."""
+"""Force plates of C3D files: their channels converted to wrenches in ground, with the same rotation as the
+markers.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,9 @@ class NoPlatesError(ConfigError):
 
 
 class _Plate(NamedTuple):
-    """A plate as the file describes it.
+    """A force plate as described in the file.
 
-    number : from 1
+    number : number of the plate, from 1
     channels : (n_sample, n_channel) - its channels [N, N m, m]
     origin : (3,) - FORCE_PLATFORM:ORIGIN [m]
     corners : (4, 3) - in ground [m]
@@ -62,7 +64,7 @@ class _Plate(NamedTuple):
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a C3D file in ground, with `up` and `units` as for its markers.
+    """Read the force plates of a C3D file as forces in ground; `up` and `units` are as for its markers.
 
     Plates of types 1 to 4 are supported. Assumptions, corrections and omissions are listed in the notes.
     ConfigError for a file without readable plates.
@@ -112,12 +114,14 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
 
 
 def is_number(value: object) -> bool:
-    """Whether a value of a parameter is a finite number."""
+    """Return whether a value of a parameter is a finite number."""
     return isinstance(value, (int, float)) and math.isfinite(value)
 
 
 def _count(content: Content, path: Path) -> int:
-    """Number of plates that the file describes; NoPlatesError for none, ConfigError for too many."""
+    """Return the number of plates that the file describes; NoPlatesError for none, ConfigError for too
+    many.
+    """
     used = content.parameters["FORCE_PLATFORM"].get("USED", [])
     n_plate = int(used[0]) if used and is_number(used[0]) else 0
     if n_plate < 1 or content.analogs.size == 0:
@@ -132,7 +136,9 @@ def _count(content: Content, path: Path) -> int:
 
 
 def _unit_of_corners(corners: FloatArray) -> str:
-    """The unit, in words, with which corners (4, 3) span a plate as they are made; "" = none, or several."""
+    """Return a text naming the unit with which corners (4, 3) would span a plate of usual size; "" if no
+    unit or several do.
+    """
     along, across = (float(np.linalg.norm(edge)) for edge in spans(corners))
     usual = [u for u in STREAMED if all(USUAL[0] <= METRES[u] * edge <= USUAL[1] for edge in (along, across))]
     if len(usual) != 1:
@@ -142,7 +148,9 @@ def _unit_of_corners(corners: FloatArray) -> str:
 
 
 def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -> FloatArray | None:
-    """`n` numbers of plate `index` of a parameter with `stride` (or n) for each; None where it is shorter."""
+    """Return `n` numbers of a parameter for plate `index`, of `stride` (default n) numbers per plate; None
+    if the parameter is too short.
+    """
     values = content.parameters["FORCE_PLATFORM"].get(name, [])
     start = (stride or n) * index
     numbers = values[start : start + n]
@@ -155,7 +163,7 @@ def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -
 def _plate(
     content: Content, index: int, scale: float, up: str, asked: str
 ) -> tuple[_Plate | None, list[str]]:
-    """The plate, or None where it cannot be read, with sentences; asked : unit of moments."""
+    """Read a plate; return None if it cannot be read, and notes. asked : requested unit of moments."""
     name = f"force plate {index + 1}"
     code = _numbers(content, "TYPE", 1, index)
     kind = TYPES.get(int(code[0])) if code is not None else None
@@ -191,7 +199,7 @@ def _plate(
 def _factors(
     content: Content, columns: NDArray[np.int64], kind: PlateType, name: str, asked: str
 ) -> tuple[FloatArray, list[str]]:
-    """Factors that turn each channel into N, N m or m, and sentences on units that are not known."""
+    """Return the factors that convert each channel to N, N m or m, and notes on unknown units."""
     length = _length_unit(content)
     said = [str(text).strip() for text in content.parameters["ANALOG"].get("UNITS", [])]
     factors, odd = [], []
@@ -215,7 +223,9 @@ def _factors(
 
 
 def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | None]:
-    """The factor where nothing is said, and that of the unit (None: it is not of this kind)."""
+    """Return the factor for a channel without a unit, and that for its unit (None: not a unit of this
+    kind).
+    """
     if what == "moment":
         return length, newton_metres_per_unit(unit)
     if what == "length":
@@ -224,13 +234,15 @@ def _unit_factor(what: str, unit: str, length: float) -> tuple[float, float | No
 
 
 def _length_unit(content: Content) -> float:
-    """Metres per unit of length of the file as it says, which the moments of its plates go by."""
+    """Return the metres per declared unit of length of the file, which also applies to the moments of its
+    plates.
+    """
     texts: Sequence[str] = [str(text) for text in content.parameters["POINT"].get("UNITS", [])]
     return METRES.get(texts[0].strip().lower(), 1e-3) if texts else 1e-3
 
 
 def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
-    """Force and moment about the ground origin, in ground (n, 3)."""
+    """Return force and moment about the ground origin, in ground axes, (n, 3) each."""
     axes, _ = edges(plate.corners)
     force, moment = plate.kind.wrench(plate.channels, _origin(plate))
     force, moment = force @ axes, moment @ axes
@@ -238,7 +250,7 @@ def _wrench(plate: _Plate) -> tuple[FloatArray, FloatArray]:
 
 
 def _tell_uncorrected(content: Content, plates: Sequence[_Plate]) -> list[str]:
-    """A sentence where the file has corrections of the centre of pressure."""
+    """Return a note if the file contains corrections of the centre of pressure, which are not applied."""
     values = content.parameters["FORCE_PLATFORM"].get("FPCOPPOLY", [])
     if not any(isinstance(value, (int, float)) and value != 0.0 for value in values):
         return []
@@ -247,14 +259,16 @@ def _tell_uncorrected(content: Content, plates: Sequence[_Plate]) -> list[str]:
 
 
 def _origin(plate: _Plate) -> FloatArray:
-    """Vector from the point at which the plate measures to the middle of its surface (3,) [m]."""
+    """Return the vector from the point at which the plate measures to the centre of its surface, (3,) [m]."""
     return -plate.origin if _is_above(plate) else plate.origin
 
 
 def _without_zero(
     content: Content, plate: _Plate, force: FloatArray, moment: FloatArray, notes: list[str]
 ) -> tuple[FloatArray, FloatArray]:
-    """The wrench without its mean over the frames that FORCE_PLATFORM:ZERO names, as the notes tell."""
+    """Subtract the mean over the frames that FORCE_PLATFORM:ZERO names from the wrench; a note is added to
+    `notes`.
+    """
     zero = content.parameters["FORCE_PLATFORM"].get("ZERO", [])[:2]
     if len(zero) < 2 or not all(is_number(value) for value in zero) or not any(zero):
         return force, moment
@@ -276,13 +290,15 @@ def _without_zero(
 
 
 def _is_above(plate: _Plate) -> bool:
-    """Whether ORIGIN, from where the plate measures to its surface, would put the surface below."""
+    """Return whether the sensor's origin according to ORIGIN would lie above the plate's surface, which is
+    impossible.
+    """
     axes, _ = edges(plate.corners)
     return bool(plate.origin @ axes[:, 1] < 0.0)
 
 
 def _tell_odd(plates: Sequence[_Plate]) -> list[str]:
-    """Sentences on plates that are corrected, or that do not lie as plates do."""
+    """Return notes on plates that were corrected, and on plates in an unusual position."""
     turned = ", ".join(str(plate.number) for plate in plates if _is_above(plate))
     sloped = ", ".join(str(p.number) for p in plates if abs(edges(p.corners)[0][2, 1]) < LEVEL)
     notes = [

@@ -22,10 +22,11 @@ ENTRY = re.compile(r"(NumberOfForcePlates|SampleRate)\s*=\s*(\d+(?:\.\d*)?(?:e[+
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite and absurd samples are told by force_trial
 def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a .forces file of Cortex in ground; the first sample is at 0 s.
+    """Read the force plates of a .forces file of Cortex as forces in ground; the first sample is at 0 s.
 
-    The file has the axes of the TRC that goes with it, Y up unless `up` says otherwise, lengths in mm unless
-    `units` says otherwise. MZ is the moment about the vertical through the centre of pressure [N mm].
+    The file has the axes of the TRC file of the same recording: Y up unless `up` says otherwise, and lengths
+    in mm unless `units` says otherwise. MZ is the moment about the vertical through the centre of pressure
+    [N mm].
     """
     path = Path(path)
     lines = read_lines(path, "force")

@@ -1,4 +1,4 @@
-"""Checks whether forces act near the feet, by the low markers of the same recording.
+"""Checks whether forces act near the feet, by comparing them with the low markers of the same recording.
 
 A force file does not state its unit of length, and a given unit may refer to the markers. Under a foot the
 centre of pressure is near a low marker; with a wrong unit it is not.
@@ -42,8 +42,8 @@ class LowMarkers:
         self.times, self._positions = trial.times, trial.positions
 
     def away(self, times: Array, points: Array) -> Array:
-        """(k,) - horizontal distance of points (k, 3) [m] at times (k,) [s] from the nearest low marker; NaN
-        where no marker is seen.
+        """Return (k,): horizontal distance of points (k, 3) [m] at times (k,) [s] from the nearest low
+        marker; NaN where no marker is visible.
         """
         after = np.clip(np.searchsorted(self.times, times), 1, len(self.times) - 1)
         rows = after - (times - self.times[after - 1] < self.times[after] - times)
@@ -57,13 +57,14 @@ class LowMarkers:
 def unit_by_markers(
     times: Array, points: Array, heavy: NDArray[np.bool_], trial: MarkerTrial, factor: float
 ) -> tuple[str, float, float]:
-    """The unit of length with which the points of the forces are near the feet, if they are not with
-    `factor`; "" = no unit, or `factor` is right. Also returns the distance of the points from the nearest
-    low marker with `factor`, and with that unit [m].
+    """Return the unit of length with which the points of force application lie near the feet, if they do not
+    with `factor`; "" = no unit, or `factor` is right.
+
+    Also return the distance of the points from the nearest low marker with `factor`, and with that unit [m].
 
     times : (n,) [s]
     points : (n, n_plate, 3) in ground axes and the file's unit
-    heavy : (n, n_plate) where a force acts
+    heavy : (n, n_plate) - whether a force acts
     factor : metres per unit, as read
     """
     at, plate = np.nonzero(heavy & np.isfinite(points).all(axis=2))

@@ -44,7 +44,7 @@ MOVES = 20.0
 
 
 class _Columns(NamedTuple):
-    """Labels of one plate's columns, x y z; `torque` is empty where there is none."""
+    """Labels of the columns of one plate, x y z each; `torque` is empty if the plate has no moments."""
 
     name: str
     force: list[str]
@@ -61,18 +61,18 @@ def read_storage_forces(
     markers: MarkerTrial | None = None,
     named: Sequence[ForceColumns] = (),
 ) -> ForceTrial:
-    """The force plates of a .mot or .sto file in ground.
+    """Read the force plates of a .mot or .sto file as forces in ground.
 
     up : axis that points up; by default the axis along which the forces act
-    units : unit of the points, else metres unless they would be too far away; after a comma that of the
-        moments, else inferred from the points and their size
-    markers : markers of the same recording: a unit with which the forces act at its feet has priority
+    units : unit of the points (default: metres, unless the points would be too far away); after a comma,
+        unit of the moments (default: inferred from the points and the size of the moments)
+    markers : markers of the same recording; a unit with which the forces act at the feet has priority
     named : prefixes of the columns of each plate; None = as below
 
-    Columns of a plate are ..vx ..vy ..vz (force), ..px ..py ..pz (where it acts) and the moment about that
-    point, as `ground_force_1_vx`, `1_ground_force_px`, `ground_torque_x`, `ground_force_1_mx`,
+    Columns of a plate are ..vx ..vy ..vz (force), ..px ..py ..pz (point of application) and the moment about
+    that point, for example `ground_force_1_vx`, `1_ground_force_px`, `ground_torque_x`, `ground_force_1_mx`,
     `ground_moment_1_mx`; or `f1_x`, `p1_x`, `m1_x` (also `f1_1`), as OpenSim's C3D adapter flattens them.
-    ConfigError for a file without them.
+    ConfigError for a file without such columns.
     """
     path = Path(path)
     table = read_storage(path)
@@ -123,7 +123,7 @@ def read_external_forces(
     units: str | None = None,
     markers: MarkerTrial | None = None,
 ) -> ForceTrial:
-    """The forces that external loads of OpenSim (.xml) name, by their columns; further arguments as above."""
+    """Read the forces whose columns OpenSim's external loads (.xml) name; cf. `read_storage_forces`."""
     loads = read_external_loads(path)
     if not is_file(loads.forces):
         raise ConfigError(
@@ -134,7 +134,7 @@ def read_external_forces(
 
 
 def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
-    """The plates that the labels name; ConfigError for none, and for one that lacks a component."""
+    """Find the plates by the column labels; ConfigError if there is none, or if one lacks a component."""
     by_plain = {label.lower(): label for label in columns}
     plates = []
     for label in columns:
@@ -170,7 +170,7 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
 
 
 def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str, where: str) -> list[str]:
-    """The labels of a plate's moment, none where it has none; ConfigError for a part of one, and for two."""
+    """Return the labels of a plate's moment, or none; ConfigError for an incomplete one, and for two."""
     there = {s: [a for a in axes if f"{s}{a}".lower() in by_plain] for s in dict.fromkeys(stems)}
     there = {s: found for s, found in there.items() if found}
     lacking = [f"{s}{a}" for s, found in there.items() for a in axes if a not in found]
@@ -188,7 +188,7 @@ def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str
 
 
 def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) -> list[_Columns]:
-    """The plates whose columns begin as somebody names them; ConfigError unless each has three."""
+    """Return the plates whose columns begin with these prefixes; ConfigError unless each has three."""
     plates = []
     for wanted in named:
         found = {
@@ -209,19 +209,19 @@ def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) ->
 
 
 def _three(stem: str, by_plain: dict[str, str], axes: str = "xyz") -> list[str]:
-    """The labels of the file that are the stem and an axis, or none where one is missing."""
+    """Return the labels of the file made of the stem and an axis, or none if one of the three is missing."""
     wanted = [f"{stem}{axis}".lower() for axis in axes]
     return [by_plain[label] for label in wanted] if all(label in by_plain for label in wanted) else []
 
 
 def _stack(table: Table, triples: Sequence[Sequence[str]]) -> FloatArray:
-    """(n, n_plate, 3) of the columns with these labels."""
+    """Stack the columns with these labels, three for each plate, (n, n_plate, 3)."""
     return np.stack([np.column_stack([table.column(label) for label in three]) for three in triples], axis=1)
 
 
 def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatArray, list[str]]:
-    """Times that rise by more than those of plates do, or that go on a thousand times longer than those of
-    the markers, are milli- or microseconds: as seconds, and told.
+    """Return the times in seconds, and notes. Times are taken as milli- or microseconds if their steps are
+    longer than force plates use, or if they last a thousand times longer than those of the markers.
     """
     step = float(np.median(np.diff(times))) if len(times) > 1 else 0.0
     longer = 1.0
@@ -236,7 +236,7 @@ def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatAr
 
 
 def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) -> NDArray[np.bool_]:
-    """(n_plate,) - plates whose points are 0, 0, 0 as moments are about it: about more than one axis."""
+    """Return which plates have all points at 0, 0, 0 and moments about more than one axis: (n_plate,)."""
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & (point == 0.0).all(axis=2)
     second = np.sort(np.abs(torque), axis=2)[..., 1] / np.maximum(np.linalg.norm(force, axis=2), THRESHOLD)
     return np.array(
@@ -250,8 +250,8 @@ def _are_about_origin(point: FloatArray, force: FloatArray, torque: FloatArray) 
 def _without_places(
     point: FloatArray, heavy: NDArray[np.bool_], names: Sequence[str], where: str
 ) -> list[str]:
-    """Points at exactly 0, 0, 0 under a load become NaN, in place: how some programs write that they do not
-    know them. Sentences on them; ConfigError for a plate that has no others.
+    """Replace points at exactly 0, 0, 0 under a load by NaN in place, as some programs write unknown points
+    so; return notes. ConfigError for a plate that has no other points.
     """
     nowhere = heavy & (point == 0.0).all(axis=2)
     notes = []
@@ -277,8 +277,10 @@ def _lengths(
     units: str | None,
     markers: MarkerTrial | None,
 ) -> tuple[float, list[str]]:
-    """Metres per unit of the points, and sentences for the user: as asked, else metres unless they would
-    lie too far away, but always so that they are near the feet, where markers tell where these are.
+    """Return metres per unit of the points, and notes for the user.
+
+    The unit is the requested one, else metres unless the points would be too far away. If markers show where
+    the feet are, a unit with which the points lie near the feet has priority.
     """
     length = length_unit(units)
     notes = [f"units of the points: {length}, as asked"] if length else []
@@ -315,8 +317,10 @@ def _moments(
     units: str | None,
     where: str,
 ) -> tuple[float, list[str]]:
-    """Newton metres per unit of the moments, and sentences for the user: as asked, else by the points,
-    whose unit is `scale` [m], unless no foot could press so. ConfigError where none could as asked.
+    """Return newton metres per unit of the moments, and notes for the user.
+
+    The unit is the requested one, else the one that matches the points, whose unit is `scale` [m], unless no
+    foot could produce such moments. ConfigError if the requested one is impossible.
     """
     arms = np.linalg.norm(torque, axis=2)[heavy] / np.linalg.norm(force, axis=2)[heavy]
     known = arms[np.isfinite(arms)]
@@ -353,8 +357,10 @@ def _rotation(
     names: Sequence[str],
     where: str,
 ) -> tuple[FloatArray, list[str]]:
-    """Turns the file's axes to Y up: along the median of the forces that matter, and where that does not tell
-    as asked, or not at all. ConfigError where the points do not lie as these forces would have them.
+    """Return the rotation from the file's axes to Y up, and notes.
+
+    The up axis is that of the median of the larger forces; if these are not clear, the requested one, else
+    Y. ConfigError if the points of application contradict the direction of the forces.
     """
     asked = parse_up(up, "--up") if up is not None else ""
     said = [f"up axis: {asked}, as asked"] if asked else []
@@ -386,7 +392,7 @@ def _rotation(
 
 
 def _are_level(point: FloatArray, index: int) -> bool:
-    """Whether points (n, 3) in any unit keep to one height along Y and move along another axis."""
+    """Return whether points (n, 3) in any unit keep one height along Y and move along axis `index`."""
     known = point[np.isfinite(point).all(axis=1)]
     if not known.size:
         return False

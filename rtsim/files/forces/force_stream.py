@@ -24,7 +24,7 @@ UNITS = ("s", "N", "N m")
 
 
 class PlateStream(NamedTuple):
-    """The plates by the descriptor of a forces session.
+    """The force plates described by the descriptor of a forces session.
 
     names : names of the plates; empty if the session cannot be used
     n_sample : largest number of samples in a message
@@ -33,7 +33,7 @@ class PlateStream(NamedTuple):
     rate : samples per second [Hz], 0 if unknown
     zero : (n_plate, 6) offset of force and moment that the sender has subtracted by taring, in ground [N, N
         m]
-    faults : sentences for the user
+    faults : notes for the user
     """
 
     names: tuple[str, ...]
@@ -46,7 +46,9 @@ class PlateStream(NamedTuple):
 
 
 def describe(session: Session) -> PlateStream:
-    """The plates of a forces session; implausible ones are left out and reported in `faults`."""
+    """Read the plates from the descriptor of a forces session; implausible ones are left out and reported in
+    `faults`.
+    """
     n_sample, names, faults = _read_fields(session)
     up = session.meta.get("up", "Y")
     if up not in ("Y", "y", "Z", "z"):
@@ -67,7 +69,9 @@ def describe(session: Session) -> PlateStream:
 
 
 def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
-    """Room for samples in a message and the plates' names; 0 and none where the session has other fields."""
+    """Return the maximum number of samples in a message, the plates' names, and faults; 0 and no names if
+    the session has other fields.
+    """
     specs: dict[str, FieldSpec] = {spec.name: spec for spec in session.fields}
     times, force, moment = (specs.get(name) for name in ("sample_times", "force", "moment"))
     if times is None or force is None or moment is None:
@@ -90,7 +94,9 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
 
 
 def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
-    """Corners (n_plate, 4, 3) in ground [m]; NaN, and a sentence, where they are not valid."""
+    """Read corners (n_plate, 4, 3) in ground [m]; NaN and a message where they are invalid. said : value in
+    the descriptor.
+    """
     corners = np.full((n_plate, 4, 3), np.nan)
     if not said:
         return corners, []
@@ -113,7 +119,9 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
 
 
 def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
-    """Zeros (n_plate, 6) in ground [N, N m], and a sentence where they are not valid."""
+    """Read the zero offsets (n_plate, 6) in ground [N, N m], with a message if they are invalid. said :
+    value in the descriptor.
+    """
     if not said or not n_plate:
         return np.zeros((n_plate, 6)), []
     try:
@@ -130,12 +138,14 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
 def force_channel(
     trial: ForceTrial, rate: float, *, t_start: int, speed: float = 1.0, time_base: str = "", source: str = ""
 ) -> PlayedStream:
-    """The forces of a trial in messages of `rate` [Hz], each with the samples since the previous one.
+    """Convert the forces of a trial to a played stream with `rate` messages per second [Hz], each with the
+    samples since the previous one.
 
     The time of a message is that of its last sample.
 
     speed : playing speed
-    time_base : also stated in the markers' session, so that both are paired by `time`
+    time_base : id of the time base, also stated in the markers' session, so that the two streams are paired
+        by `time`
     """
     n_message = int(np.floor((trial.times[-1] - trial.times[0]) * rate + 1e-6)) + 1
     times = trial.times[0] + np.arange(n_message) / rate

@@ -1,4 +1,4 @@
-"""Removing the offset of force plates by the mean over seconds in which they are unloaded."""
+"""Removal of the offset of force plates: the mean over seconds in which they are unloaded is subtracted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ LEAST_TARE_S = 0.1
 
 
 def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
-    """The trial with the mean from start to stop [s] subtracted, plate by plate, with notes.
+    """Return the trial with the mean force and moment from start to stop [s] subtracted from each plate,
+    with notes.
 
     A plate whose normal force varies by more than 20 N in this time, or exceeds 50 N, is not empty; it is
     left unchanged, which is reported. ConfigError if the samples cover less than LEAST_TARE_S, or no plate
@@ -78,9 +79,10 @@ def normal_of(plates: Plates, wrench: FloatArray) -> FloatArray:
 
 
 def name_tared(names: Sequence[str], found: NDArray[np.int64], normal: FloatArray) -> tuple[str, str]:
-    """Names of the tared plates with their normal forces [N], and of the others, as text; "" without any.
+    """Return the names of the tared plates with their normal forces [N], and of the others, as text; ""
+    without any.
 
-    found : (n_plate,) as from kernels.plates.plate_contact.settle_tare
+    found : (n_plate,) status of each plate as from kernels.plates.plate_contact.settle_tare
     """
     empty = found == EMPTY
     done = [f"{name} {off:.3g} N" for name, off, is_so in zip(names, normal, empty, strict=True) if is_so]

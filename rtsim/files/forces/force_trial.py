@@ -1,4 +1,4 @@
-"""The result of every reader of force plates: wrenches in ground, and their contacts."""
+"""The result of every reader of force plates: wrenches in ground, and centres of pressure."""
 
 from __future__ import annotations
 
@@ -86,9 +86,10 @@ class RawForces(NamedTuple):
 
 
 def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "") -> ForceTrial:
-    """The trial with its contacts; forces that push the person down are reversed, which is reported.
+    """Find the contacts of forces; return the trial. Forces that push the person down are reversed, which is
+    reported.
 
-    or_else : end of the sentence, if forces may point down for another reason
+    or_else : another possible reason for forces that point down, appended to the message
 
     ConfigError for a trial without samples or plates, and for implausible rates and times.
     """
@@ -141,7 +142,9 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
 def find_contacts(
     plates: Plates, force: FloatArray, moment: FloatArray, threshold: float = THRESHOLD
 ) -> tuple[FloatArray, FloatArray, NDArray[np.int64]]:
-    """Centre of pressure, free moment and loads (kernels/plates/plate_contact), in new arrays."""
+    """Compute centre of pressure, free moment and loaded samples (kernels/plates/plate_contact) in new
+    arrays.
+    """
     n, n_plate = force.shape[:2]
     centre, free_moment = np.empty((n, n_plate, 3)), np.empty((n, n_plate))
     loaded = np.empty((n, n_plate), np.int64)
@@ -150,7 +153,8 @@ def find_contacts(
 
 
 def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
-    """The rectangles that corners (n_plate, 4, 3) [m] span, in any sense of rotation, normals up.
+    """Return the rectangles that corners (n_plate, 4, 3) [m] span, in any order of rotation, with normals
+    up.
 
     For NaN corners, an unbounded level floor at the height `level` (n_plate,) [m].
     """
@@ -167,8 +171,8 @@ def lay_out(corners: FloatArray, level: FloatArray) -> Plates:
 
 
 def levels(point: FloatArray, force: FloatArray) -> FloatArray:
-    """Height of each plate's surface (n_plate,) [m]: the median height of the points where its forces
-    act; 0 without any.
+    """Return the height of each plate's surface (n_plate,) [m]: the median height of the points where its
+    forces act; 0 without any.
     """
     heavy = (np.linalg.norm(force, axis=2) >= THRESHOLD) & np.isfinite(point).all(axis=2)
     heights = [point[heavy[:, p], p, 1] for p in range(point.shape[1])]
@@ -176,8 +180,8 @@ def levels(point: FloatArray, force: FloatArray) -> FloatArray:
 
 
 def edges(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Axes x, y, z of a plate as rows (3, 3), and half its lengths (2,), from corners (4, 3) in the order
-    +x +y, -x +y, -x -y, +x -y.
+    """Return the axes x, y, z of a plate as rows (3, 3), and half its side lengths (2,), from corners (4, 3)
+    in the order +x +y, -x +y, -x -y, +x -y.
     """
     along, across = spans(corners)
     normal = np.cross(along, across)
@@ -187,7 +191,9 @@ def edges(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def spans(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean of both edges along x (3,) [m], and along y, of corners (4, 3) in that order."""
+    """Return the mean vectors of the two edges along x, and of the two along y, (3,) each [m], of corners
+    (4, 3) in the order +x +y, -x +y, -x -y, +x -y.
+    """
     return (
         0.5 * (corners[0] + corners[3] - corners[1] - corners[2]),
         0.5 * (corners[0] + corners[1] - corners[2] - corners[3]),
@@ -195,7 +201,7 @@ def spans(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def are_corners(corners: FloatArray) -> bool:
-    """Whether four corners (4, 3) [m] span a surface."""
+    """Return whether four corners (4, 3) [m] span a surface."""
     if not np.isfinite(corners).all():
         return False
     along, across = spans(corners)
@@ -203,7 +209,7 @@ def are_corners(corners: FloatArray) -> bool:
 
 
 def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDArray[np.bool_]) -> list[str]:
-    """Sentences on plates with a load whose moment is not known; halves, loaded : (n, n_plate)."""
+    """Return notes on loaded plates whose moment is unknown. halves, loaded : (n, n_plate)"""
     return [
         f"{name} has no moment, or no point where its force acts, in {n} of {n_loaded} samples with a "
         "load: taken as missing, so that the load of the foot on it is unknown there"
@@ -215,8 +221,8 @@ def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDAr
 
 
 def _without_drops(raw: RawForces, force: FloatArray, moment: FloatArray) -> list[str]:
-    """Forces of exactly 0 for an instant between loads become NaN, in place, as nobody leaves a plate so
-    briefly; sentences on them.
+    """Replace forces that are exactly 0 for an instant between loads by NaN in place, as nobody leaves a
+    plate so briefly; return notes.
     """
     notes = []
     loads = np.linalg.norm(force, axis=2)
@@ -245,9 +251,10 @@ def _check_extent(raw: RawForces) -> None:
 
 
 def _pushed_down(force: FloatArray, threshold: float) -> NDArray[np.bool_]:
-    """(n_plate,) - which plates have forces down, as of the person on them: a floor pushes, it does not pull.
+    """Return for each plate whether its forces point down, as the person's force on the plate does:
+    (n_plate,).
 
-    A plate without a clear load of its own goes with the others.
+    A plate without a clear load of its own is treated like the majority of the other plates' forces.
     """
     heavy = np.where(np.abs(force[..., 1]) >= threshold, force[..., 1], 0.0)  # NaN is not heavy
     sums = heavy.sum(axis=0)
@@ -257,7 +264,7 @@ def _pushed_down(force: FloatArray, threshold: float) -> NDArray[np.bool_]:
 
 
 def _tell_turned(names: Sequence[str], turned: NDArray[np.bool_]) -> str:
-    """A sentence on the plates whose forces were turned round."""
+    """Return a note on the plates whose forces were reversed."""
     found = [name for name, down in zip(names, turned.tolist(), strict=True) if down]
     if len(found) == len(names):
         which = "the forces point down, as those of the person on the plates: all were"
@@ -267,7 +274,7 @@ def _tell_turned(names: Sequence[str], turned: NDArray[np.bool_]) -> str:
 
 
 def _tell_light(force: FloatArray, threshold: float) -> list[str]:
-    """A sentence where no force is large enough for a person, as with kilonewtons."""
+    """Return a note if no force is large enough for a person, as with values in kilonewtons."""
     greatest = float(np.nanmax(np.abs(force), initial=0.0))
     if not 0.0 < greatest < threshold:
         return []

@@ -1,4 +1,4 @@
-"""Units of forces and moments as files spell them."""
+"""Units of forces and moments in the spellings of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ NEWTON_METRES = {"nm": 1.0, "ncm": 1e-2, "ndm": 1e-1, "nmm": 1e-3, "knm": 1e3, "
 
 
 def plain_unit(text: str) -> str:
-    """A unit in lower case without what stands between its parts: `N.mm`, `N*mm`, `N mm` are the same."""
+    """Return a unit in lower case without separators between its parts: `N.mm`, `N*mm`, `N mm` are the
+    same.
+    """
     return re.sub(r"[^a-z]", "", text.lower())
 
 
@@ -27,8 +29,8 @@ def newton_metres_per_unit(text: str) -> float | None:
 
 
 def moment_unit(units: str | None, where: str = "--units") -> str:
-    """The unit of moments after that of length in units as given (`mm,Nm`), "" without one; ConfigError
-    naming `where` for another unit.
+    """Return the unit of moments from an option like `mm,Nm`, where it follows the unit of length; ""
+    without one; ConfigError naming `where` for an unknown unit.
     """
     asked = (units or "").partition(",")[2].strip()
     if asked and newton_metres_per_unit(asked) is None:

@@ -1,4 +1,4 @@
-"""Force plates of any supported file in one frame: newtons, metres, Y up, the force on the person."""
+"""Force plates of any supported file in one convention: newtons, metres, Y up, force on the person."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["ForceTrial", "read_forces"]
 def read_forces(
     path: str | Path, up: str | None = None, units: str | None = None, markers: MarkerTrial | None = None
 ) -> ForceTrial:
-    """The force plates of a file of `rtsim.files.formats.FORCES` in ground, or those that external loads of
-    OpenSim name.
+    """Read the force plates of a file with a suffix in `rtsim.files.formats.FORCES` as forces in ground, or
+    those that OpenSim's external loads name.
 
-    up : axis of the file that points up ("Y", "Z", "-Y", ...), if the file or the guess is wrong
-    units : unit of length of the file ("m", "cm", "mm", ...), if the file is wrong; after a comma that of
-        moments ("mm,Nm")
-    markers : markers of the same recording, if any: forces act at its feet
+    up : axis of the file that points up ("Y", "Z", "-Y", ...), which overrides the file and the guess
+    units : unit of length ("m", "cm", "mm", ...), which overrides that of the file; after a comma the unit
+        of moments ("mm,Nm")
+    markers : markers of the same recording, if any; their feet show where forces can act
 
     All conversions, assumptions and omissions are listed in `notes`. ConfigError for other suffixes and for
     files that cannot be read.

@@ -1,8 +1,8 @@
 """Meaning of the channels of each type of C3D force plate (C3D user guide, group FORCE_PLATFORM).
 
-Every type becomes the force and its moment about the middle of the plate's surface, in the plate's axes.
-With the vector `origin` from the plate's measuring origin to the middle of its surface, moments are shifted
-by M' = M + F x origin.
+Every type is converted to the force and its moment about the centre of the plate's surface, in the plate's
+axes. With the vector `origin` from the plate's measuring origin to the centre of its surface, moments are
+shifted by M' = M + F x origin.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Wrench = tuple[FloatArray, FloatArray]
 
 
 class PlateType(NamedTuple):
-    """Type of a force plate, with how its channels are read.
+    """A type of force plate, and how its channels are read.
 
     n_channel : number of channels
     kinds : kind of each channel: "force", "moment", "length", or "raw" before a calibration matrix
-    wrench : (channels (n, n_channel) [N, N m, m], origin (3,) [m]) -> force, moment (n, 3)
+    wrench : function (channels (n, n_channel) [N, N m, m], origin (3,) [m]) -> force, moment (n, 3)
     """
 
     n_channel: int
@@ -31,7 +31,7 @@ class PlateType(NamedTuple):
 
 
 def with_centre(channels: FloatArray, origin: FloatArray) -> Wrench:
-    """Read type 1: Fx Fy Fz, the centre of pressure x y on the surface from its middle, and the free
+    """Read type 1: Fx Fy Fz, the centre of pressure x y relative to the middle of the surface, and the free
     moment.
     """
     force = channels[:, :3]

@@ -15,7 +15,7 @@ from rtsim.files.recording import read_force_messages
 
 
 def read_recorded_forces(path: str | Path, *, up: str | None = None, units: str | None = None) -> ForceTrial:
-    """The force plates of a recording in ground, at the trial times of their samples.
+    """Read the force plates of a recording as forces in ground, at the trial times of their samples.
 
     ConfigError if the recording has none, and for `up` and `units`, which the protocol fixes.
     """

@@ -1,4 +1,4 @@
-"""Gait events: their record, and those stored in a C3D file, in its group EVENT and in its header."""
+"""Gait events: their record, and those stored in a C3D file, in the group EVENT or in the header."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GaitEvent(NamedTuple):
     side : right, left, or "" for an event without a side
     kind : STRIKE, OFF, or "" for another
     label : label in its source
-    by : FILE, PLATES or MARKERS
+    by : origin of the event, FILE, PLATES or MARKERS
     subject : the person, if a file states it
     """
 
@@ -54,14 +54,15 @@ class GaitEvent(NamedTuple):
 
 
 class ToldEvents(NamedTuple):
-    """The events of a file in the order of time, and sentences on irregular ones."""
+    """The events of a file in the order of time, and notes on irregular ones."""
 
     events: tuple[GaitEvent, ...]
     notes: tuple[str, ...] = ()
 
 
 def read_events(path: str | Path, person: str = "") -> ToldEvents:
-    """The gait events in a C3D file, of one person if it has several; ConfigError if it is not a C3D file.
+    """Read the gait events in a C3D file, of one person if it has several; ConfigError if it is not a C3D
+    file.
 
     Times are those in the file, counted from the first sample of the capture, like those of the trial.
     """
@@ -79,7 +80,7 @@ def read_events(path: str | Path, person: str = "") -> ToldEvents:
 def of_groups(
     parameters: Mapping[str, Mapping[str, Sequence[Any]]], person: str = ""
 ) -> tuple[list[GaitEvent], list[str]]:
-    """Events of the group EVENT without those of other subjects, and sentences for the user."""
+    """Return the events of the group EVENT without those of other subjects, and notes for the user."""
     group = parameters.get("EVENT", {})
     times = [x for x in group.get("TIMES", ()) if not isinstance(x, str)]
     n_told = len(times) // 2
@@ -115,7 +116,7 @@ def event_of(time: float, label: str, context: str = "", subject: str = "") -> G
 
 
 def header_events(data: bytes) -> list[GaitEvent]:
-    """The events in the header of a C3D file, at most 18; [] where it has no readable ones."""
+    """Return the events in the header of a C3D file, at most 18; [] if it has no readable ones."""
     section = BLOCK * (data[0] - 1)
     if len(data) < section + HEAD:
         return []
@@ -133,10 +134,10 @@ def header_events(data: bytes) -> list[GaitEvent]:
 
 
 def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Sequence[str] = ()) -> ToldEvents:
-    """Events in the order of time, without those at impossible times, and sentences for the user.
+    """Return events in the order of time, without those at impossible times, with notes for the user.
 
-    span : first and last time of the trial [s]; if all events are before it but would be inside if counted
-        from its first frame, they are counted so
+    span : first and last time of the trial [s]; if all events lie before it, but inside it when counted from
+        its first frame, they are counted from there
     """
     said = list(notes)
     sound = [event for event in events if math.isfinite(event.time) and abs(event.time) <= LATEST_S]

@@ -19,7 +19,7 @@ MOST_MARKS = 10_000
 
 
 def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
-    """The event in the arguments of a mark, None if they are invalid."""
+    """Return the event in the arguments of a mark command; None if they are invalid."""
     time, label = args.get("time"), args.get("label")
     if isinstance(time, bool) or not isinstance(time, (int, float)) or not isinstance(label, str):
         return None
@@ -29,7 +29,9 @@ def mark_of(args: Mapping[str, Any]) -> GaitEvent | None:
 
 
 def marks_of(commands: Iterable[Command], session: str) -> tuple[GaitEvent, ...]:
-    """The marks among messages of a session of results, in the order of time; at most MOST_MARKS."""
+    """Return the marked events among commands of a results session, in the order of time; at most
+    MOST_MARKS.
+    """
     found = [
         mark_of(command.args) for command in commands if (command.name, command.session) == (MARK, session)
     ]

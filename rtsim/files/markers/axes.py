@@ -1,4 +1,6 @@
-"""Rotation from the axes of a file to the ground frame (Y up): declared, given, or guessed from the data."""
+"""Rotation from the axes of a file to the ground frame (Y up): as declared in the file, given by the user,
+or guessed from the data.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ ABOVE_FLOOR = 0.99  # share of the samples that must lie above the floor
 
 
 def parse_up(text: str, where: str) -> str:
-    """The up axis as a key of ROTATIONS from "Y", "z", "-Y", ...; ConfigError naming `where` otherwise."""
+    """Parse an up axis such as "Y", "z", "-Y" and return it as a key of ROTATIONS; ConfigError naming
+    `where` otherwise.
+    """
     match = re.fullmatch(r"\s*([+-]?)([XYZxyz])\s*", text)
     if not match:
         raise ConfigError(
@@ -47,7 +51,7 @@ def rotate_to_ground(positions: NDArray[np.float64], up: str) -> NDArray[np.floa
 
 
 def up_by_names(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str, float] | None:
-    """Up axis along which pelvis and trunk markers lie above foot markers, with that height [m].
+    """Return the axis along which pelvis and trunk markers lie above foot markers, with that height [m].
 
     positions : (n, n_marker, 3) [m], axes of the file. None if the names or the data do not show it.
     """
@@ -68,13 +72,14 @@ def up_by_names(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[s
 
 
 def can_tell_up(names: Sequence[str]) -> bool:
-    """Whether markers of these names can show which axis is up, by `up_by_names`."""
+    """Return whether markers with these names can show by `up_by_names` which axis points up."""
     pelvis, trunk, foot = upper_and_lower(names)
     return bool(len(foot) and (len(pelvis) or len(trunk)))
 
 
 def up_by_floor(positions: NDArray[np.float64]) -> str | None:
-    """Up axis as the one on which all markers stay above a floor at 0, the widest spread if several do.
+    """Return the axis along which all markers stay above a floor at 0; if several do, the one with the
+    widest spread.
 
     positions : (n, n_marker, 3) [m], axes of the file. None if no axis has a floor. Axes that point down
     are not considered: standing on the negative side of a laboratory is far more common.
@@ -90,7 +95,9 @@ def up_by_floor(positions: NDArray[np.float64]) -> str | None:
 
 
 def guess_up(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str, str]:
-    """The up axis guessed from the data (positions in metres, axes of the file), and a sentence on how."""
+    """Guess the up axis from the data (positions in metres, axes of the file); return it, and a note on the
+    evidence.
+    """
     by_names = up_by_names(names, positions)
     remedy = "give --up to override"
     if by_names:
@@ -112,7 +119,7 @@ def guess_up(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str,
 
 
 def _median_spread(frames: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Median over the frames of the extent of the seen markers along each axis, (3,)."""
+    """Return the median over the frames of the extent of the visible markers along each axis, (3,)."""
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(frames).all(axis=2))
     some = seen.any(axis=1)
     high = np.where(seen[..., None], frames, -np.inf)[some].max(axis=1)

@@ -1,4 +1,4 @@
-"""C3D marker files: real markers, separated from unlabelled ones and from results of a model."""
+"""C3D marker files: real markers, separated from unlabelled ones and from model outputs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_c3d(
     virtual: bool = False,
     unnamed: bool = False,
 ) -> MarkerTrial:
-    """The markers of a C3D file in the ground frame, with the measures of the subject stored in it.
+    """Read the markers of a C3D file in the ground frame, with the subject's measures stored in it.
 
     Samples with residual -1 are missing. Unlabelled trajectories and outputs of a model (angles, forces,
     moments, powers, scalars) are left out, and so are computed positions unless `virtual`; unlabelled ones
@@ -66,8 +66,8 @@ def read_c3d(
 
 
 def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, int]:
-    """The whole content of a C3D file, and the number of frames that its header announces; ConfigError where
-    it is damaged, or has no rate.
+    """Return the whole content of a C3D file, and the number of frames in its header; ConfigError if it is
+    damaged or has no rate.
     """
     head = check_c3d(path)
     with readable_copy(path, head) as copy:
@@ -90,7 +90,7 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
 def raw_markers(
     content: Content, path: Path, announced: int, virtual: bool = False, unnamed: bool = False
 ) -> RawTrial:
-    """The markers of a file's content; `announced` is the number of frames in its header."""
+    """Return the markers of a file's content; `announced` is the number of frames in its header."""
     n_frame, n_point, _ = content.points.shape
     if n_point == 0 or n_frame == 0:
         raise ConfigError(
@@ -121,7 +121,7 @@ def raw_markers(
 
 
 def is_unnamed(content: Content) -> bool:
-    """Whether no marker of a file has a name."""
+    """Return whether no marker of a file has a name."""
     point = content.parameters["POINT"]
     groups = {name: _texts(point, name) for name in _type_groups(point)}
     return REAL not in classify(_texts(point, "LABELS")[: content.points.shape[1]], groups)
@@ -130,9 +130,10 @@ def is_unnamed(content: Content) -> bool:
 def _choose(
     point: Group, points: NDArray[np.float64], kept: tuple[bool, bool], path: Path
 ) -> tuple[list[int], tuple[str, ...], str, list[str]]:
-    """Indices and unique names of the points (n, n_point, 3) that are markers, the one person who is
-    named, and sentences for the user; kept : whether computed positions, and trajectories without names,
-    are.
+    """Select the points (n, n_point, 3) that are markers: return their indices, unique names, the only named
+    person, and notes for the user.
+
+    kept : whether computed positions, and whether unnamed trajectories, are kept
     """
     virtual, unnamed = kept
     n_point = points.shape[1]
@@ -157,7 +158,7 @@ def _choose(
 
 
 def _texts(group: Group, name: str) -> list[str]:
-    """A text parameter with its continuations (LABELS, LABELS2, LABELS3, ...)."""
+    """Return a text parameter with its continuations (LABELS, LABELS2, LABELS3, ...)."""
     result: list[str] = []
     key, number = name, 2
     while key in group:
@@ -167,7 +168,9 @@ def _texts(group: Group, name: str) -> list[str]:
 
 
 def _type_groups(point: Group) -> Sequence[str]:
-    """Names of the parameters that list model outputs: as the file says (in pairs), else the usual ones."""
+    """Return the names of the parameters that list model outputs: those the file declares (in pairs), else
+    the usual ones.
+    """
     said = _texts(point, "TYPE_GROUPS")[::2]
     usual = ["ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS", "MODELED_MARKERS"]
     return [*usual, *(name for name in said if name not in usual)]
@@ -194,7 +197,9 @@ def _tell_dropped(labels: Sequence[str], kinds: Sequence[str], virtual: bool) ->
 
 
 def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
-    """Up axis and where it stands: the screen's vertical axis, else the manufacturer's habit, else none."""
+    """Return the up axis and its origin: the vertical axis of the screen, else the manufacturer's
+    convention, else none.
+    """
     screen = _texts(parameters["POINT"], "Y_SCREEN")
     if screen and AXIS.fullmatch(screen[0]):
         return screen[0], "POINT:Y_SCREEN"
@@ -205,7 +210,9 @@ def _up(parameters: Mapping[str, Group]) -> tuple[str, str]:
 
 
 def _surfaces(parameters: Mapping[str, Group]) -> np.ndarray | None:
-    """Corners (n_plate, 4, 3) of the force plates that the file uses, in its units and axes; None = none."""
+    """Return the corners (n_plate, 4, 3) of the force plates in use, in the file's units and axes; None = no
+    plates.
+    """
     group = parameters["FORCE_PLATFORM"]
     used, corners = (group.get(name, []) for name in ("USED", "CORNERS"))
     n = int(used[0]) if used and isinstance(used[0], (int, float)) and 0 < used[0] <= MOST_PLATES else 0
@@ -216,14 +223,15 @@ def _surfaces(parameters: Mapping[str, Group]) -> np.ndarray | None:
 
 
 def _subject_name(parameters: Mapping[str, Group]) -> str:
-    """The name in SUBJECTS:NAMES where there is one alone."""
+    """Return the name in SUBJECTS:NAMES if there is only one; else ""."""
     names = [name for name in dict.fromkeys(_texts(parameters["SUBJECTS"], "NAMES")) if name]
     return names[0] if len(names) == 1 else ""
 
 
 def _subject(parameters: Mapping[str, Group]) -> dict[str, float]:
-    """Masses [kg], lengths [m] and angles [rad] of the PROCESSING group by their names there, as
-    `Anna:Bodymass`; parameters of unknown unit are left alone."""
+    """Return masses [kg], lengths [m] and angles [rad] of the PROCESSING group by their names, such as
+    `Anna:Bodymass`; parameters of unknown unit are left out.
+    """
     subject: dict[str, float] = {}
     for name, values in parameters["PROCESSING"].items():
         plain = parted(name)[1]

@@ -24,7 +24,7 @@ class Head(NamedTuple):
     """Fields of the header of a C3D file, in words of 16 bits, and the file's size.
 
     n_point, n_value : number of points, and of analog values, of a frame
-    first, last : numbers of frames, from 1
+    first, last : numbers of the first and the last frame, from 1
     data_start : block in which the data begin, from 1
     n_byte : size of the file [bytes]
     processor : 84 Intel, 85 DEC, 86 MIPS
@@ -45,9 +45,10 @@ class Head(NamedTuple):
 
 
 def check_c3d(path: Path) -> Head:
-    """The header of a C3D file; ConfigError where the file is damaged.
+    """Check the bytes of a C3D file and return its header; ConfigError if the file is damaged.
 
-    A file is damaged that is no C3D file, is cut off before its data, or has a damaged parameter section.
+    A file counts as damaged if it is not a C3D file, is cut off before its data, or has a damaged parameter
+    section.
     """
     with file_faults(path), BufferedReader(open_regular(path)) as file:
         head = file.read(BLOCK) or b""  # nothing at all of what the kernel keeps others from
@@ -89,7 +90,9 @@ def check_c3d(path: Path) -> Head:
 
 
 def _is_sound(section: bytes, order: str) -> bool:
-    """Whether the chain of group and parameter records is unbroken, each with room for what it announces."""
+    """Return whether the chain of group and parameter records is unbroken, and each has the size it
+    declares.
+    """
     at = 4
     while True:
         if at + 2 > len(section):
@@ -110,7 +113,7 @@ def _is_sound(section: bytes, order: str) -> bool:
 
 
 def _fits(record: bytes) -> bool:
-    """Whether type, dimensions and data of a parameter fit into its record."""
+    """Return whether type, dimensions and data of a parameter fit into its record."""
     if len(record) < 2:
         return False
     kind, n_dimension = struct.unpack_from("<bB", record)

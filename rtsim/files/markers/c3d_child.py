@@ -1,10 +1,11 @@
 """Read one C3D file in a process of its own: `python c3d_child.py PATH MOST_BYTES MOST_SECONDS [analogs]`.
 
-The C++ reader crashes on some damaged files and fills memory on others. Here that ends this process only,
-which the system limits in memory and processor time where it can (not on Windows). No module of rtsim is
-imported, so that it starts quickly. rtsim/files/markers/c3d_process.py starts it and reads what it writes to
-standard output: one line of JSON (rates [Hz], first frame, shapes, counts, parameters), then the points (n,
-n_point, 3) as float64, missing ones NaN, and where asked for the scaled analog samples (n_sample, n_channel).
+The C++ reader crashes on some damaged files and fills memory on others. In this separate process such a file
+does no other harm; the system limits its memory and processor time where it can (not on Windows). No module
+of rtsim is imported, so that it starts quickly. rtsim/files/markers/c3d_process.py starts it and reads what
+it writes to standard output: one line of JSON (rates [Hz], first frame, shapes, counts, parameters), then
+the points (n, n_point, 3) as float64, missing ones NaN, and where asked for the scaled analog samples
+(n_sample, n_channel).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def limit(n_byte: int, seconds: int) -> None:
 
 
 def parameters_of(content: Any) -> dict[str, dict[str, list[Any]]]:
-    """The texts and numbers of the groups that a trial is made of, in the order of the file."""
+    """Return the texts and numbers of the parameter groups that a trial needs, in the order of the file."""
     return {
         group: {
             name: list(plain_values(parameter["value"]))
@@ -52,7 +53,7 @@ def parameters_of(content: Any) -> dict[str, dict[str, list[Any]]]:
 
 
 def sizes_of(content: Any) -> dict[str, list[int]]:
-    """The dimensions of each number array that describes the force plates."""
+    """Return the dimensions of each number array that describes the force plates."""
     import numpy as np
 
     group = content["parameters"].get("FORCE_PLATFORM", {})
@@ -60,7 +61,7 @@ def sizes_of(content: Any) -> dict[str, list[int]]:
 
 
 def values_per_frame(content: Any) -> int:
-    """The number of analog values of each frame, as the reader counts them."""
+    """Return the number of analog values of each frame, as the reader counts them."""
     import numpy as np
 
     n_frame = np.shape(content["data"]["points"])[2]
@@ -68,7 +69,7 @@ def values_per_frame(content: Any) -> int:
 
 
 def plain_values(values: Any) -> Iterator[Any]:
-    """Texts (of UTF-8 or Latin-1) and numbers as JSON holds them."""
+    """Yield texts (of UTF-8 or Latin-1) and numbers in the types of JSON."""
     import numpy as np
 
     for value in values if isinstance(values, list) else np.ravel(values, order="F").tolist():
@@ -83,7 +84,9 @@ def plain_values(values: Any) -> Iterator[Any]:
 
 
 def main(path: str, n_byte: int, seconds: int, with_analogs: bool) -> None:
-    """Read the file and write what it holds; ends the process with one of the codes above otherwise."""
+    """Read the file and write its content to standard output; on failure, end the process with one of this
+    module's exit codes.
+    """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # threads would reserve address space
     limit(n_byte, seconds)
     try:

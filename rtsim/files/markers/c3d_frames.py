@@ -1,8 +1,7 @@
-"""The data of a C3D file read from its bytes, where counts of 16 bits hide frames or samples from the
-reader.
+"""The data of a C3D file read from its bytes, where 16-bit counts hide frames or samples from the reader.
 
-Counts of frames end at 65 535, or begin at 0 again; samples and offsets of an unsigned converter look
-negative above 32 767. The frames of the reader must be found again in the bytes, or nothing is added.
+Frame counts end at 65 535 or wrap to 0; samples and offsets of an unsigned converter look negative above 32
+767. Frames are added only if those of the reader are found again in the bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Scaling(NamedTuple):
     """Scaling of integers to values: value = factor * (count - offset).
 
     factor, offset : (n_channel,)
-    is_unsigned : whether counts of 16 bits are from 0 to 65 535
+    is_unsigned : whether 16-bit counts range from 0 to 65 535
     """
 
     factor: FloatArray
@@ -40,8 +39,8 @@ class Scaling(NamedTuple):
 
 
 def with_all_frames(path: Path, head: Head, content: Content) -> Content:
-    """The content with every frame and sample that the file holds, its true first frame, and sentences
-    for the user.
+    """Return the content with every frame and sample in the file, its true first frame, and notes for the
+    user.
     """
     content = content._replace(first=_first(head, content))
     n_read, n_point, _ = content.points.shape
@@ -81,14 +80,16 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
 
 
 def _first(head: Head, content: Content) -> int:
-    """Index of the first frame, by TRIAL:ACTUAL_START_FIELD where 16 bits of the header cannot tell it."""
+    """Return the index of the first frame, from TRIAL:ACTUAL_START_FIELD if the 16 bits of the header cannot
+    represent it.
+    """
     start = _long(content, "ACTUAL_START_FIELD")
     cut = head.first in (start % MOST, FULL)
     return start - 1 if FULL <= start <= LATEST and cut else content.first
 
 
 def _long(content: Content, name: str) -> int:
-    """A whole number that the group TRIAL has in two of 16 bits, the lower first; 0 = none."""
+    """Return an integer that the group TRIAL stores as two of 16 bits, the lower first; 0 = none."""
     words = content.parameters["TRIAL"].get(name, [])
     if len(words) != 2 or any(isinstance(word, str) or not math.isfinite(word) for word in words):
         return 0
@@ -97,15 +98,16 @@ def _long(content: Content, name: str) -> int:
 
 
 def _number(content: Content, group: str, name: str) -> float:
-    """The first number of a parameter; 0 = none."""
+    """Return the first number of a parameter; 0 = none."""
     values = content.parameters[group].get(name, [])
     return float(values[0]) if values and not isinstance(values[0], str) else 0.0
 
 
 def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[int, list[str]]:
-    """Number of rows, of `size` bytes, that are frames, and sentences for the user: as the file tells
-    anywhere, as a count that begins at 0 again comes out, or where a full count says no more, up to where
-    zeros begin.
+    """Return the number of rows, of `size` bytes, that are frames, and notes for the user.
+
+    The number is the one stated anywhere in the file, or the one to which a wrapped count is consistent; for
+    a count at its maximum, frames end where only zeros follow.
     """
     n_read, n_held = len(content.points), len(rows)
     told = [
@@ -135,14 +137,14 @@ def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[in
 
 
 def _is_found_again(content: Content, rows: NDArray[np.generic], is_integer: bool) -> bool:
-    """Whether the bytes of the frames that the reader has read say the same."""
+    """Return whether the bytes of the frames agree with what the reader has read."""
     ours = _points(rows[: len(content.points)], content, is_integer)
     same = np.abs(ours - content.points) <= ALIKE
     return bool((same | (np.isnan(ours) & np.isnan(content.points))).all())
 
 
 def _points(rows: NDArray[np.generic], content: Content, is_integer: bool) -> FloatArray:
-    """Points (n, n_point, 3) of rows; those with a negative fourth word are missing."""
+    """Return the points of rows, (n, n_point, 3); those with a negative fourth word are missing."""
     n_point = content.points.shape[1]
     words = rows[:, : 4 * n_point].reshape(len(rows), n_point, 4).astype(np.float64)
     scale = _number(content, "POINT", "SCALE") if is_integer else 1.0
@@ -150,7 +152,7 @@ def _points(rows: NDArray[np.generic], content: Content, is_integer: bool) -> Fl
 
 
 def _samples(rows: NDArray[np.generic], n_channel: int, scaling: Scaling, is_integer: bool) -> FloatArray:
-    """Analog samples (n_sample, n_channel) of rows, scaled."""
+    """Return the scaled analog samples of rows, (n_sample, n_channel)."""
     counts = np.ascontiguousarray(rows)
     if is_integer and scaling.is_unsigned:
         counts = counts.view("<u2")
@@ -158,7 +160,7 @@ def _samples(rows: NDArray[np.generic], n_channel: int, scaling: Scaling, is_int
 
 
 def _scaling(content: Content, n_channel: int) -> Scaling:
-    """Scaling of the analog channels, by ANALOG:GEN_SCALE, SCALE, OFFSET and FORMAT."""
+    """Return the scaling of the analog channels from ANALOG:GEN_SCALE, SCALE, OFFSET and FORMAT."""
     group = content.parameters["ANALOG"]
     general = _number(content, "ANALOG", "GEN_SCALE") if group.get("GEN_SCALE") else 1.0
     factor, offset = (
@@ -178,7 +180,9 @@ def _scaling(content: Content, n_channel: int) -> Scaling:
 
 
 def _of_channels(group: dict[str, list[object]], name: str, n_channel: int, usual: float) -> FloatArray:
-    """A number for each channel, with the continuations of the parameter (SCALE, SCALE2, ...)."""
+    """Return a number for each channel from a parameter with its continuations (SCALE, SCALE2, ...). usual :
+    default
+    """
     values: list[float] = []
     key, number = name, 2
     while key in group:

@@ -1,5 +1,6 @@
-"""The meaning of a C3D label: a real marker, an unlabelled one, a computed position or another output of
-a model."""
+"""The meaning of a C3D label: a real marker, an unlabelled one, a computed position, or another model
+output.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ OXFORD = re.compile(
 def strip_subjects(
     labels: Sequence[str], groups: Mapping[str, Sequence[str]], seen: Sequence[int] = ()
 ) -> tuple[list[str], dict[str, list[str]], str, list[str]]:
-    """Labels and group lists without the "subject:" prefix, the one subject there is, and sentences about
-    it.
+    """Remove the "subject:" prefix from labels and group lists; return them, the only subject, and notes
+    about it.
 
     If the file has several subjects, the prefix distinguishes their markers and is kept. It is also kept if
     markers without a prefix have the same names, unless they have no data.
@@ -60,7 +61,7 @@ def strip_subjects(
 
 
 def classify(labels: Sequence[str], groups: Mapping[str, Sequence[str]]) -> list[str]:
-    """The kind (REAL, UNLABELLED, POSITION or SCALAR) of every label.
+    """Return the kind (REAL, UNLABELLED, POSITION or SCALAR) of every label.
 
     groups : labels that the file lists as model outputs, by parameter name (ANGLES, ..., MODELED_MARKERS)
     """
@@ -91,7 +92,7 @@ def _kind(label: str, plain: str, listed: Mapping[str, str], segment: bool, oxfo
 
 
 def _segment_points(names: Sequence[str]) -> set[str]:
-    """Names that belong to a full quartet of segment points."""
+    """Return the names that belong to a complete set of the four points of a segment."""
     known = set(names)
     found: set[str] = set()
     for name in known:

@@ -1,4 +1,4 @@
-"""The content of a C3D file, read by a process that may crash, run out of memory or hang."""
+"""The content of a C3D file, read by a separate process that may crash, run out of memory or hang."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Content(NamedTuple):
     points : (n, n_point, 3) float64 in file units and axes; NaN = missing
     parameters : group -> name -> texts or numbers, of the groups c3d_child.GROUPS; arrays in the order of
         the file: the first dimension runs fastest
-    sizes : name -> dimensions, for the group FORCE_PLATFORM
-    analog_rate : [Hz]
+    sizes : name -> dimensions of the parameters of the group FORCE_PLATFORM
+    analog_rate : sample rate of the analog channels [Hz]
     analogs : (n_sample, n_channel) float64 with the offset subtracted and scaled; empty unless requested
     n_value : number of analog values of each frame
     notes : plain sentences
@@ -51,14 +51,14 @@ class Content(NamedTuple):
 
     @property
     def is_integer(self) -> bool:
-        """Whether the numbers of the file are integers of 16 bits, by the sign of POINT:SCALE."""
+        """Whether the file's point data are integers of 16 bits, by the sign of POINT:SCALE."""
         values = self.parameters["POINT"].get("SCALE", [])
         return bool(values) and not isinstance(values[0], str) and values[0] > 0.0
 
 
 def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
-    """The content of the C3D file of `n_byte` bytes; ConfigError if the reader rejects it, crashes or
-    hangs.
+    """Read a C3D file of `n_byte` bytes in a separate process; ConfigError if the reader rejects it, crashes
+    or hangs.
     """
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
     seconds = LEAST_S + S_PER_BYTE * n_byte
@@ -84,7 +84,7 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
 
 
 def content_of(out: bytes) -> Content:
-    """The content that the reader's process wrote."""
+    """Parse the content that the reader's process wrote."""
     head, _, data = out.partition(b"\n")
     said = json.loads(head)
     numbers = np.frombuffer(data, np.float64)
@@ -102,7 +102,9 @@ def content_of(out: bytes) -> Content:
 
 
 def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
-    """The sentence on a reader that ended with an exit code, or by a signal (negative)."""
+    """Return the error for a reader's process that ended with an exit code, or by a signal (negative
+    code).
+    """
     reason = " ".join(words.split())[:200]
     if code == -getattr(signal, "SIGXCPU", 0) != 0:
         return ConfigError(
@@ -128,7 +130,7 @@ def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
 
 
 def _name_of(code: int) -> str:
-    """An exit code, or the name of the signal that ended the process."""
+    """Return an exit code as text, or the name of the signal that ended the process."""
     if code < 0:
         try:
             return signal.Signals(-code).name

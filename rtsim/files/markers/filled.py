@@ -1,7 +1,8 @@
-"""Gaps that were filled before a trial was written: coordinates in them are not measured.
+"""Detection of gaps that were filled before a trial was written; coordinates in filled gaps are not
+measured.
 
-Programs of capture systems join the ends of a gap by a straight line or a cubic. Measured paths follow no
-polynomial of third degree to the last digit, not even where they were smoothed.
+Motion capture software fills gaps by a straight line or a cubic. Measured paths never follow a polynomial of
+third degree to the last digit, not even after smoothing.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ EVEN = 0.01  # part of a step by which steps of time may vary
 def blank_filled(
     names: Sequence[str], times: Array, positions: Array, rate: float
 ) -> tuple[Array, list[str]]:
-    """Positions with filled samples NaN, and a sentence where there are any.
+    """Return the positions with filled samples set to NaN, and a note if there are any.
 
     times : (n,) [s]; positions : (n, n_marker, 3) [m], NaN = missing, any axes; rate : [Hz]
 
-    A moving marker was not measured where it lies exactly (to the digits of the file) on a straight line, or
-    on a cubic of 0.125 s or more, while elsewhere it does not. Files with too few digits, and uneven times,
-    are left unchanged.
+    A moving marker counts as filled where its path is exactly (to the digits of the file) a straight line,
+    or a cubic for 0.125 s or more, if the rest of its path is not. Files with too few digits, and uneven
+    times, are left unchanged.
     """
     steps = np.diff(times)
     if len(times) < N_LEAST + CUBIC or np.abs(steps * rate - 1.0).max() > EVEN:
@@ -60,7 +61,7 @@ def blank_filled(
 
 
 def _half_digit(positions: Array) -> float:
-    """Half of the last digit [m] of coordinates (n, n_marker, 3), decimal, of integers or of float32."""
+    """Return half of the last digit of coordinates (n, n_marker, 3): decimal, integer or float32 [m]."""
     known = positions[np.isfinite(positions)]
     known = known[:: 1 + len(known) // MOST]
     steps = np.diff(np.unique(np.round(known, 10)))
@@ -73,7 +74,9 @@ def _half_digit(positions: Array) -> float:
 
 
 def _filled_by(positions: Array, order: int, least_s: float, rate: float, half: float) -> NDArray[np.bool_]:
-    """(n, n_marker) - samples of gaps of `least_s` or more over which the differences of an order are 0."""
+    """Return which samples lie in gaps of `least_s` or more in which the differences of this order are 0,
+    (n, n_marker).
+    """
     lag = max(1, round(LAG_S * rate))
     n_least = max(N_LEAST, int(np.ceil(least_s * rate)) + 2 - order * lag)
     bound = 1.1 * 2.0**order * half
@@ -98,7 +101,7 @@ def _filled_by(positions: Array, order: int, least_s: float, rate: float, half: 
 
 
 def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and stop of each run of True."""
+    """Return first index and stop index of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 

@@ -1,4 +1,4 @@
-"""Conversion of a raw trial to the ground frame: metres, Y up, right-handed."""
+"""Conversion of a raw trial to ground: metres, Y up, right-handed."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source:
 
 
 class Settled(NamedTuple):
-    """Unit, axes and rate that were decided for a raw trial.
+    """Unit and up axis that were chosen for a raw trial.
 
     positions : (n, n_marker, 3) float64 - axes of the file [m]; NaN = missing
     scale : metres per unit of the file
     up : axis of the file that points up, a key of rtsim.files.markers.axes.ROTATIONS
     notes : sentences on conversions and assumptions
-    doubted : another axis along which the person is upright, else ""
+    doubted : another axis along which the person seems to stand upright, else ""
     """
 
     positions: NDArray[np.float64]
@@ -64,10 +64,9 @@ class Settled(NamedTuple):
 
 
 def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Settled:
-    """Unit and up axis of a raw trial; `up` and `units` override the file and the guess.
+    """Determine unit and up axis of a raw trial; `up` and `units` override the file and the guess.
 
-    Raises ConfigError for an unknown axis or unit, and for an impossible unit that cannot be replaced for
-    certain.
+    Raises ConfigError for an unknown axis or unit, and for an impossible unit without a clear replacement.
     """
     positions, notes = blank_missing(raw.positions)
     if length := length_unit(units):
@@ -104,8 +103,8 @@ def to_ground(
 
     person : the person whose markers are used, if there are several; "" = all
 
-    Gaps that were filled by lines and cubics are missing. All conversions and assumptions are listed in the
-    notes. Raises ConfigError as `check_extent` and `settle` and `of_person`.
+    Gaps that were filled by lines or cubics become missing values. All conversions and assumptions are
+    listed in the notes. Raises ConfigError as `check_extent` and `settle` and `of_person`.
     """
     raw = of_person(raw, person)
     check_extent(raw)

@@ -1,4 +1,4 @@
-"""Recognises markers that are high and low on a body, by their names."""
+"""Recognition of markers that are high or low on a body, by their names."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MAX_FRAME = 200  # frames looked at: enough for a median, cheap for hour-long fi
 
 
 def plain_name(name: str) -> str:
-    """A marker name in lower case without separators: `R.ASIS`, `r_asis` and `RASIS` are the same."""
+    """Return a marker name in lower case without separators: `R.ASIS`, `r_asis` and `RASIS` are the same."""
     return plain_names([name])[0]
 
 
 def plain_names(names: Sequence[str]) -> list[str]:
-    """Apply plain_name to many names at once, in one pass over their bytes, as strangers may send
-    thousands.
+    """Apply plain_name to many names at once, in one pass over their bytes, because unknown senders may send
+    thousands of names.
     """
     if not names:
         return []
@@ -37,7 +37,9 @@ def plain_names(names: Sequence[str]) -> list[str]:
 
 
 def upper_and_lower(names: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
-    """Indices of the markers on the pelvis, on the trunk or head, and on the feet, judged by their names."""
+    """Return the indices of the markers on the pelvis, on the trunk or head, and on the feet, judged by
+    their names.
+    """
     pelvis, trunk, foot = [], [], []
     for index, name in enumerate(names):
         plain = plain_name(name.rpartition(":")[2])  # whoever's it is
@@ -53,7 +55,8 @@ def upper_and_lower(names: Sequence[str]) -> tuple[list[int], list[int], list[in
 def foot_to(
     upper: Sequence[int], foot: Sequence[int], positions: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """Median over the frames of the vector (3,) from the mean foot marker to the mean of the markers `upper`.
+    """Return the median over the frames of the vector (3,) from the mean foot marker to the mean of the
+    markers `upper`.
 
     None when no frame shows both. positions : (n, n_marker, 3), any unit; NaN = missing.
     """
@@ -75,7 +78,9 @@ def thin(positions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def middle_of(group: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over those of the markers (n, n_marker, 3) that are seen, (n, 3); NaN where none is."""
+    """Return the mean over the visible ones of the markers (n, n_marker, 3), (n, 3); NaN where none is
+    visible.
+    """
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(group).all(axis=2))
     total = np.where(seen[..., None], group, 0.0).sum(axis=1)
     count = seen.sum(axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""Marker trials of any supported file in one frame: metres, Y up, NaN for missing."""
+"""Marker trials of any supported file in one convention: metres, Y up, NaN for missing."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def read_markers(
     virtual: bool = False,
     unnamed: bool = False,
 ) -> MarkerTrial:
-    """The marker trial of a file of `rtsim.files.formats.MARKERS` in the ground frame.
+    """Read the marker trial of a file with a suffix in `rtsim.files.formats.MARKERS` in the ground frame.
 
-    up : axis of the file that points up ("Y", "Z", "-Y", ...), where the file or the guess is wrong
-    units : unit of length of the file ("m", "cm", "mm", ...), where the file is wrong
+    up : axis of the file that points up ("Y", "Z", "-Y", ...), which overrides the file and the guess
+    units : unit of length of the file ("m", "cm", "mm", ...), which overrides that of the file
     person : the person whose markers are used, if the file has several; "" = all
     virtual : keep positions that a model computed (joint centres, segment axes) in a C3D file
     unnamed : keep trajectories without names in a C3D file
@@ -39,14 +39,14 @@ def read_markers(
 
 
 def check_kind(path: str | Path) -> FileFormat:
-    """The format of a file of markers; ConfigError for a folder and for the suffix of another kind of
+    """Return the format of a marker file; ConfigError for a folder and for the suffix of another kind of
     file.
     """
     return check_format(path, MARKERS, "markers", "export the trial as TRC or C3D")
 
 
 def near_statics(source: str) -> str:
-    """A hint at static trials in the same folder, found by their names; empty without any."""
+    """Return a hint at static trials in the same folder, found by their names; "" if there are none."""
     path = Path(source)
     if not is_file(path):
         return ""

@@ -39,7 +39,7 @@ class NaturalTrial(NamedTuple):
 
 
 def read_natural(path: str | Path) -> NaturalTrial:
-    """The cycle in an .npz file with arrays <segment>_Q (n, 12) and <segment>_rM (n, 3, n_marker).
+    """Read the gait cycle in an .npz file with arrays <segment>_Q (n, 12) and <segment>_rM (n, 3, n_marker).
 
     The arrays are in metres, Y up. ConfigError names the array that is missing or has another shape.
     """
@@ -66,7 +66,7 @@ def read_natural(path: str | Path) -> NaturalTrial:
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
-    """The arrays of the format that are in the file, of bounded size however well they compress."""
+    """Read the arrays of the format that the file contains, of limited size even if compressed."""
     arrays = {}
     data = read_bounded(path, MOST_BYTES, "give the cycle of one walk")
     try:
@@ -82,7 +82,7 @@ def _read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
 
 
 def _parse_array(data: bytes) -> NDArray[np.float64]:
-    """The array in the bytes of an .npy file, which must hold as many numbers as its header says."""
+    """Parse the array in the bytes of an .npy file, which must contain as many numbers as its header says."""
     if len(data) > MOST_BYTES:
         raise ValueError(f"an array is larger than {MOST_BYTES / 1e6:.6g} MB")
     stream = BytesIO(data)
@@ -97,7 +97,7 @@ def _parse_array(data: bytes) -> NDArray[np.float64]:
 def _array(
     arrays: dict[str, NDArray[np.float64]], name: str, shape: tuple[int, ...], path: Path
 ) -> NDArray[np.float64]:
-    """The named array, checked; -1 in `shape` stands for any length."""
+    """Return the named array after checks; -1 in `shape` stands for any length."""
     array = arrays.get(name)
     wanted = "(" + ", ".join("any" if length < 0 else str(length) for length in shape) + ")"
     if array is None:

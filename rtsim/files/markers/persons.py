@@ -29,7 +29,7 @@ def parted(label: str, separators: str = COLON) -> tuple[str, str]:
 
 
 def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[int]]:
-    """Person -> indices of the markers, in the order of their first markers.
+    """Return the indices of the markers of each person, in the order of their first markers.
 
     Markers without a person's name are UNNAMED; if there is only one person, they belong to that person,
     unless both have a marker with the same name.
@@ -45,7 +45,9 @@ def persons_of(names: Sequence[str], separators: str = COLON) -> dict[str, list[
 
 
 def rows_of(names: Sequence[str], person: str) -> list[int]:
-    """Indices of the markers of a person, whose name is compared without case; [] without any."""
+    """Return the indices of the markers of a person, whose name is compared without case; [] if there are
+    none.
+    """
     if not any(COLON in name for name in names):
         return [k for k, name in enumerate(names) if begins_with(name, person)]
     wanted = person.strip().rstrip(COLON).casefold()
@@ -54,18 +56,18 @@ def rows_of(names: Sequence[str], person: str) -> list[int]:
 
 
 def begins_with(name: str, person: str) -> bool:
-    """Whether a marker's name begins with a person's name and a separator other than a colon."""
+    """Return whether a marker's name begins with a person's name and a separator other than a colon."""
     n = len(person)
     return 0 < n < len(name) and name[:n].casefold() == person.casefold() and name[n] in SEPARATORS
 
 
 def bare_names(names: Sequence[str], person: str) -> list[str]:
-    """Names of a person's markers without the person's name."""
+    """Return the names of a person's markers without the person's name."""
     return [name[len(person) + 1 :] if begins_with(name, person) else parted(name)[1] for name in names]
 
 
 def of_person(raw: RawTrial, person: str = "") -> RawTrial:
-    """Markers and measures of one person, without the prefix, if there are several persons.
+    """Return the markers and measures of one person, without the prefix, if there are several persons.
 
     person : name of the person; "" = all. A trial of one person is unchanged, whatever the name. ConfigError
         for a name that none of several persons has.
@@ -102,7 +104,7 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
 
 
 def shared_in(nameless: Sequence[str], person: str) -> str:
-    """A note on markers without a prefix that are taken as those of the only person."""
+    """Return a note on markers without a prefix that are assigned to the only person."""
     n = len(nameless)
     return (
         f"{n} {'marker' if n == 1 else 'markers'} without a name before {'it' if n == 1 else 'them'} "
@@ -112,7 +114,11 @@ def shared_in(nameless: Sequence[str], person: str) -> str:
 
 
 def measures_of(measures: Mapping[str, float], person: str, several: bool) -> dict[str, float]:
-    """Measures of a person without the prefix; where there are several persons, only this person's."""
+    """Return the measures of a person without the prefix of their names.
+
+    several : whether there are several persons; then measures without this person's prefix are left out,
+        unless they have no prefix at all
+    """
     own = {"", person.casefold()}
     whose = {name: parted(name)[0].casefold() for name in measures}
     strict = several or len({p for p in whose.values() if p}) > 1

@@ -1,4 +1,4 @@
-"""Checks whether the right markers are on the right, as labels may be exchanged and axes mirrored."""
+"""A check whether the right markers are on the right side, as labels may be exchanged and axes mirrored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXCHANGED = -0.5  # cosine between "towards the right label" and the right of th
 
 
 def doubt_sides(names: Sequence[str], positions: NDArray[np.float64]) -> str | None:
-    """A sentence if right and left ASIS markers are on the wrong side of the pelvis, else None.
+    """Return a message if right and left ASIS markers are on the wrong side of the pelvis, else None.
 
     positions : (n, n_marker, 3) in ground (Y up) [m]. The pelvis faces from its rear markers (PSIS, sacrum)
     to its ASIS markers. None too when one of these is missing.

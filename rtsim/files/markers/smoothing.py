@@ -1,4 +1,4 @@
-"""Checks whether markers were smoothed so much that the motion was distorted, as by a low cut-off
+"""A check whether markers were smoothed so much that the motion is distorted, as by a low cut-off
 frequency.
 """
 
@@ -24,13 +24,13 @@ LONGEST = 20_000  # frames looked at
 
 
 def doubt_smoothing(names: Sequence[str], positions: Array, rate: float) -> str | None:
-    """A sentence if swinging feet have almost no acceleration above a low frequency, else None.
+    """Return a message if the feet have almost no acceleration above a low frequency in swing, else None.
 
     positions : (n, n_marker, 3) in ground [m], NaN = missing; rate : [Hz]
 
     Walking at 0.8 to 1.3 m/s has 90 % of the power of the feet's acceleration below 3.5 to 5 Hz, and still
-    below 3.6 to 4.3 when smoothed at 6 Hz; smoothed at 2 Hz it has it below 1.6 to 2.1, and knee flexion is
-    up to 16 degrees off. Only walks through the room are judged, as other motions may be slow.
+    below 3.6 to 4.3 when smoothed at 6 Hz; smoothed at 2 Hz they have it below 1.6 to 2.1 Hz, and errors of
+    knee flexion reach 16 degrees. Only walks through the room are judged, as other motions may be slow.
     """
     part = positions[:LONGEST]
     if len(part) < LEAST_S * rate + 2:
@@ -54,13 +54,15 @@ def doubt_smoothing(names: Sequence[str], positions: Array, rate: float) -> str 
 
 
 def _joined(path: Array, known: NDArray[np.bool_]) -> Array:
-    """A path (n, 3) whose gaps are closed by lines."""
+    """Return a path (n, 3) with its gaps filled by straight lines."""
     frames = np.arange(len(path))
     return np.stack([np.interp(frames, frames[known], path[known, i]) for i in range(3)], axis=1)
 
 
 def _frequency_below(path: Array, rate: float) -> float:
-    """The frequency [Hz] below which PART of the power of the acceleration of a path (n, 3) lies."""
+    """Return the frequency below which the fraction PART of the power of the acceleration of a path (n, 3)
+    lies [Hz].
+    """
     acceleration = np.diff(path, n=2, axis=0) * np.hanning(len(path) - 2)[:, None]
     power = np.cumsum((np.abs(np.fft.rfft(acceleration, axis=0)) ** 2).sum(axis=1))
     at = int(np.searchsorted(power, PART * power[-1]))

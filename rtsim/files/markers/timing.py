@@ -1,4 +1,4 @@
-"""Time columns of files, which may be rounded, irregular or missing, and the times that they represent."""
+"""Time columns of files, which may be rounded, irregular or missing, and the true times behind them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ IRREGULAR = 0.05  # relative difference up to which the header rate still descri
 def settle_times(
     times: NDArray[np.float64], declared_rate: float, where: str
 ) -> tuple[NDArray[np.float64], float, list[str]]:
-    """Times (n,) [s], rate [Hz] and sentences from a time column (n,) and the rate of the header (0: none).
+    """Return times (n,) [s], rate [Hz] and notes from a time column (n,) and the rate of the header (0:
+    none).
 
-    A column that is an even grid within its own rounding becomes that grid. A column that is missing or does
-    not increase is rebuilt from the header's rate; ConfigError naming `where` when there is none,
-    and without times.
+    A column that is evenly spaced within its rounding is replaced by exactly even times. A column that is
+    missing or does not increase is rebuilt from the header's rate. ConfigError naming `where` if neither
+    times nor a rate exist.
     """
     n = times.shape[0]
     if n == 0:
@@ -45,8 +46,8 @@ def settle_times(
 
 
 def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], list[str]]:
-    """Times whose steps are those of the header's rate in milli- or microseconds, or slower than markers and
-    plates are ever taken while the header says otherwise, as seconds.
+    """Convert times to seconds, with notes, if their steps are those of the header's rate in milli- or
+    microseconds, or are slower than any recording of markers or plates while the header says otherwise.
     """
     typical = float(np.median(np.diff(times)))
     if rate > 0.0 and (mixed := _some_in_milliseconds(times, rate)) is not None:
@@ -69,8 +70,8 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
 
 
 def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np.float64] | None:
-    """Times of which some are in seconds and others in milliseconds, all on the grid of a rate, in seconds;
-    None where they are not so.
+    """Convert times of which some are in seconds and others in milliseconds, all on the grid of a rate, to
+    seconds; None if they are not such a mixture.
     """
     steps = np.arange(len(times)) / rate
     for first in (float(times[0]), 1e-3 * float(times[0])):
@@ -83,7 +84,7 @@ def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np
 def _settle_increasing(
     times: NDArray[np.float64], declared_rate: float
 ) -> tuple[NDArray[np.float64], float, list[str]]:
-    """`settle_times` of two increasing times or more."""
+    """Apply `settle_times` to at least two increasing times."""
     n = times.shape[0]
     measured = (n - 1) / float(times[-1] - times[0])
     tolerance = _rounding(times)
@@ -119,7 +120,7 @@ def _rebuild(
 
 
 def _rate_of_most(times: NDArray[np.float64]) -> float:
-    """Rate [Hz] by which most of the times (n,) rise evenly, 0 where they do not."""
+    """Return the rate at which most of the times (n,) increase evenly [Hz]; 0 if there is none."""
     steps = np.diff(times)
     rising = steps[steps > 0.0]  # NaN is not
     if rising.size < MOST * steps.size:
@@ -130,7 +131,9 @@ def _rate_of_most(times: NDArray[np.float64]) -> float:
 
 
 def _rounding(times: NDArray[np.float64]) -> float:
-    """Largest error [s] that the decimals of a column explain: all its times are multiples of 10^-d."""
+    """Return the largest rounding error that the decimals of a time column explain: all its times are
+    multiples of 10^-d [s].
+    """
     decimals = 0
     while decimals < MAX_DECIMALS and np.abs(times - np.round(times, decimals)).max() > 1e-9:
         decimals += 1
@@ -138,7 +141,9 @@ def _rounding(times: NDArray[np.float64]) -> float:
 
 
 def _grid(times: NDArray[np.float64], rate: float, tolerance: float) -> NDArray[np.float64] | None:
-    """The even grid (n,) at `rate` from which the times deviate by no more than their rounding, if any."""
+    """Return the evenly spaced times (n,) at `rate` that differ from the given ones by no more than their
+    rounding; None if there are none.
+    """
     if tolerance > 0.5 / rate:
         tolerance = 1e-9  # rounding as coarse as the frames proves nothing
     steps = np.arange(times.shape[0]) / rate

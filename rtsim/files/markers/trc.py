@@ -30,7 +30,7 @@ class _TrcHeader(NamedTuple):
 def read_trc(
     path: str | Path, *, up: str | None = None, units: str | None = None, person: str = ""
 ) -> MarkerTrial:
-    """The trial of a TRC file in the ground frame; `up`, `units` and `person` as in `to_ground`.
+    """Read the trial of a TRC file in the ground frame; `up`, `units` and `person` as in `to_ground`.
 
     Empty, NaN and 0, 0, 0 markers are missing; columns without any data are kept as NaN markers. Deviations
     from the header are listed in the notes. ConfigError names file, line and remedy if the file cannot be
@@ -40,13 +40,13 @@ def read_trc(
 
 
 def write_trc(path: str | Path, trial: MarkerTrial) -> None:
-    """Write a trial as TRC; ConfigError as `trc_text` and `write_text`."""
+    """Write a trial as TRC; ConfigError as in `trc_text` and `write_text`."""
     path = Path(path)
     write_text(path, trc_text(trial, path.name, str(path)))
 
 
 def trc_text(trial: MarkerTrial, name: str, where: str) -> str:
-    """A trial as TRC: millimetres, Y up, six decimals, NaN for missing.
+    """Return a trial as TRC text: millimetres, Y up, six decimals, empty cells for missing markers.
 
     name : name of the file, for its header
 
@@ -114,8 +114,8 @@ def _read_raw(path: Path) -> RawTrial:
 
 
 def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int, path: Path) -> None:
-    """Raise ConfigError where the rows have numbers of as many markers as the coordinate line, and not of as
-    many as are named: numbers would come under the names of other markers.
+    """Raise ConfigError if the rows have values for as many markers as the coordinate line, but not for as
+    many as the names, because values would be assigned to wrong markers.
     """
     rows = lines[start:]
     if n_on_axes > n_marker:
@@ -132,7 +132,7 @@ def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int
 
 
 def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int) -> list[str]:
-    """Sentences on counts of the header that are not those of the file."""
+    """Return notes on counts in the header that differ from the content of the file."""
     notes = []
     if header.n_marker is not None and header.n_marker != n_marker:
         notes.append(f"the header says {header.n_marker} markers, {n_marker} are named: those were read")
@@ -146,10 +146,10 @@ def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int
 
 
 def _read_header(lines: Sequence[str], path: Path) -> tuple[_TrcHeader, int]:
-    """The DataRate block and the index of the line after it.
+    """Read the DataRate block; return it and the index of the line after it.
 
-    The values are matched to their keys whatever separates them; where their number differs (a value left
-    out), the rate is the first number and the unit the only word.
+    Values are matched to keys with any separators. If their numbers differ because a value was left out, the
+    rate is the first number and the unit the only word.
     """
     row = _find(lines, "datarate", 0)
     if row is None:
@@ -176,7 +176,9 @@ def _read_header(lines: Sequence[str], path: Path) -> tuple[_TrcHeader, int]:
 
 
 def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str], int, int]:
-    """Marker names, number of markers on the coordinate line (0: none), index of the first data line."""
+    """Return marker names, number of markers on the coordinate line (0: none), and index of the first data
+    line.
+    """
     row = _find(lines, "frame", after)
     if row is None:
         raise ConfigError(
@@ -210,8 +212,8 @@ def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str]
 
 
 def named_once(names: Sequence[str]) -> list[str]:
-    """Marker names that stand over each of their three columns, alike or with X, Y and Z behind them, once;
-    none where they are not all so.
+    """Return each marker name once if all names stand over each of their three columns, alike or with X, Y
+    and Z appended; else none.
     """
     triples = [tuple(names[k : k + 3]) for k in range(0, len(names), 3)]
     if all(len({*triple}) == 1 for triple in triples):
@@ -228,7 +230,7 @@ def named_once(names: Sequence[str]) -> list[str]:
 
 
 def _find(lines: Sequence[str], word: str, start: int) -> int | None:
-    """Index of the first line from `start` whose first cell begins with `word`, in any case."""
+    """Return the index of the first line from `start` whose first cell begins with `word`, in any case."""
     for index in range(start, min(len(lines), start + HEADER_DEPTH)):
         if lines[index].strip().lower().startswith(word):
             return index
@@ -236,7 +238,7 @@ def _find(lines: Sequence[str], word: str, start: int) -> int | None:
 
 
 def _column(column: int, names: Sequence[str]) -> str:
-    """Name of a data column in an error."""
+    """Return the name of a data column for an error message."""
     return (
         ("Frame#", "Time")[column] if column < 2 else f"{names[(column - 2) // 3]} {'XYZ'[(column - 2) % 3]}"
     )

@@ -27,8 +27,8 @@ class MarkerTrial(NamedTuple):
     source : the file the trial came from
     notes : plain sentences: everything that was converted, assumed, dropped or repaired
     subject : measures of the person stored with the trial (name in the file -> SI value)
-    person : the person whose markers they are, by the prefix of their names; "" = none, or several
-    subject_name : name of the person in the file apart from its labels; "" = none, or several
+    person : the person to whom the markers belong, from the prefix of their names; "" = none, or several
+    subject_name : name of the person stated in the file elsewhere than in labels; "" = none, or several
     """
 
     names: tuple[str, ...]
@@ -61,12 +61,14 @@ class RawTrial(NamedTuple):
 
 
 def subject_meta(trial: MarkerTrial) -> dict[str, str]:
-    """Table on the person for the descriptor of a marker session: the name in the file, where it has one."""
+    """Return the table on the person for the descriptor of a marker session: the name in the file, if it has
+    one.
+    """
     return {"subject_name": trial.subject_name} if trial.subject_name else {}
 
 
 def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[str, ...], list[str]]:
-    """Names made unique by a suffix (`RTOE`, `RTOE_2`), and sentences on those that were repeated.
+    """Make names unique by a suffix (`RTOE`, `RTOE_2`); return them, and notes on repeated names.
 
     seen : number of samples with data of each; the one with most keeps the name, else the first. A label may
         exist twice but be tracked once.
@@ -97,7 +99,7 @@ def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[
 
 
 def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequence[int]) -> str:
-    """The sentence on a name that occurs again at `index`, and stays with `keeper`."""
+    """Return the note on a name that occurs again at `index`; the marker `keeper` keeps the name."""
     said = f"the name {name!r} {REPEATED}"
     if not seen or seen[index] == seen[keeper]:
         return f"{said}: a later one was renamed {renamed}"
@@ -106,9 +108,10 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
 
 
 def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """An error with the sentences on labels of its trials that occur more than once, or are left out though
-    their names may be those of markers: they may be the cause, and notes are not printed where a run is
-    refused.
+    """Add to an error the notes of its trials on labels that occur more than once or were left out, as these
+    may be the cause.
+
+    Notes are not printed when a run is refused.
     """
     notes = [f"{trial.source}: {note}" for trial in trials if trial for note in trial.notes]
     said = [note for note in notes if REPEATED in note or LISTED in note]
@@ -119,8 +122,8 @@ def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigEr
 
 
 def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
-    """Return the error that ends a run; if a trial's up axis was doubted but kept, return that doubt as the
-    error, as it may be the cause of impossible sides and poses.
+    """Return the error that ends a run; if a trial's up axis was doubtful but kept, return an error about
+    that axis instead, as it may be the cause of impossible sides and poses.
     """
     doubts = [
         (trial.source, note)
@@ -134,17 +137,23 @@ def with_axis_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigErr
 
 
 def samples_seen(positions: NDArray[np.float64]) -> list[int]:
-    """Frames in which each marker of (n, n_marker, 3) has data: finite, and not all 0."""
+    """Return the number of frames in which each marker of (n, n_marker, 3) has data: finite, and not
+    all 0.
+    """
     known = np.isfinite(positions).all(axis=2) & (positions != 0.0).any(axis=2)
     return [int(n) for n in known.sum(axis=0)]
 
 
 def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[str]]:
-    """A copy in which every unusable marker is NaN in all three coordinates, and sentences about it.
+    """Return a copy in which every unusable marker is NaN in all three coordinates, and notes about it.
+
+    Unusable are: markers at exactly 0, 0, 0 or with all three coordinates at one of FILLERS (both used by
+    capture systems for gaps), infinite coordinates, coordinates beyond FARTHEST, and markers with only one
+    or two coordinates.
 
     positions : (n, n_marker, 3), any unit. Missing are: markers at exactly 0, 0, 0 (how some systems write a
-    gap) or three times at one of FILLERS (how others do), infinite coordinates, those beyond
-    FARTHEST, and markers of which only one or two are known.
+    gap) or three times at one of FILLERS (how others do), infinite coordinates, those beyond FARTHEST, and
+    markers of which only one or two are known.
     """
     result = np.array(positions, dtype=np.float64, order="C")
     notes = []
@@ -178,11 +187,11 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 
 
 def name_some(names: Sequence[str], limit: int = SOME) -> str:
-    """The names in one line, shortened when there are many."""
+    """Return names in one line, shortened if there are many."""
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
 def count_of(n: int, noun: str) -> str:
-    """ "1 marker", "2 markers"."""
+    """Return a count with its noun: "1 marker", "2 markers"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

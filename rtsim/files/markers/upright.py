@@ -1,10 +1,10 @@
-"""The axis of a file that points up; the axis that the file states is only one piece of evidence, as it may
-describe a view.
+"""Determination of the up axis of a file. The axis that the file states is only one piece of evidence, as it
+may describe a view on a screen.
 
-Some programs write the axis that points up on their screen, or none. Further evidence: pelvis and trunk are
-above the feet, markers are above the level force plates, and the lowest markers are on a floor at 0. The
-first of these fails for a person who lies or stands on the hands, so the file's statement is overruled only
-if a second one contradicts it.
+Some programs write the axis that is vertical on their screen, or none. Further evidence: pelvis and trunk
+are above the feet, markers are above the level force plates, and the lowest markers are on a floor at 0. The
+first criterion fails for a person who lies or does a handstand, so the file's statement is overruled only if
+a second criterion contradicts it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Upright(NamedTuple):
 
     axis : a key of rtsim.files.markers.axes.ROTATIONS
     notes : sentences on it
-    doubted : another axis along which the person is upright; "" = none
+    doubted : another axis along which the person seems to stand upright; "" = none
     """
 
     axis: str
@@ -41,7 +41,8 @@ class Upright(NamedTuple):
 
 
 def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Upright:
-    """The axis that points up in a file that states `declared`; positions (n, n_marker, 3) in its axes [m].
+    """Determine the up axis of a file that declares the axis `declared`; positions : (n, n_marker, 3) in its
+    axes [m].
 
     scale : metres per unit of the file
     """
@@ -71,7 +72,7 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
 
 
 def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) -> list[str]:
-    """A sentence if the body does not stand along the stated up axis; None if it does.
+    """Return notes if the body is not upright along the stated up axis.
 
     positions : (n, n_marker, 3) in the axes of the file [m]
     axis : a key of ROTATIONS, stated by `who`
@@ -86,7 +87,8 @@ def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) 
 
 
 def up_by_plates(surfaces: Array, positions: Array) -> str:
-    """The axis normal to the force plates along which the markers lie above them; "" if it is unclear.
+    """Return the axis normal to the force plates along which the markers lie above them; "" if it is
+    unclear.
 
     surfaces : (n_plate, 4, 3) corners [m]
     positions : (n, n_marker, 3) [m]; both in the axes of the file
@@ -110,13 +112,13 @@ def up_by_plates(surfaces: Array, positions: Array) -> str:
 
 
 def stands_on(positions: Array, axis: str) -> bool:
-    """Whether the lowest markers are at a floor of height 0, where `axis` points up."""
+    """Return whether the lowest markers are on a floor at height 0 if `axis` points up."""
     heights = seen_samples(positions)[:, AXIS_NAMES.index(axis[1])] * (-1.0 if axis[0] == "-" else 1.0)
     return bool(heights.size) and FLOOR <= float(np.percentile(heights, LOWEST)) <= ON_FLOOR
 
 
 def seen_samples(positions: Array) -> Array:
-    """(n, 3) all known marker positions in frames evenly spread over the trial [m]."""
+    """Return all visible marker positions in frames evenly spread over the trial, (n, 3) [m]."""
     frames = thin(positions)
     samples: Array = frames[np.isfinite(frames).all(axis=2)]
     return samples

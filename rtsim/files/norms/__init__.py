@@ -1,1 +1,1 @@
-"""Norms of gait: curves over the cycle of healthy persons, or of the persons of a laboratory."""
+"""Gait norms: curves over the cycle of healthy persons, or of the persons of a laboratory."""

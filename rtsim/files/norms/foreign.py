@@ -1,4 +1,6 @@
-"""Norms from files of other programs: .gcd (Vicon Polygon), and csv of mean and deviation by percent."""
+"""Gait norms from files of other programs: .gcd (Vicon Polygon), and csv with mean and deviation by
+percent.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class ForeignNorms(NamedTuple):
 
 
 def read_foreign(path: Path) -> ForeignNorms:
-    """Norms from a .gcd or csv file, at 101 points; ConfigError for other files, and if nothing is usable."""
+    """Read norms from a .gcd or csv file at 101 points; ConfigError for other files, and if nothing is
+    usable.
+    """
     suffix = path.suffix.lower()
     if suffix not in (GCD, CSV):
         raise ConfigError(
@@ -64,7 +68,9 @@ Columns = dict[str, tuple[list[float], list[float], list[float]]]
 
 
 def _gcd(path: Path) -> tuple[Columns, list[str]]:
-    """Percent, means and deviations of each title that stands behind a `!`; other titles."""
+    """Return percent, means and deviations of each title that follows a `!`, and the titles that are not
+    used.
+    """
     names = {variable.gcd.lower(): variable.name for variable in VARIABLES}
     found: dict[str, list[tuple[float, ...]]] = {}
     others, now = [], ""
@@ -108,7 +114,9 @@ def _number(text: str, where: str) -> float:
 
 
 def _csv(path: Path) -> tuple[Columns, list[str]]:
-    """Percent, means and deviations of each variable of a tidy table; other variables."""
+    """Return percent, means and deviations of each variable of a tidy table, and the variables that are not
+    used.
+    """
     lines = [line for line in read_lines(path, "csv") if line.strip() and not line.startswith("#")]
     mark = ";" if lines[0].count(";") > lines[0].count(",") else ","
     rows = list(csv.reader(lines, delimiter=mark))
@@ -142,7 +150,7 @@ def _place(head: Sequence[str], names: Sequence[str]) -> int:
 def _resampled(
     name: str, percent: list[float], mean: list[float], deviation: list[float], where: str
 ) -> NormCurve:
-    """A curve at 101 points, by straight lines; ConfigError for what is no curve over the whole cycle."""
+    """Interpolate a curve linearly at 101 points; ConfigError if it does not cover the whole cycle."""
     at = np.array(percent)
     if (
         len(at) < LEAST_POINTS

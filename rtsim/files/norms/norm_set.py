@@ -1,4 +1,4 @@
-"""Norms of gait in a file of ours (TOML): mean and deviation of angles at 101 points of the cycle."""
+"""Gait norms in our own file format (TOML): mean and deviation of angles at 101 points of the cycle."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def write_norms(path: Path, norms: NormSet) -> None:
 
 
 def read_norms(path: Path) -> NormSet:
-    """Norms from a file that rtsim wrote; ConfigError for any other file."""
+    """Read norms from a file that rtsim wrote; ConfigError for any other file."""
     data = read_bounded(path, MOST_BYTES, "norms are of a few kB")
     try:
         table = parse_toml(data.decode("utf-8-sig"), str(path))
@@ -84,7 +84,7 @@ def read_norms(path: Path) -> NormSet:
 
 
 def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
-    """Norms from a parsed table, checked."""
+    """Return norms from a parsed table, after checks."""
     unknown = next((key for key in table if key not in KEYS), None)
     if unknown is not None:
         raise ConfigError(f"unknown key {unknown!r}", where=where, allowed=", ".join(KEYS))
@@ -113,7 +113,7 @@ def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
 
 
 def is_count_or_text(value: Any) -> bool:
-    """Whether a number of persons or strides is possible; true for texts."""
+    """Return whether the number of persons or strides is plausible; true for texts."""
     return isinstance(value, str) or 0 <= value <= MOST
 
 

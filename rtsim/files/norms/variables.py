@@ -1,7 +1,7 @@
 """The nine angles of a gait report and of the movement analysis profile, by convention.
 
 Conventions: `isb`, the joint coordinate systems of our own model, and `cgm`, the conventional gait model as
-Plug-in Gait computes it. One is never compared with the other.
+Plug-in Gait computes it. Angles of one convention are never compared with those of the other.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ DEGREES = (4.0 * math.pi, 720.0)
 def body_tables(
     frames: OsimFrames, joints: list[OsimJoint], followers: Collection[str], named: Collection[str]
 ) -> tuple[list[Table], dict[str, Transform]]:
-    """Bodies of a model file, parents first, and where they are in ground at the default values.
+    """Return the bodies of a model file, parents first, and where they are in ground at the default values.
 
     followers : coordinates that a coupler determines
     named : all names that other elements refer to
@@ -57,7 +57,7 @@ def body_tables(
 
 
 def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[str]:
-    """Unique names for joints, if no other joint or its body has the name."""
+    """Return unique names for joints: a joint's own name, unless another joint or another body has it."""
     count = Counter(joint.node.name for joint in joints)
     others = set(bodies)
     return {
@@ -68,7 +68,7 @@ def names_of_their_own(joints: list[OsimJoint], bodies: Collection[str]) -> set[
 
 
 def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> Table:
-    """The keys of a body in a model file that describe its joint."""
+    """Return the keys of a body in a model file that describe its joint."""
     kind, in_parent, coordinates = joint.kind, joint.parent.transform, joint.coordinates
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
         kind = "free"
@@ -111,8 +111,8 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
 
 
 def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collection[str]) -> None:
-    """Note properties that an ellipsoidal joint cannot have in rtsim; ConfigError if an element of the file
-    needs one.
+    """Add notes on properties of an ellipsoidal joint that rtsim does not support; ConfigError if an element
+    of the file needs one of them.
     """
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
@@ -129,7 +129,7 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
 
 
 def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> Table:
-    """Name, start and range of a coordinate, in degrees or millimetres."""
+    """Return the table of a coordinate: name, start value and range, in degrees or millimetres."""
     node, name = coordinate.node, coordinate.name
     unit, scale = ("deg", math.degrees(1.0)) if coordinate.angular else ("mm", 1e3)
     table: Table = {"name": name}

@@ -21,7 +21,9 @@ SUPPORTED = (
 def read_constraints(
     model: Node, frames: OsimFrames, joints: list[OsimJoint]
 ) -> tuple[list[Table], list[Table]]:
-    """Couplers, with those of held coordinates, and elements; switched-off constraints are left out."""
+    """Return couplers, including those of coordinates held fixed, and constraint elements; disabled
+    constraints are left out.
+    """
     couplers: list[Table] = []
     elements: list[Table] = []
     for node in model.members("ConstraintSet"):
@@ -58,8 +60,9 @@ def read_coupler(node: Node) -> Table:
 
 
 def read_elements(node: Node, frames: OsimFrames) -> list[Table]:
-    """Return elements for constraints that let points or frames coincide, keep two points at a distance,
-    or a point on a line."""
+    """Return the elements of a constraint that makes points or frames coincide, keeps two points at a
+    constant distance, or keeps a point on a line.
+    """
     if node.tag == "PointOnLineConstraint":
         return [point_on_line(node, frames)]
     if node.tag not in ("PointConstraint", "WeldConstraint", "ConstantDistanceConstraint"):
@@ -102,11 +105,11 @@ def point_on_line(node: Node, frames: OsimFrames) -> Table:
 
 
 def weld(name: str, a: OsimFrame, b: OsimFrame) -> list[Table]:
-    """Return elements that weld two frames together: their origins, the tip of x in two planes, the tip
-    of y in one.
+    """Return elements that weld two frames together: their origins, the tip of x in two planes, the tip of y
+    in one.
 
-    The tips lie 1 m out, so that a turn counts as much as a shift, and above a plane 1 m behind the origin,
-    as distances from planes are positive.
+    The tips are 1 m from the origin, so that a rotation in radians counts as much as a translation in
+    metres. The planes lie 1 m behind the origin, as distances from planes must be positive.
     """
     A, B = a.transform, b.transform
     origin = {"name": name, "kind": "point", "a": place(a, A.position), "b": place(b, B.position)}

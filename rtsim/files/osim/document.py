@@ -1,4 +1,4 @@
-"""Elements of an OpenSim document: XML read with care, as files come from strangers."""
+"""Elements of an OpenSim document: XML read defensively, as files may come from unknown sources."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ UPDATE = "open the model in OpenSim 4 and save it again"
 
 
 class Aloud(str):
-    """A note that runs report, too, as results may differ from the author's intention."""
+    """A note that is also printed by runs, because results may differ from the author's intention."""
 
 
 @dataclass
 class Document:
-    """Context that all elements of an OpenSim document share: path, version and notes."""
+    """Data that all elements of an OpenSim document share: path, version and notes."""
 
     where: str
     version: int = 0
@@ -44,14 +44,14 @@ class Document:
     notes: list[str] = field(default_factory=list)
 
     def note(self, text: str, aloud: bool = False) -> None:
-        """Keep a sentence for the user, once; aloud : whether runs report it, too."""
+        """Store a note for the user, once; aloud : whether runs print it, too."""
         if text not in self.notes:
             self.notes.append(Aloud(text) if aloud else text)
 
 
 @dataclass(frozen=True)
 class Node:
-    """An element with its properties; one that a file leaves out has the value that its class defines."""
+    """An element with its properties; a property that the file leaves out has the default of its class."""
 
     element: ElementTree.Element
     document: Document
@@ -74,7 +74,7 @@ class Node:
         raise ConfigError(what, where=f"{self.document.where}: {self.trail}", allowed=allowed, remedy=remedy)
 
     def node(self, element: ElementTree.Element) -> Node:
-        """An element below this one; the wrapper `objects` of a set is left out of the path."""
+        """Wrap an element below this one; the wrapper `objects` of a set is left out of its path."""
         label = Node(element, self.document, "").label
         return Node(element, self.document, self.trail if label == "objects" else f"{self.trail} / {label}")
 
@@ -82,9 +82,7 @@ class Node:
         return (self.node(child) for child in self.element if isinstance(child.tag, str))  # no comment
 
     def child(self, *tags: str) -> Node | None:
-        """The property with one of these names; an empty one counts as present, a missing one may have a
-        default.
-        """
+        """Return the property with one of these names; None for a missing one, which may have a default."""
         default = self.document.defaults.get(self.tag)
         for holder in (self.element,) if default is None else (self.element, default):
             for tag in tags:
@@ -94,13 +92,13 @@ class Node:
         return None
 
     def members(self, tag: str) -> list[Node]:
-        """The objects of a set; empty where there is no such set."""
+        """Return the objects of a set; empty where there is no such set."""
         found = self.child(tag)
         objects = found.child("objects") if found else None
         return list(objects.children()) if objects else []
 
     def children_of(self, tag: str) -> list[Node]:
-        """The elements of a list; empty where there is no such list."""
+        """Return the elements of a list; empty where there is no such list."""
         found = self.child(tag)
         return list(found.children()) if found else []
 
@@ -109,7 +107,7 @@ class Node:
         return " ".join((found.element.text or "").split()) if found else default
 
     def flag(self, tag: str, default: bool = False) -> bool:
-        """A boolean property; any other text is reported and read as the default, as in OpenSim."""
+        """Return a boolean property; any other text is reported and read as the default, as in OpenSim."""
         said = self.text(tag)
         if said and said.lower() not in FLAGS:
             taken = str(default).lower()
@@ -119,8 +117,8 @@ class Node:
         return FLAGS.get(said.lower(), default)
 
     def numbers(self, tag: str, finite: bool = True) -> list[float] | None:
-        """The numbers of a property, None where it is missing; NaN is refused, and with `finite`
-        values beyond LARGEST too.
+        """Return the numbers of a property, None if it is missing; NaN is rejected, and with `finite` also
+        values beyond LARGEST.
         """
         found = self.child(tag)
         if found is None:
@@ -135,7 +133,9 @@ class Node:
         return values
 
     def vector(self, tag: str, n: int = 3, default: float | None = 0.0) -> NDArray[np.float64]:
-        """(n,) - the numbers of a property."""
+        """Return the n numbers of a property; default : value of each if the property is missing, None = it
+        is required.
+        """
         values = self.numbers(tag)
         if values is None and default is not None:
             return np.full(n, default)
@@ -149,7 +149,9 @@ class Node:
 
 
 def read_document(path: Path, comments: bool = False) -> Node:
-    """The Model of an .osim file, with comments if requested; ConfigError where it cannot be read."""
+    """Read the Model element of an .osim file, with comments if requested; ConfigError if it cannot be
+    read.
+    """
     root, document = read_root(path, "give an OpenSim model (.osim)", comments)
     if not OLDEST <= document.version < NEXT_MAJOR:
         raise ConfigError(
@@ -173,9 +175,10 @@ def read_document(path: Path, comments: bool = False) -> Node:
 
 
 def read_part(path: Path, tag: str, remedy: str) -> Node:
-    """The only element of a class in a document of any version: a tool's setup, a marker set.
+    """Read the only element of a class in a document of any version, such as the setup of a tool or a marker
+    set.
 
-    Its contents have kept their names since OpenSim 2.
+    Property names of these classes have not changed since OpenSim 2.
     """
     root, document = read_root(path, remedy)
     found = root.findall(tag)
@@ -186,7 +189,7 @@ def read_part(path: Path, tag: str, remedy: str) -> Node:
 
 
 def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementTree.Element, Document]:
-    """The root element of an OpenSim document."""
+    """Read the root element of an OpenSim document, and its shared data."""
     root = parse(read_bounded(path, MAX_BYTES, "no model file is that large"), str(path), comments)
     version = root.get("Version", "")
     if root.tag != "OpenSimDocument":
@@ -202,8 +205,8 @@ def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementT
 
 
 def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Element:
-    """The root element. A document type declaration, which could define entities, is refused before it is
-    read.
+    """Parse XML and return the root element. A document type declaration, which could define entities, is
+    rejected first.
     """
     parser, depth, n_element = expat.ParserCreate(), 0, 0
     builder = ElementTree.TreeBuilder(insert_comments=comments)

@@ -13,7 +13,9 @@ LOADS = "ExternalLoads"
 
 
 class ForceColumns(NamedTuple):
-    """Prefixes of the labels of three columns each: force_identifier and its like; "" where there is none."""
+    """Prefixes of the labels of three columns each, as in force_identifier, point_identifier and
+    torque_identifier; "" = none.
+    """
 
     force: str
     point: str
@@ -34,11 +36,11 @@ class ExternalLoads(NamedTuple):
 
 
 def read_external_loads(path: str | Path) -> ExternalLoads:
-    """The forces of an .xml file that are not switched off.
+    """Read the forces of an .xml file of external loads that are enabled.
 
-    The plates in the forces' file are assigned to bodies by their centres of pressure. ConfigError names
-    file, element and remedy of what cannot be read: another class of forces, vectors or points in axes of a
-    body.
+    The plates in the forces' file are assigned to bodies by their centres of pressure. ConfigError, with
+    file, element and remedy, for what is not supported: another class of forces, and vectors or points in
+    axes of a body.
     """
     loads = read_part(Path(path), LOADS, "give the external loads of one of OpenSim's tools (.xml)")
     forces = file_of(loads, "datafile")
@@ -90,7 +92,7 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
 def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[ForceColumns, str]) -> None:
     """Raise ConfigError for columns that an earlier force uses, as its force, its point or its moment.
 
-    One plate would act twice, and the intended one not at all.
+    Otherwise one plate would act twice, and the intended one not at all.
     """
     for other, its_body in before.items():
         for what, own, its in zip(ForceColumns._fields, named, other, strict=True):

@@ -1,4 +1,4 @@
-"""Frames of an OpenSim model: which body each one belongs to, and where on it."""
+"""Frames of an OpenSim model: the body to which each belongs, and its pose on that body."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Transform:
         return Transform(self.rotation @ other.rotation, self.apply(other.position))
 
     def apply(self, point: Array) -> Array:
-        """(3,) - a point of this frame in the parent's."""
+        """Transform a point of this frame to the parent frame, (3,)."""
         return self.rotation @ point + self.position
 
     def inverse(self) -> Transform:
@@ -39,7 +39,7 @@ class Transform:
         return np.block([[self.rotation, self.position[:, None]], [np.zeros(3), 1.0]])
 
     def place(self) -> dict[str, Any]:
-        """The transform as a frame of a model file."""
+        """Return the transform as a frame of a model file."""
         return {
             "offset_mm": (1e3 * self.position).tolist(),
             "turned_deg": np.degrees(angles_of(self.rotation)).tolist(),
@@ -55,20 +55,22 @@ class OsimFrame:
 
 
 def about(axis: Array, angle: float) -> Array:
-    """(3, 3) rotation by an angle [rad] about an axis (Rodrigues)."""
+    """Return the rotation by an angle [rad] about an axis (Rodrigues), (3, 3)."""
     x, y, z = axis / np.linalg.norm(axis)
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K
 
 
 def turned(angles: Array) -> Array:
-    """(3, 3) body-fixed rotations about x, y, z [rad]."""
+    """Return the rotation by body-fixed angles about x, y, z [rad], (3, 3)."""
     ex, ey, ez = np.eye(3)
     return about(ex, angles[0]) @ about(ey, angles[1]) @ about(ez, angles[2])
 
 
 def angles_of(R: Array) -> Array:
-    """(3,) the angles of `turned` [rad]; the third is 0 if only its sum with the first is determined."""
+    """Return the body-fixed angles about x, y, z of a rotation, the inverse of `turned`, (3,) [rad]; the
+    third is 0 if only its sum with the first is determined.
+    """
     cosine = np.hypot(R[0, 0], R[0, 1])
     y = np.arctan2(R[0, 2], cosine)
     if cosine < 1e-12:
@@ -77,10 +79,10 @@ def angles_of(R: Array) -> Array:
 
 
 class OsimFrames:
-    """All frames of a model by their paths, as in 4.x; models of 3.x only have bodies."""
+    """All frames of a model by their paths, as in OpenSim 4.x; models of 3.x only have bodies."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Bodies alone, by their names."""
+        """Start with bodies alone, by their names."""
         self.names = list(names)
         self.bodies: dict[str, Node] = {}
         self.offsets: dict[str, Node] = {}
@@ -89,7 +91,7 @@ class OsimFrames:
 
     @classmethod
     def of_model(cls, model: Node) -> OsimFrames:
-        """Bodies, and all frames fixed to them."""
+        """Collect bodies, and all frames fixed to them."""
         bodies: dict[str, Node] = {}
         for body in model.members("BodySet"):
             if body.name in bodies:
@@ -122,7 +124,7 @@ class OsimFrames:
         return self
 
     def collect(self, node: Node, path: str) -> None:
-        """Frames and wrap objects below a frame."""
+        """Collect the frames and wrap objects below an element, which stands at `path`."""
         self.wraps += [(wrap, path, node.name) for wrap in node.members("WrapObjectSet")]
         for frame in node.children_of("components"):
             if frame.tag == OFFSET_FRAME:
@@ -139,9 +141,9 @@ class OsimFrames:
         return OsimFrame(name)
 
     def named(self, owner: Node, path: str, *tags: str) -> OsimFrame:
-        """The frame that a property of an element at a path names.
+        """Return the frame that a property of an element names; path : path of the element.
 
-        4.x gives a path, absolute or from the owner on; 3.x gives a body's name.
+        OpenSim 4.x states a path, absolute or relative to the owner; 3.x states a body's name.
         """
         name = owner.text(*tags)
         if not name:
@@ -179,5 +181,5 @@ class OsimFrames:
 
 
 def offset_of(node: Node, position: str, orientation: str) -> Transform:
-    """The transform given by two properties: a position [m] and body-fixed x-y-z angles [rad]."""
+    """Return the transform given by two properties: a position [m] and body-fixed x-y-z angles [rad]."""
     return Transform(turned(node.vector(orientation)), node.vector(position))

@@ -1,4 +1,4 @@
-"""OpenSim's functions of one coordinate as those of a model file: numbers in radians and metres."""
+"""OpenSim's functions of one coordinate converted to those of a model file, in radians and metres."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KNOWN = (
 
 
 def function_below(node: Node) -> Node | None:
-    """The function that a property holds: below `function` in 3.x, directly in 4.x; None without one."""
+    """Return the function inside a property: below `function` in 3.x, directly in 4.x; None without one."""
     holder = node.child("function")
     if holder is not None:
         node = holder
@@ -41,7 +41,7 @@ def refuse(node: Node) -> None:
 
 
 def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
-    """The function of an element, times a scale, as the keys of a model file."""
+    """Return the function of an element, times a scale, as the keys of a model file."""
     if node.tag == "MultiplierFunction":
         inside = function_below(node)
         if inside is None:
@@ -77,8 +77,8 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
 
 
 def rough_value(function: dict[str, Any], x: float) -> float:
-    """The value of the function at x, with linear interpolation between the knots of a spline; x itself
-    without a function.
+    """Evaluate the function at x, with linear interpolation between the knots of a spline; without a
+    function, return x.
     """
     if "constant" in function:
         return float(function["constant"])

@@ -1,8 +1,7 @@
-"""OpenSim's joints and their coordinates as motions of a model file, one after the other.
+"""OpenSim's joints and their coordinates converted to successive motions of a model file.
 
-A joint of OpenSim moves the child's frame in the parent's first along, then about its axes, which are those
-of the parent's frame for translations and body-fixed for rotations (Seth et al. 2010, Multibody Syst Dyn 24,
-291-303).
+An OpenSim joint first translates the child frame along axes of the parent frame, then rotates it about
+body-fixed axes (Seth et al. 2010, Multibody Syst Dyn 24, 291-303).
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ class OsimCoordinate:
 
     @property
     def held(self) -> float | None:
-        """The value at which it is fixed [rad, m]: locked at its default or prescribed by a constant; None
-        if it moves.
+        """Return the value at which the coordinate is fixed, locked at its default or prescribed by a
+        constant [rad, m]; None if it moves.
         """
         if self.node.flag("locked"):
             return self.default
@@ -66,7 +65,9 @@ class OsimCoordinate:
 
     @property
     def prescribed(self) -> dict[str, Any] | None:
-        """Its prescribed motion, a function of time, as constant, linear, polynomial or spline."""
+        """Return the prescribed motion as a function of time: constant, linear, polynomial or spline; None
+        without one.
+        """
         holder = self.node.child("prescribed_function") if self.node.flag("prescribed") else None
         found = next(holder.children(), None) if holder is not None else None
         return read_function(found) if found is not None and found.tag in KNOWN else None
@@ -93,9 +94,10 @@ class OsimJoint:
 
     @property
     def transform(self) -> Transform:
-        """The child's frame in the parent's at the default values, approximately for splines.
+        """Return the pose of the child frame in the parent frame at the default values, approximate for
+        splines.
 
-        For an ellipsoidal joint it is the start in rtsim, without a rotation.
+        For an ellipsoidal joint it is the start pose in rtsim, without a rotation.
         """
         if self.kind == "ellipsoidal":
             return Transform(position=np.array([0.0, 0.0, self.radii[2]]))
@@ -112,7 +114,7 @@ class OsimJoint:
 
 
 def read_joints(model: Node, frames: OsimFrames) -> Iterator[OsimJoint]:
-    """All joints: of the JointSet (4.x), or inside the bodies that they move (3.x)."""
+    """Yield all joints: of the JointSet (4.x), or inside the bodies that they move (3.x)."""
     for node in model.members("JointSet"):
         path = f"/jointset/{node.name}"
         parent = frames.named(node, path, "socket_parent_frame", "socket_parent")
@@ -128,7 +130,7 @@ def read_joints(model: Node, frames: OsimFrames) -> Iterator[OsimJoint]:
 
 
 def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
-    """One joint; ConfigError for a class without counterpart."""
+    """Read one joint; ConfigError for a class that rtsim does not support."""
     if node.tag != "CustomJoint" and node.tag not in PLAIN:
         node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(["CustomJoint", *PLAIN]))
     nodes = node.children_of("coordinates") or node.members("CoordinateSet")
@@ -152,7 +154,7 @@ def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
 
 
 def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
-    """The motions of a custom joint: those that are always zero left out."""
+    """Return the motions of a custom joint, without those that are always zero."""
     transform = node.child("SpatialTransform")
     if transform is None:
         node.fail("SpatialTransform is missing", remedy="correct the file")
@@ -167,10 +169,11 @@ def spatial_transform(node: Node, own: list[str]) -> list[Motion]:
 
 
 def is_rotational(node: Node, coordinate: str) -> bool:
-    """Whether OpenSim (4.6) gives a coordinate of a custom joint the motion type Rotational.
+    """Return whether OpenSim (4.6) gives a coordinate of a custom joint the motion type Rotational.
 
-    A LinearFunction with a slope of exactly 1 or -1 makes it that of its axis, the last such axis of the
-    file; a coordinate without any is Coupled, and no file of OpenSim has it in degrees.
+    A LinearFunction with a slope of exactly 1 or -1 gives it the motion type of its axis (of the last such
+    axis in the file). A coordinate without such a function is Coupled, and OpenSim never writes it in
+    degrees.
     """
     transform, found = node.child("SpatialTransform"), ""
     axes = {axis.name: axis for axis in transform.children()} if transform is not None else {}
@@ -206,5 +209,5 @@ def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
 
 
 def units_of(joints: list[OsimJoint]) -> Mapping[str, str]:
-    """Unit of every coordinate, deg or mm."""
+    """Return the unit of every coordinate, deg or mm."""
     return {c.name: "deg" if c.angular else "mm" for joint in joints for c in joint.coordinates}

@@ -15,7 +15,7 @@ Table = dict[str, Any]
 
 
 def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
-    """Markers on bodies; those on ground, which no pose moves, are left out with a note."""
+    """Read markers on bodies; those on ground, which no pose moves, are left out with a note."""
     tables: list[Table] = []
     seen: set[str] = set()
     for node in nodes:
@@ -44,7 +44,7 @@ def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
 
 
 def read_marker_set(path: Path, bodies: Sequence[str]) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
-    """The markers of a marker set file (.xml) for a model with these bodies, and sentences about them."""
+    """Read the markers of a marker set file (.xml) for a model with these bodies; return them and notes."""
     node = read_part(path, "MarkerSet", "give a marker set file (.xml)")
     holder = node.child("objects")
     frames = OsimFrames(bodies)

@@ -1,8 +1,8 @@
-"""Read OpenSim models (.osim, documents of OpenSim 3.0 to 4.6) as models of rtsim.
+"""Reads OpenSim models (.osim, documents of OpenSim 3.0 to 4.6) as models of rtsim.
 
-What the file says becomes the tables of a model file (rtsim/config/models/model_schema.py), which are checked
-like any other. What has no counterpart is either left out with a note that names it, if it is no part of the
-mechanics asked for (contact, controllers), or refused.
+The content of the file is converted to the tables of a model file (rtsim/config/models/model_schema.py),
+which are checked like any other. Elements without a counterpart are left out with a note if the mechanics do
+not need them (contact, controllers); otherwise the file is rejected.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ NAMES_A_COORDINATE = (
 
 
 def read_osim(path: str | Path) -> tuple[ModelSpec, tuple[str, ...]]:
-    """The model in an .osim file, and sentences on what was left out or assumed.
+    """Read the model in an .osim file; return it, and notes on what was left out or assumed.
 
-    ConfigError names the file, the element and a remedy where it cannot be read or has no counterpart.
+    ConfigError names the file, the element and a remedy if something cannot be read or has no counterpart.
     """
     path = Path(path)
     model = read_document(path)
@@ -54,7 +54,7 @@ def read_osim(path: str | Path) -> tuple[ModelSpec, tuple[str, ...]]:
 
 
 def model_tables(model: Node, path: Path) -> dict[str, Any]:
-    """The tables for a model file."""
+    """Return the tables of a model file for a model."""
     if (units := model.text("length_units").lower()) not in METRES:
         model.fail(f"lengths in {units}", allowed="meters", remedy="give the model in metres")
     frames = OsimFrames.of_model(model)
@@ -98,7 +98,7 @@ def tell_left_out(model: Node) -> None:
 
 
 def listed(nodes: Iterable[Node]) -> str:
-    """Classes and names in one line, each class once."""
+    """Return classes and names of elements in one line, each class once."""
     names: dict[str, list[str]] = {}
     for node in nodes:
         names.setdefault(node.tag, []).append(node.name or "without name")
@@ -106,7 +106,9 @@ def listed(nodes: Iterable[Node]) -> str:
 
 
 def coordinates_named(model: Node) -> set[str]:
-    """Coordinates that constraints or path points name; a free joint keeps those as its own."""
+    """Return the coordinates that constraints or path points refer to; a free joint keeps them under their
+    own names.
+    """
     texts = (element.text or "" for tag in NAMES_A_COORDINATE for element in model.element.iter(tag))
     return {word.rsplit("/", 1)[-1] for text in texts for word in text.split()}
 
@@ -117,7 +119,7 @@ def gravity(model: Node) -> list[float]:
 
 
 def source(model: Node, path: Path) -> str:
-    """The source of the numbers, in the words of the file."""
+    """Return the source of the numbers, as stated in the file."""
     said = [model.text(tag) for tag in ("credits", "publications")]
     parts = [f"OpenSim model {path.name}, document version {model.document.version}", *filter(None, said)]
     return ". ".join(parts)

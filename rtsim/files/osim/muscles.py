@@ -40,7 +40,9 @@ ALLOWED = {
 
 
 class Paths:
-    """The context of path points: frames, default positions of bodies and coordinates, and wrap objects."""
+    """Data needed to read path points: frames, default positions of bodies and coordinates, and wrap
+    objects.
+    """
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Paths:
         self.wraps = WrapObjects(frames, poses)
 
     def read(self, muscle: Node) -> list[Table]:
-        """The path points of a muscle."""
+        """Return the path points of a muscle."""
         geometry = muscle.child("GeometryPath")
         if geometry is None:
             muscle.fail("it has no GeometryPath", remedy="give it a path through points")
@@ -63,7 +65,7 @@ class Paths:
         return self.wraps.add_to(muscle.name, tables, points, geometry.members("PathWrapSet"))
 
     def station(self, node: Node, path: str) -> Table:
-        """A point of a path: fixed, conditional within a range, or moving."""
+        """Read a point of a path: fixed, conditional within a range, or moving."""
         frame = self.frames.named(node, path, "socket_parent_frame", "socket_parent", "body")
         if node.tag == "MovingPathPoint":
             return self.moving(node, frame.body, frame.transform)
@@ -82,7 +84,7 @@ class Paths:
         return {**table, "within": {"coordinate": name, f"range_{self.units[name]}": limits}}
 
     def moving(self, node: Node, body: str, transform: Transform) -> Table:
-        """A point whose coordinates in its body are functions of one coordinate."""
+        """Read a point whose coordinates in its body are functions of one coordinate."""
         if not np.array_equal(transform.rotation, np.eye(3)):
             node.fail("a moving point in a turned frame", remedy="give its locations in the body's frame")
         functions, of = {}, set()
@@ -107,14 +109,14 @@ class Paths:
         return {"segment": body, "moving": {"of": of.pop(), **functions}}
 
     def coordinate(self, node: Node, *tags: str) -> str:
-        """The coordinate that a property names, in 4.x by its path."""
+        """Return the coordinate that a property names, in 4.x by its path."""
         name = node.text(*tags).rsplit("/", 1)[-1]
         if name not in self.defaults:
             node.fail(f"unknown coordinate {name!r}", allowed=", ".join(self.defaults))
         return name
 
     def point(self, station: Table) -> PathPoint:
-        """Position of a station at the default values."""
+        """Return the position of a path point at the default values."""
         there = True
         if "moving" in station:
             moving = station["moving"]
@@ -132,7 +134,7 @@ class Paths:
 
 
 def shifted(function: Table, by: float) -> Table:
-    """The function plus a constant."""
+    """Return the function plus a constant."""
     if by == 0.0:
         return function
     if "constant" in function:
@@ -169,9 +171,9 @@ def read_muscles(model: Node, paths: Paths) -> list[Table]:
 
 
 def read_hill(node: Node) -> Table | None:
-    """Hill parameters; None for a muscle that is switched off or has no force.
+    """Read Hill parameters; None for a muscle that is disabled or has no force.
 
-    The curves of force over length and speed are those of kernels/muscle, whatever the class.
+    The force-length and force-velocity curves are those of kernels/muscle for every class of muscle.
     """
     document = node.document
     for key, (low, high, usual) in ALLOWED.items():

@@ -32,7 +32,9 @@ POINTS = {
 
 
 def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> str:
-    """The text of the file at `path` scaled by the factors (3,) of its bodies to the model `scaled`."""
+    """Return the text of the file at `path`, scaled by the factors (3,) of its bodies to the model
+    `scaled`.
+    """
     model = read_document(path, comments=True)
     frames = OsimFrames.of_model(model)
     joints = list(read_joints(model, frames))
@@ -60,7 +62,7 @@ def scaled_text(path: Path, factors: Mapping[str, Array], scaled: ModelSpec) -> 
 
 
 def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
-    """Write a property of an element itself, also where its class has it as a default."""
+    """Set a property on an element itself, also if it had the default of its class."""
     values = [numbers] if isinstance(numbers, float) else list(numbers)
     own = node.element.find(tag)
     if own is None:
@@ -69,7 +71,7 @@ def put(node: Node, tag: str, numbers: Iterable[float] | float) -> None:
 
 
 def growth(frame: OsimFrame, factors: Mapping[str, Array]) -> Array:
-    """(3, 3) A = R'SR: scaling of a vector in a frame that is rotated by R in its body."""
+    """Return the scaling matrix A = R'SR of a vector in a frame that is rotated by R in its body, (3, 3)."""
     R = frame.transform.rotation
     return R.T @ (factors.get(frame.body, ONE)[:, None] * R)
 
@@ -96,7 +98,7 @@ def old_joint_frames(joints: list[OsimJoint], factors: Mapping[str, Array]) -> l
 
 
 def points_of(model: Node, frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
-    """Points of all paths, and their frames."""
+    """Return the points of all paths, and their frames."""
     found = []
     for force in model.members("ForceSet"):
         geometry = force.child("GeometryPath")
@@ -138,7 +140,7 @@ def wraps_of(frames: OsimFrames) -> list[tuple[Node, OsimFrame]]:
 
 
 def scale_wrap_sizes(frames: OsimFrames, factors: Mapping[str, Array]) -> None:
-    """Scale sizes of wrap objects as the surfaces of a model are: by the scale factors along the object's
+    """Scale sizes of wrap objects like the surfaces of a model: by the scale factors along the object's
     axes.
     """
     for node, frame in wraps_of(frames):
@@ -191,8 +193,8 @@ def scale_couplers(model: Node, joints: list[OsimJoint], factors: Mapping[str, A
 
 
 def multiply(holder: Node, factor: float, identity: bool = True) -> None:
-    """Multiply the function that a property holds by a factor; with `identity` also a function that is the
-    coordinate itself.
+    """Multiply the function inside a property by a factor; identity : also if it is the coordinate itself,
+    without a function.
     """
     found = function_below(holder)
     if found is None or factor == 1.0:

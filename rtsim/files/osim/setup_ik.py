@@ -12,8 +12,8 @@ TOOL = "InverseKinematicsTool"
 
 
 class IkSetup(NamedTuple):
-    """Tasks of the fit, and the range of times. Files are relative to the setup's folder; None : not
-    named.
+    """The tasks of the fit and the range of times. Files are relative to the setup's folder; None = not
+    stated.
     """
 
     tasks: IkTasks
@@ -25,7 +25,7 @@ class IkSetup(NamedTuple):
 
 
 def read_ik_setup(path: str | Path) -> IkSetup:
-    """The setup in an .xml file; ConfigError names file, element and remedy of what cannot be read."""
+    """Read the setup in an .xml file; ConfigError with file, element and remedy for what cannot be read."""
     tool = read_part(Path(path), TOOL, "give the setup file of an inverse kinematics tool (.xml)")
     tasks = read_tasks(tool)
     coordinate_file = file_of(tool, "coordinate_file")

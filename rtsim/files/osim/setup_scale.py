@@ -24,7 +24,7 @@ class Measurement(NamedTuple):
 
 
 class Scaler(NamedTuple):
-    """Way to determine the scale factors of bodies, in which order, and to scale their masses."""
+    """How the scale factors of bodies are determined, in which order, and how their masses are scaled."""
 
     order: tuple[str, ...]  # of "measurements" and "manualScale"; what comes later goes before
     measurements: tuple[Measurement, ...]
@@ -35,7 +35,7 @@ class Scaler(NamedTuple):
 
 
 class Placer(NamedTuple):
-    """Settings for the static pose of the scaled model, in which its markers are then placed."""
+    """Settings for the static pose of the scaled model, at which its markers are then placed."""
 
     tasks: IkTasks
     marker_file: Path | None
@@ -45,7 +45,9 @@ class Placer(NamedTuple):
 
 
 class ScaleSetup(NamedTuple):
-    """A complete setup. Files are relative to its folder; None : not named, or the step is switched off."""
+    """A complete setup of scaling. Files are relative to its folder; None = not stated, or the step is
+    disabled.
+    """
 
     mass_kg: float | None
     model_file: Path | None
@@ -56,7 +58,7 @@ class ScaleSetup(NamedTuple):
 
 
 def read_scale_setup(path: str | Path) -> ScaleSetup:
-    """The setup in an .xml file; ConfigError names file, element and remedy of what cannot be read."""
+    """Read the setup in an .xml file; ConfigError with file, element and remedy for what cannot be read."""
     tool = read_part(Path(path), TOOL, "give the setup file of a scale tool (.xml)")
     mass = tool.number("mass", -1.0)
     maker, scaler, placer = (tool.child(tag) for tag in ("GenericModelMaker", "ModelScaler", "MarkerPlacer"))

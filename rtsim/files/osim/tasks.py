@@ -1,5 +1,5 @@
-"""Common parts of setups of OpenSim's tools: tasks of inverse kinematics, times, and files relative to the
-setup.
+"""Parts that setups of several OpenSim tools share: tasks of inverse kinematics, times, and files relative
+to the setup.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class CoordinateTask(NamedTuple):
 
 
 class IkTasks(NamedTuple):
-    """The tasks that are switched on; markers without a task are not fitted."""
+    """The enabled tasks; markers without a task are not fitted."""
 
     markers: dict[str, float]  # name -> weight
     coordinates: tuple[CoordinateTask, ...] = ()
 
 
 def read_tasks(node: Node) -> IkTasks:
-    """The IKTaskSet of a setup; ConfigError for unknown kinds, weights below 0, and names that come twice."""
+    """Read the IKTaskSet of a setup; ConfigError for unknown kinds, weights below 0, and duplicate names."""
     markers: dict[str, float] = {}
     coordinates: dict[str, CoordinateTask] = {}
     for task in node.members("IKTaskSet"):
@@ -65,7 +65,7 @@ def value_kind(task: Node) -> ValueKind:
 
 
 def file_of(node: Node, tag: str) -> Path | None:
-    """The file that a property names, relative to the setup's folder; None where there is none."""
+    """Return the file that a property names, relative to the setup's folder; None if there is none."""
     said = node.text(tag)
     if said in NO_FILE:
         return None
@@ -74,7 +74,7 @@ def file_of(node: Node, tag: str) -> Path | None:
 
 
 def time_range(node: Node) -> tuple[float, float]:
-    """Start and end of the range of times [s]; the whole trial where none is given."""
+    """Return start and end of the time range [s]; the whole trial if none is given."""
     values = node.numbers("time_range", finite=False)
     if not values:
         return -math.inf, math.inf

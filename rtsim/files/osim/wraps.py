@@ -1,9 +1,10 @@
-"""OpenSim's wrap objects as surfaces of a model file, and their places on a muscle's path.
+"""OpenSim's wrap objects converted to surfaces of a model file, and their position on a muscle's path.
 
 OpenSim searches in each configuration for the first segment of a path, within the stated range, that
 intersects a wrap object. Here a surface is inserted between each two points of the range, and acts wherever
-the straight line intersects it, so that the length is continuous; with a quadrant the path stays on its
-side, between the two points that are nearest at the default values.
+the straight line between the points intersects it, so that the length is continuous. With a quadrant the
+path stays on the chosen side, and the surface acts between the two points that are nearest at the default
+values.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ class WrapObjects:
     def add_to(
         self, muscle: str, path: list[Table], points: Sequence[PathPoint], wraps: Sequence[Node]
     ) -> list[Table]:
-        """Return the stations of a muscle's path, with its wrapping surfaces inserted between the points."""
+        """Insert the wrapping surfaces between the points of a muscle's path and return its points and
+        surfaces.
+        """
         found = [wrap for node in wraps for wrap in self.find(muscle, node, path, points)]
         stations: list[Table] = []
         for k, station in enumerate(path):
@@ -69,7 +72,7 @@ class WrapObjects:
         return stations
 
     def find(self, muscle: str, node: Node, path: list[Table], points: Sequence[PathPoint]) -> list[Wrap]:
-        """The position of a PathWrap on the path; none if its object is switched off."""
+        """Find the positions of a PathWrap on the path; none if its object is disabled."""
         name = node.text("wrap_object")
         if name not in self.nodes:
             node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")
@@ -104,7 +107,7 @@ class WrapObjects:
         return found
 
     def tell_inside(self, muscle: str, node: Node, within: list[int]) -> None:
-        """Add notes on points that lie inside a surface."""
+        """Add notes on path points that lie inside a surface."""
         if within:
             numbers = ", ".join(str(k + 1) for k in within)
             node.document.note(
@@ -114,24 +117,26 @@ class WrapObjects:
 
 
 def rigid(stations: Sequence[Table], body: str) -> bool:
-    """Whether stations are points that are fixed on a body, without conditions."""
+    """Return whether all path points are fixed on a body, without conditions."""
     return all(s["segment"] == body and not ({"within", "moving"} & s.keys()) for s in stations)
 
 
 def inside(point: PathPoint, surface: Table, X_GS: Transform) -> bool:
-    """Whether a point lies inside a surface at X_GS in ground."""
+    """Return whether a point lies inside a surface; X_GS : pose of the surface in ground."""
     return bool(heights(surface, X_GS.inverse().apply(point.position)[None])[0] < 0.0)
 
 
 def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
-    """Whether the straight line between two points intersects a surface, or nearly so."""
+    """Return whether the straight line between two points intersects a surface, or nearly so; X_GS : pose of
+    the surface in ground.
+    """
     p, q = (X_GS.inverse().apply(point.position) for point in points)
     share = np.linspace(0.0, 1.0, N_SAMPLE)[:, None]
     return bool(heights(surface, p + share * (q - p)).min() < CLEAR)
 
 
 def surface_of(node: Node, frame: OsimFrame) -> Table:
-    """A wrap object as a surface of a body."""
+    """Convert a wrap object to a surface of a body."""
     if node.tag not in KINDS:
         node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(KINDS))
     table = {
@@ -164,8 +169,8 @@ def pose_of(node: Node) -> Transform:
 
 
 def side_of(node: Node) -> Table:
-    """The half of the surface to which a path is confined, as the direction of its centre; empty if it takes
-    the shortest way.
+    """Return the half of the surface to which a path is confined, as the direction to the centre of that
+    half; empty if the path may take the shortest way.
     """
     quadrant = node.text("quadrant", default="all").lower()
     if quadrant in ("all", "unassigned", ""):
@@ -185,7 +190,9 @@ def side_of(node: Node) -> Table:
 
 
 def point_range(node: Node, n_point: int) -> tuple[int, int]:
-    """First and last point between which a wrap may act, from 0; values below 1 in the file mean the end."""
+    """Return the first and last path point between which a wrap may act, from 0; values below 1 in the file
+    mean the end of the path.
+    """
     low, high = (int(k) for k in node.vector("range", 2, -1.0))
     first, last = (low if low >= 1 else 1) - 1, (high if high >= 1 else n_point) - 1
     if not 0 <= first < last < n_point:
@@ -196,10 +203,10 @@ def point_range(node: Node, n_point: int) -> tuple[int, int]:
 def nearest(
     points: Sequence[PathPoint], chain: Sequence[int], surface: Table, X_GS: Transform
 ) -> tuple[int, int, float]:
-    """The straight segment of a chain of points that comes nearest to, or deepest into, a surface.
+    """Find the straight segment of a chain of points that comes nearest to a surface, or deepest into it.
 
-    Returns its two points, and the position on it from 0 to 1. If several intersect the surface, it is the
-    first, as in OpenSim.
+    Return its two points, and the position on the segment from 0 to 1. If several segments intersect the
+    surface, the first one is returned, as in OpenSim.
     """
     best, found = np.inf, (chain[0], chain[1], 0.0)
     share = np.linspace(0.0, 1.0, N_SAMPLE)
@@ -216,7 +223,9 @@ def nearest(
 
 
 def heights(surface: Table, x: Array) -> Array:
-    """(n,) approximate heights of points x : (n, 3) above the surface, in its frame [m]; negative inside."""
+    """Return approximate heights (n,) of points x : (n, 3) above the surface, in its frame [m]; negative
+    inside.
+    """
     y = 1e3 * x
     if surface["kind"] == "sphere":
         height = np.linalg.norm(y, axis=1) - surface["radius_mm"]

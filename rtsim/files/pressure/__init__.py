@@ -1,1 +1,1 @@
-"""Readers of plantar pressure, and the record that they hand over."""
+"""Readers of plantar pressure, and their common result."""

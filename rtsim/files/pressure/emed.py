@@ -47,9 +47,10 @@ class PlatformPart(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_emed(path: str | Path) -> PressureTrial:
-    """The frames of an .lst file, on the part of the platform that any of them shows, 0 elsewhere.
+    """Read the frames of an .lst file, on the smallest part of the platform that contains all frames; cells
+    without a value are 0.
 
-    The format has pressure in kPa without stating it; a mismatch with the stated forces is reported.
+    The format has pressure in kPa without stating the unit; a mismatch with the stated forces is reported.
     """
     path = Path(path)
     lines = read_lines(path, "emed")
@@ -85,9 +86,9 @@ def read_emed(path: str | Path) -> PressureTrial:
 def _pictures(
     lines: Sequence[str], platform: tuple[int, int], path: Path
 ) -> tuple[list[PlatformPart], list[str]]:
-    """All pictures; a last one that ends early is left out, and told.
+    """Read all frames; an incomplete last frame is left out, with a note.
 
-    platform : rows and columns that it has
+    platform : number of rows and columns of the platform
     """
     begins = [k for k, line in enumerate(lines) if PICTURE.match(line)]
     pictures: list[PlatformPart] = []
@@ -106,7 +107,11 @@ def _pictures(
 def _picture(
     lines: Sequence[str], rows: Sequence[int], platform: tuple[int, int], path: Path
 ) -> PlatformPart:
-    """One picture, from the lines of its columns' numbers, its rows and its forces."""
+    """Read one frame: its column numbers, its rows, and its forces.
+
+    rows : indices of the lines of the rows
+    platform : number of rows and columns of the platform
+    """
     at = rows[0]
     try:
         columns = [int(cell) for cell in lines[at].split("\t")[1:-1]]

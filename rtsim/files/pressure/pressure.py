@@ -1,4 +1,4 @@
-"""Pressure under a foot from any supported file: pascals and metres, a frame per instant."""
+"""Pressure under a foot from any supported file: pascals and metres, frame by frame."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["PressureTrial", "read_pressure", "told"]
 
 
 def read_pressure(path: str | Path) -> PressureTrial:
-    """The frames of a pressure file, whose format its suffix names.
+    """Read the frames of a pressure file; the suffix determines the format.
 
-    ConfigError for other suffixes and for files that cannot be read. What was assumed stands in `notes`.
+    ConfigError for other suffixes and for files that cannot be read. Assumptions are listed in `notes`.
     """
     form = check_format(path, PRESSURE, "pressure", "export the pressure as one of these")
     trial: PressureTrial = read(form, path)
@@ -24,7 +24,7 @@ def read_pressure(path: str | Path) -> PressureTrial:
 
 
 def told(trial: PressureTrial) -> list[str]:
-    """Return a sentence on the content of a pressure trial, followed by its notes."""
+    """Return a note on the content of a pressure trial, followed by its notes."""
     n, n_row, n_column = trial.pressure.shape
     long, wide = 1e3 * trial.cell
     grid = f"{n_row} x {n_column} cells of {long:.4g} x {wide:.4g} mm"

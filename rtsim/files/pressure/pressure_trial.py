@@ -85,7 +85,7 @@ def pascals_per_unit(unit: str, where: str) -> float:
 
 
 def metres_per_cell_unit(unit: str, where: str) -> float:
-    """Metres in a unit of length; ConfigError for an unknown one."""
+    """Return the metres in a unit of length; ConfigError for an unknown one."""
     if unit.strip().lower() not in METRES:
         raise ConfigError(f"{unit.strip()!r} is not a unit of length", where=where,
                           allowed=", ".join(METRES), remedy="correct the header")  # fmt: skip
@@ -100,7 +100,8 @@ def pressure_trial(
     origin: Sequence[float],
     notes: Sequence[str],
 ) -> PressureTrial:
-    """The trial of checked frames; ConfigError for impossible values. A rate of 0 means an image of peaks.
+    """Check frames and return their trial; ConfigError for impossible values. A rate of 0 means an image of
+    peaks.
 
     pressure : (n, n_row, n_column) [Pa], NaN = no cell
     """

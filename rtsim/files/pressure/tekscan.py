@@ -29,9 +29,9 @@ REMEDY = "export the movie as ASCII again"
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_tekscan(path: str | Path) -> PressureTrial:
-    """The frames of an .asf file; rows and columns as in the file.
+    """Read the frames of an .asf file; rows and columns are as in the file.
 
-    Frames have equal intervals. An incomplete last frame is left out, which is noted.
+    Frames are equally spaced in time. An incomplete last frame is left out, with a note.
     """
     path = Path(path)
     lines = read_lines(path, "Tekscan")
@@ -66,7 +66,7 @@ def read_tekscan(path: str | Path) -> PressureTrial:
 def _frames(
     lines: Sequence[str], start: int, n_row: int, n_column: int, path: Path
 ) -> tuple[FloatArray, list[str]]:
-    """Frames (n, n_row, n_column) in the unit of the file; NaN = no cell."""
+    """Return frames (n, n_row, n_column) in the unit of the file; NaN = no cell."""
     begins = [k for k in range(start, len(lines)) if FRAME.match(lines[k])]
     check_cells(max(1, len(begins)), n_row, n_column, str(path))
     ends = [*begins[1:], len(lines)][: len(begins)]
@@ -102,7 +102,7 @@ def _cells(line: str, n_column: int, where: str) -> list[float]:
 
 
 def _number(head: Mapping[str, str], key: str, path: Path) -> tuple[float, str]:
-    """The number of a key of the header, and what stands after it."""
+    """Return the number of a key of the header, and the text after the number."""
     found = NUMBER.match(head.get(key, ""))
     if found is None:
         raise ConfigError(f"the header lacks a number after {key}", where=str(path), remedy=REMEDY)

@@ -23,7 +23,7 @@ REMEDY = "export the footprint again"
 
 @np.errstate(over="ignore", invalid="ignore")  # impossible pressures are refused by pressure_trial
 def read_zebris(path: str | Path) -> PressureTrial:
-    """The footprint of an .apd file: rows along X of the device, columns along Y, as in the file."""
+    """Read the footprint of an .apd file: rows along X of the device, columns along Y, as in the file."""
     path = Path(path)
     lines = read_lines(path, "zebris")
     start = next((k for k, line in enumerate(lines[:MOST_HEADER]) if line.strip() == "[Data]"), None)
@@ -52,7 +52,7 @@ def read_zebris(path: str | Path) -> PressureTrial:
 
 
 def _number(head: Mapping[str, str], key: str, path: Path) -> float:
-    """The positive number of a key of the header."""
+    """Return the positive number of a key of the header."""
     try:
         value = float(head[key])
     except (KeyError, ValueError):

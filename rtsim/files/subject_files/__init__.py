@@ -1,1 +1,1 @@
-"""Measures of a person in files beside the recordings: .vsk and .mp of Vicon."""
+"""Measures of a person in files beside the recordings: .vsk and .mp files of Vicon."""

@@ -54,8 +54,8 @@ class Measures(NamedTuple):
 
 
 def usual_name(name: str) -> str:
-    """The name of a measure as in PROCESSING, from any spelling: LeftKneeWidth, $LKneeWidth, bodyMass; an
-    unknown name is unchanged.
+    """Return the name of a measure as in PROCESSING, from any spelling: LeftKneeWidth, $LKneeWidth,
+    bodyMass; an unknown name is unchanged.
     """
     bare = name.strip().lstrip("$")
     for word in ("Left", "Right"):
@@ -66,9 +66,10 @@ def usual_name(name: str) -> str:
 
 
 def measures_from(rows: Iterable[tuple[str, str, float]], source: str) -> Measures:
-    """Measures in SI units from rows of name, kind ("" = by its name) and number in the file's unit.
+    """Return the measures in SI units from rows of name, kind ("" = by its name) and number in the file's
+    unit.
 
-    Omitted, and noted: unknown names, invalid numbers, angles that can only be in degrees.
+    Unknown names, invalid numbers, and angles that can only be in degrees are left out, with a note.
     """
     values: dict[str, float] = {}
     units: dict[str, str] = {}

@@ -22,9 +22,9 @@ AGAIN = "export the subject from Nexus again, or give the measures as options"
 
 
 def read_measures(path: str | Path) -> Measures:
-    """The measures in a .vsk or .mp file, in SI units under the names of a C3D's PROCESSING group.
+    """Read the measures in a .vsk or .mp file, in SI units under the names of a C3D's PROCESSING group.
 
-    ConfigError for another suffix, for a file that is none of these, and for one without any measure.
+    ConfigError for another suffix, for a file of another format, and for one without any measure.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -41,7 +41,7 @@ def read_measures(path: str | Path) -> Measures:
 
 
 def rows_of_vsk(data: bytes, where: str) -> list[tuple[str, str, float]]:
-    """Name, quantity and value [mm, kg, rad] of each static parameter that has a value."""
+    """Return name, quantity and value [mm, kg, rad] of each static parameter that has a value."""
     root = parse(data, where)
     if root.tag != ROOT:
         raise ConfigError(f"the root element is {root.tag}, not {ROOT}", where=where, remedy=AGAIN)
@@ -53,7 +53,9 @@ def rows_of_vsk(data: bytes, where: str) -> list[tuple[str, str, float]]:
 
 
 def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
-    """Name and number of each line `$Name = 1.0`, NaN for an expression; vectors are no measures."""
+    """Return name and number of each line `$Name = 1.0`, NaN for an expression; lines with vectors are
+    skipped.
+    """
     text = data.decode("utf-8-sig", "replace") if b"\0" not in data else ""
     text = without_comments(text.replace("\r\n", "\n").replace("\r", "\n"))
     found = [(name, said.strip()) for name, said in ASSIGNED.findall(text)]
@@ -64,9 +66,9 @@ def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
 
 
 def without_comments(text: str) -> str:
-    """The text with a space for each comment `{* ... *}`; one without an end is not a comment.
+    """Replace each comment `{* ... *}` by a space; a comment without an end is kept as text.
 
-    No pattern does it: it would look through the rest of the text for each beginning without an end.
+    A regular expression would search the rest of the text for each beginning without an end.
     """
     parts, at = [], 0
     while (begin := text.find("{*", at)) >= 0 and (end := text.find("*}", begin + 2)) >= 0:
@@ -76,7 +78,7 @@ def without_comments(text: str) -> str:
 
 
 def number(text: str) -> float:
-    """A number as written in these files; NaN where the text is not a number."""
+    """Return a number as written in these files; NaN where the text is not a number."""
     try:
         return float(text.strip().rstrip(";"))
     except ValueError:

@@ -18,7 +18,7 @@ FARTHEST = 1e6
 
 
 def read_landmarks(path: Path) -> NDArray[np.float64]:
-    """(n, 3) points of a file, in its unit. Raises ConfigError if it is not a set of points."""
+    """Read the points of a file, (n, 3) in its unit; raise ConfigError if it is not a set of points."""
     text = read_bounded(path, N_MOST, "give a file of landmarks").decode("utf-8", errors="replace")
     lines = [line.strip() for line in text.splitlines()]
     begin = lines.index(DATA) + 1 if DATA in lines else 0
@@ -37,7 +37,7 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
 
 
 def refusal(path: Path, what: str) -> ConfigError:
-    """The error for a file that cannot be read as landmarks."""
+    """Return the error for a file that cannot be read as landmarks."""
     return ConfigError(
         what, where=str(path), remedy="export the landmarks again, or give places as [x, y, z]"
     )

@@ -26,17 +26,17 @@ N_MOST = 500_000_000
 
 
 class TriangleSurface(NamedTuple):
-    """A surface of triangles, corners counter-clockwise seen from outside."""
+    """A surface of triangles with corners counter-clockwise seen from outside."""
 
     vertices: NDArray[np.float64]  # (n_vertex, 3) [m]
     triangles: NDArray[np.int64]  # (n_triangle, 3) - vertices, each of which some triangle has
 
 
 def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> TriangleSurface:
-    """The surface of a file in metres.
+    """Read the surface of a file, in metres.
 
     unit : unit of the file's numbers, a key of METRES
-    flipped : the file's triangles are inside out
+    flipped : whether the file's triangles are inside out
     Raises ConfigError with a remedy if the file cannot be read or is not a valid contact surface.
     """
     kind = path.suffix.lower().lstrip(".")
@@ -53,14 +53,14 @@ def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> Triangl
 
 
 def obj_text(surface: TriangleSurface) -> str:
-    """A surface as the text of an OBJ file, in metres, to the last digit."""
+    """Return a surface as the text of an OBJ file, in metres, to the last digit."""
     vertices = [f"v {x!r} {y!r} {z!r}" for x, y, z in surface.vertices.tolist()]
     triangles = [f"f {a} {b} {c}" for a, b, c in (surface.triangles + 1).tolist()]
     return "\n".join((*vertices, *triangles, ""))
 
 
 def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Vertices and triangles as the file has them."""
+    """Return vertices and triangles as in the file."""
     try:
         import trimesh
     except ImportError:
@@ -87,9 +87,7 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
 
 
 def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> TriangleSurface:
-    """The surface with vertices at the same place merged, without triangles that lost a side and without
-    unused vertices.
-    """
+    """Merge vertices at the same place; triangles that lose a side and unused vertices are removed."""
     if not len(triangles) or not np.isfinite(vertices).all():
         return TriangleSurface(vertices, triangles)
     size = float(np.ptp(vertices, axis=0).max()) or 1.0
@@ -104,7 +102,7 @@ def welded(vertices: NDArray[np.float64], triangles: NDArray[np.int64]) -> Trian
 
 
 def check_surface(surface: TriangleSurface, where: str, unit: str = "m") -> None:
-    """Raise ConfigError where a surface is empty, of no possible size, not manifold or inside out."""
+    """Raise ConfigError if a surface is empty, of impossible size, not manifold or inside out."""
     vertices, triangles = surface
 
     def fail(what: str, remedy: str) -> None:

@@ -1,1 +1,1 @@
-"""Results as tables and panels: text, OpenSim storage, CSV, recordings."""
+"""Results as tables and as panels of figures: text, OpenSim storage, CSV, recordings."""

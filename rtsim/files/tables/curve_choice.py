@@ -1,5 +1,5 @@
-"""Selection of the results in a figure: cells, each of one quantity on both sides, chosen by names and
-groups.
+"""Selection of the results for a figure: cells that each show one quantity on both sides, selected by names
+and groups.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class CurveCell(NamedTuple):
 
     spec : the field
     title : title in words
-    of : right, left or "" -> index of its column in the flattened field
-    labels : likewise, the name of that column
+    of : right, left or "" -> index of the column in the flattened field
+    labels : right, left or "" -> name of that column
     """
 
     spec: FieldSpec
@@ -42,22 +42,27 @@ class CurveCell(NamedTuple):
         return self.spec.curves is not None and len(self.spec.shape) == 1
 
     def of_side(self, side: str) -> CurveCell:
-        """The cell with the curve of one side only."""
+        """Return the cell with the curve of one side only."""
         return self._replace(of={side: self.of[side]}, labels={side: self.labels[side]})
 
 
 def words_of(name: str) -> str:
-    """A name as written in figures, with blanks instead of underscores."""
+    """Return a name as written in figures, with spaces instead of underscores."""
     return name.replace("_", " ")
 
 
 def is_drawable(spec: FieldSpec) -> bool:
-    """Whether a field can be drawn as curves over time: a list, or a short list for each entry."""
+    """Return whether a field can be drawn as curves over time: it has a few numbers, or a few numbers for
+    each entry.
+    """
     return spec.role == "value" and len(spec.shape) in (1, 2) and math.prod(spec.shape) > 0
 
 
 def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
-    """The curves of a field; side : side of labels that name none, "" without one"""
+    """Return the curves of a field.
+
+    side : side of labels that do not state one; "" = no side
+    """
     labels = [label or spec.name for label in labels_of(spec)]
     parts: Sequence[str] = ("",)
     if len(spec.shape) == 2:
@@ -78,7 +83,7 @@ def cells_of_field(spec: FieldSpec, side: str) -> list[CurveCell]:
 
 
 def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
-    """The title of a curve: `Hip flexion moment`, or `Knee displacement: lateral`."""
+    """Return the title of a curve: `Hip flexion moment`, or `Knee displacement: lateral`."""
     name = words_of(f"{group.name} {part}".strip())
     if spec.curves is None:
         field = words_of(spec.name)
@@ -97,7 +102,7 @@ def title_of(spec: FieldSpec, group: SideGroup, part: str = "") -> str:
 
 
 def cells_of_session(session: Session) -> list[CurveCell]:
-    """All curves of a descriptor."""
+    """Return all curves of a descriptor."""
     side = str(session.meta.get("side") or "")
     side = side if side in SIDES else ""
     return [cell for spec in session.fields if is_drawable(spec) for cell in cells_of_field(spec, side)]
@@ -109,7 +114,7 @@ def slug(words: str) -> str:
 
 
 def names_of(cell: CurveCell) -> set[str]:
-    """Further names by which a cell is chosen: its quantity, its joint or panel, and its kind of quantity."""
+    """Return further names that select a cell: its quantity, its joint or panel, and its kind of quantity."""
     spec = cell.spec
     bases = {slug(base) for base in (_base_of(side, label) for side, label in cell.labels.items())}
     found = {slug(cell.title), *bases}
@@ -122,13 +127,13 @@ def names_of(cell: CurveCell) -> set[str]:
 
 
 def kind_of(spec: FieldSpec) -> str:
-    """The kind of quantity of a field: the last word of its axis or name, such as angles."""
+    """Return the kind of quantity of a field: the last word of its axis or name, such as angles."""
     words = spec.curves.axis.split() if spec.curves else spec.name.split("_")
     return slug((words or spec.name.split("_"))[-1]).removesuffix("s") + "s"
 
 
 def _base_of(side: str, label: str) -> str:
-    """A label without its side."""
+    """Return a label without its side."""
     if not side:
         return label
     pattern = rf"(^|[_ .])({side[0]}|{side})(?=$|[_ .])"
@@ -136,18 +141,19 @@ def _base_of(side: str, label: str) -> str:
 
 
 def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[CurveCell]:
-    """The cells that words choose, in the order of the words; without words those that are usually drawn.
+    """Return the cells that `words` select, in the order of the words; without words, those drawn by
+    default.
 
     Parameters
     ----------
-    words : names with commas between: of a field (joint_moments), a kind (angles, moments, powers), a joint
+    words : names separated by commas: of a field (joint_moments), a kind (angles, moments, powers), a joint
         or panel (knee), a quantity (knee_flexion, knee_flexion_moment), or one side of it (knee_flexion_r);
         all of them by "all". Except for names of fields, cells that are drawn by default come first.
     where : the option that states them, for the error
 
     Raises
     ------
-    ConfigError : a name that chooses nothing, with those nearest to it
+    ConfigError : a name that selects nothing; the message lists similar names
     """
     cells = cells_of_session(session)
     if not words.strip():
@@ -174,7 +180,7 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
 
 
 def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
-    """The curves that a name selects."""
+    """Return the curves that a name selects."""
     asked = slug(word)
     if asked == ALL:
         return list(cells)
@@ -188,7 +194,7 @@ def matching_cells(cells: Sequence[CurveCell], word: str) -> list[CurveCell]:
 
 
 def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
-    """Names that are closest to one that selects nothing, or else the available kinds."""
+    """Return the names closest to one that selects nothing, or else the available kinds."""
     names: set[str] = {ALL}
     kinds: dict[str, None] = {}
     for cell in cells:
@@ -199,7 +205,7 @@ def nearest_of(cells: Iterable[CurveCell], word: str) -> list[str]:
 
 
 def not_drawn(session: Session, drawn: Iterable[CurveCell]) -> list[str]:
-    """Fields that could be drawn but are not, except fields on markers and frames themselves."""
+    """Return fields that could be drawn but are not, except fields on markers and frames themselves."""
     shown = {cell.spec.name for cell in drawn}
     return [
         spec.name

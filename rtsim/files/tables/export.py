@@ -58,7 +58,7 @@ def export(
     frames: str = "marked",
     columns: str = "all",
 ) -> tuple[str, ...]:
-    """Write a file with the contents of a recording, by `exported`; returns the notes.
+    """Write a file with the content of a recording, by `exported`; return the notes.
 
     suffix : names the format, by default the suffix of `out_path`
 
@@ -84,13 +84,13 @@ def exported(
     frames: str = "marked",
     columns: str = "all",
 ) -> tuple[Iterable[str], tuple[str, ...]]:
-    """The content of a recording as the text of a file called `out`, in parts, and the notes.
+    """Return the content of a recording as the text of a file named `out`, in parts, and the notes.
 
-    .trc : the measured markers, or those of the fitted model with `model_markers`
-    .mot : joint angles in degrees and displacements in m, columns named by the labels of the descriptor, and
+    .trc : the measured markers, or those of the fitted model with `model_markers` .mot : joint angles in
+    degrees and displacements in m, columns named by the labels of the descriptor, and
         moments and powers of the joints, as "field.label"
-    .sto : these and all else that has columns, as "field.label" or "field.label.part"
-    .csv : the same, each with its unit in brackets, after the status bits
+    .sto : these and all else that has columns, as "field.label" or "field.label.part" .csv : the same, each
+    with its unit in brackets, after the status bits
 
     up, units : of the markers, where the descriptor is wrong
     frames : frames that tables have: marked (all, with a column `status`), all (without it), or ok
@@ -118,7 +118,8 @@ def table_parts(
     results: Results, suffix: str, out: str, name: str, where: str, frames: str = "marked",
     columns: str = "all",
 ) -> tuple[Iterable[str], tuple[str, ...]]:  # fmt: skip
-    """Results as the text of a .mot, .sto or .csv file called `out`, in parts, and what is left out of it.
+    """Return results as the text of a .mot, .sto or .csv file named `out`, in parts, and notes on what is
+    left out.
 
     where : source of the results, for errors
     frames : selection of frames, as in `tables.chosen`
@@ -166,7 +167,8 @@ def table_parts(
 def of_leg(
     results: Results, specs: Sequence[FieldSpec], side: str, where: str
 ) -> tuple[Results, Sequence[FieldSpec]]:
-    """Results with some fields reduced to the labels of one leg, and these fields; "" = both legs
+    """Reduce some fields of results to the labels of one leg; return the results and these fields. side : ""
+    = both legs
 
     ConfigError naming `where` if there are none.
     """
@@ -186,8 +188,8 @@ def of_leg(
 
 
 def without_holes(table: Table) -> Table:
-    """Return the motion with its moments and powers; or only the motion, if gaps of the moments would remove
-    rows inside it, over which a reader would interpolate.
+    """Return the table of motion, moments and powers. If gaps of the moments would remove rows in its
+    interior, over which a reader would interpolate, return only the motion.
     """
     names = tuple(f"{field}." for field in KINETIC)
     unknown = np.isnan(table.data)
@@ -202,8 +204,8 @@ def without_holes(table: Table) -> Table:
 
 
 def of_kinetics(table: Table, kept: Table) -> list[str]:
-    """Return sentences on how to get moments and powers that a table leaves out because of gaps, or the
-    frames that it leaves out because moments are not known there.
+    """Return notes on how to get moments and powers that a table leaves out because of gaps, or frames that
+    it leaves out because moments are missing there.
     """
     names = tuple(f"{field}." for field in KINETIC)
     if any(name.startswith(names) and name not in kept.columns for name in table.columns):
@@ -218,7 +220,7 @@ def of_kinetics(table: Table, kept: Table) -> list[str]:
 
 
 def described(results: Results) -> tuple[str, ...]:
-    """Header lines on the person, contents and origin of results, and notes."""
+    """Return header lines on the person, content and origin of results, and their notes."""
     meta = results.session.meta
     lines = [f"{key}: {plain(str(meta[key]), LONGEST)}" for key in DESCRIBED if meta.get(key)]
     lines += event_lines(meta.get("gait_events"))
@@ -232,7 +234,7 @@ def described(results: Results) -> tuple[str, ...]:
 
 
 def event_lines(rows: object) -> list[str]:
-    """Header lines for the gait events of a run: time, side, kind and source of each."""
+    """Return header lines for the gait events of a run: time, side, kind and source of each."""
     lines = []
     for row in rows if isinstance(rows, (list, tuple)) else ():
         if isinstance(row, (list, tuple)) and len(row) == 4 and isinstance(row[0], (int, float)):

@@ -29,8 +29,8 @@ Line = tuple[int, str]  # line number from 1, text without its end
 
 
 def read_lines(path: Path, kind: str) -> list[str]:
-    """Lines of a text file with any line ends in UTF-8, UTF-16 or Latin-1; ConfigError if it is not a text
-    file.
+    """Read the lines of a text file with any line ends in UTF-8, UTF-16 or Latin-1; ConfigError if it is not
+    a text file.
     """
     content = _as_bytes_of_utf8(read_bounded(path, MOST_BYTES, "cut the trial into shorter ones"))
     if b"\0" in content:
@@ -56,7 +56,9 @@ def read_lines(path: Path, kind: str) -> list[str]:
 
 
 def _as_bytes_of_utf8(content: bytes) -> bytes:
-    """The content, from UTF-16 (with its mark, or every second byte of the beginning 0) to UTF-8."""
+    """Convert the content from UTF-16 (with a byte order mark, or with every second byte of its beginning 0)
+    to UTF-8.
+    """
     begin = content[:SAMPLE]
     zeros = [begin[k::2].count(0) > 0.9 * len(begin[k::2]) for k in (0, 1)]
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -73,8 +75,8 @@ def _as_bytes_of_utf8(content: bytes) -> bytes:
 
 
 def with_tabs(lines: list[str], row: int, where: str) -> tuple[list[str], list[str]]:
-    """The lines with tabs between their cells, where the line at `row` has semicolons or commas instead, and
-    a sentence. With semicolons, a comma in a number is the decimal one.
+    """Replace semicolons or commas between cells by tabs, if the line at `row` has these instead of tabs;
+    return the lines and a note. With semicolons, a comma in a number is the decimal one.
 
     ConfigError naming `where` for commas both between cells and in numbers, which is ambiguous.
     """
@@ -91,7 +93,9 @@ def with_tabs(lines: list[str], row: int, where: str) -> tuple[list[str], list[s
 
 
 def _check_commas(lines: Sequence[str], where: str) -> None:
-    """ConfigError where rows of numbers have half as many commas again as any line of words above them."""
+    """Raise ConfigError if rows of numbers have at least one and a half times as many commas as any text
+    line above them.
+    """
     numbers = [line.count(",") for line in lines if line.lstrip()[:1] in set("0123456789+-.") and "," in line]
     words = [line.count(",") for line in lines if line.lstrip()[:1].isalpha() or line.startswith(",")]
     if numbers and sorted(numbers)[len(numbers) // 2] > 1.5 * max(words, default=0):
@@ -104,7 +108,7 @@ def _check_commas(lines: Sequence[str], where: str) -> None:
 def table_lines(
     lines: Sequence[str], start: int, n_column: int, announced: int = 0
 ) -> tuple[list[Line], list[str]]:
-    """Non-empty lines from index `start` on, numbered from 1, without an incomplete last row.
+    """Return non-empty lines from index `start` on, numbered from 1, without an incomplete last row.
 
     announced : number of rows in the header; 0 = not stated
     """
@@ -122,15 +126,16 @@ def table_lines(
 def parse_rows(
     lines: Sequence[Line], n_column: int, where: str, column_name: Callable[[int], str], step: int = 0
 ) -> tuple[NDArray[np.float64], list[str]]:
-    """The numbers (n_row, n_column) in `lines`, and sentences on irregularities.
+    """Return the numbers (n_row, n_column) in `lines`, and notes on irregularities.
 
     Cells are separated by tabs (an empty cell is NaN) or, where a row has no tab, by blanks. Rows with
-    doubled tabs are accepted. Of a row with another number of cells it cannot be told which is whose: all but
-    its times are NaN; where every row is so, it is a ConfigError. A cell that is neither a number nor a known
-    spelling of a gap is a ConfigError naming line and column.
+    doubled tabs are accepted. In a row with another number of cells the columns cannot be assigned: all
+    values but its times are NaN. If every row is like that, ConfigError is raised. A cell that is neither a
+    number nor a known spelling of a gap is a ConfigError naming line and column.
 
-    step : number of columns of a marker, behind two for frame and time. Empty markers at the end of a row may
-        be left out, and columns beyond those that are named, in all rows, are. 0 = neither, behind one time
+    step : number of columns of a marker, which follow two columns for frame and time; empty markers at the
+        end of a row may be missing, and unnamed extra columns that all rows have are ignored. 0 = a table
+        with one time column, where neither is allowed
     """
     _check_size(lines, n_column, where)
     data = np.full((len(lines), n_column), np.nan)
@@ -179,14 +184,14 @@ def parse_rows(
 
 
 def _usual_width(lines: Sequence[Line]) -> int:
-    """The number of cells that most rows have, with an empty one after a last tab."""
+    """Return the number of cells of most rows, including an empty cell after a last tab."""
     return Counter(_n_cell(text) for _, text in lines).most_common(1)[0][0] if lines else 0
 
 
 def _is_torn(text: str, n_filled: int, n_column: int, usual: int, step: int) -> bool:
-    """Whether cells are missing from a row, or are too many, somewhere in the middle.
+    """Return whether cells are missing from a row, or surplus, somewhere in its middle.
 
-    n_filled : number of its cells without empty ones at its end; usual : cells of most rows
+    n_filled : number of its cells without empty ones at its end; usual : number of cells of most rows
     """
     n_cell = _n_cell(text)
     if n_filled > n_column:
@@ -200,7 +205,9 @@ def _is_torn(text: str, n_filled: int, n_column: int, usual: int, step: int) -> 
 
 
 def _check_size(lines: Sequence[Line], n_column: int, where: str) -> None:
-    """Refuse a header that names more columns than the rows can have: gaps would fill memory."""
+    """Raise ConfigError for a header that names more columns than the rows can have, because the gaps would
+    fill memory.
+    """
     n_cell = len(lines) * n_column
     if n_cell > ROOM + sum(len(text) for _, text in lines):
         raise ConfigError(
@@ -215,7 +222,7 @@ def _n_cell(text: str) -> int:
 
 
 def _trim(cells: Sequence[str], n_column: int) -> list[str]:
-    """The cells of a row without the blanks that only stray or doubled tabs explain."""
+    """Return the cells of a row without empty ones that come from stray or doubled tabs."""
     row = [cell.strip() for cell in cells]
     while row and not row[-1]:
         row.pop()

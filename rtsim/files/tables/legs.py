@@ -1,4 +1,4 @@
-"""The side of the body that names of results refer to, and the counterpart on the other side."""
+"""The side of the body in the names of results, and the corresponding name on the other side."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class SideGroup(NamedTuple):
 
 
 def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
-    """Labels in groups, with those of both sides together, in the order in which they first come.
+    """Group labels so that those of both sides are together, in the order of their first appearance.
 
-    A letter names a side only if the other side exists as well, as `_l` may mean lateral; a whole word names
-    it alone, as for an electromyogram of one leg.
-    side : side of all labels that name none, as when only one leg was solved
+    A letter counts as a side only if the label of the other side exists, too, as `_l` may mean lateral. A
+    whole word ("left") always counts, as for an electromyogram of one leg.
+    side : side of all labels that state none, for a run of one leg
     """
     read = {label: _read(label) for label in labels}
     there = set(read.values())
@@ -50,13 +50,13 @@ def groups_of(labels: Sequence[str], side: str = "") -> list[SideGroup]:
 
 
 def sides_of(labels: Sequence[str], side: str = "") -> tuple[str, ...]:
-    """Right, left or "" for each label, as in `groups_of`."""
+    """Return right, left or "" for each label, as in `groups_of`."""
     found = {label: own for group in groups_of(labels, side) for own, label in group.of.items()}
     return tuple(found[label] for label in labels)
 
 
 def _read(label: str) -> tuple[str, str, str]:
-    """Style in which a label names a side, what it names, and the side; "" for none."""
+    """Return the style in which a label states a side, the label without side, and the side; "" for none."""
     for k, pattern in enumerate(_SIDED):
         match = pattern.fullmatch(label)
         if match:

@@ -18,8 +18,9 @@ C3D = ".c3d"
 
 
 def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool = False) -> None:
-    """Raise ConfigError before a run if a file could not be written after it; whole_c3d : whether results
-    may be appended to a copy of the run's recording.
+    """Raise ConfigError before a run if a file could not be written after it.
+
+    whole_c3d : whether results may be appended to a copy of the run's recording
     """
     suffixes = (*SUFFIXES, C3D) if whole_c3d else SUFFIXES
     for k, path in enumerate(paths):
@@ -41,8 +42,8 @@ def check_outputs(paths: Sequence[Path], option: str = "--out", whole_c3d: bool 
 def write(
     path: Path, results: Results, name: str, frames: str = "marked", columns: str = "all"
 ) -> tuple[str, ...]:
-    """Write the results of a run called `name` in the format of the suffix; returns sentences on what is
-    left out.
+    """Write the results of a run called `name` in the format of the suffix; return notes on what is left
+    out.
 
     frames, columns : for tables, as in `export.table_parts`
     """

@@ -1,4 +1,4 @@
-"""Results as panels of a figure: curves over one abscissa, and sentences on omitted ones."""
+"""Results as panels of a figure: curves over a common horizontal axis, and notes on omitted ones."""
 
 from __future__ import annotations
 
@@ -34,20 +34,21 @@ SMALL = 1e-3
 
 
 class FigurePanel(NamedTuple):
-    """Curves over one abscissa.
+    """Curves over a common horizontal axis.
 
     enlarged : an enlarged part of the time, with its own axis
     deviations : name of a curve -> (len(x),) its standard deviation, drawn as a band, or (2, len(x)) the
         extent of the band below and above; None = none
     band : meaning of the band in the key, DEVIATION or RANGE
-    whole_band : whether the ordinate includes the bands, which are otherwise cut off
+    whole_band : whether the vertical axis includes the bands, which are otherwise cut off
     flagged : (len(x),) bool, values that are not reliable, shaded; None = none
     row : panels with the same row are side by side; "" = it has a row of its own
     sides : name of a curve -> right or left, which determines its colour; None = curves are coloured by
         number
-    least : smallest useful range of the ordinate, in the unit
-    from_zero : whether it begins at zero
-    marks : gait events on the abscissa: position, right or left or "", and whether it is a foot strike
+    least : smallest useful range of the vertical axis, in its unit
+    from_zero : whether the vertical axis begins at zero
+    marks : gait events on the horizontal axis: position, right or left or "", and whether it is a foot
+        strike
     group : panels of one group are kept on one page if possible; "" = none
     """
 
@@ -70,14 +71,16 @@ class FigurePanel(NamedTuple):
 
 
 class FigureContent(NamedTuple):
-    """Content of a figure; left_out : sentences on curves that were left out, with the reason."""
+    """The content of a figure; left_out : notes on curves that were left out, with the reason."""
 
     panels: list[FigurePanel]
     left_out: list[str]
 
 
 def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Values in the units of the figure by the names of curves, for all labels or only for these."""
+    """Return values in the units of the figure by the names of curves, for all labels or only those in
+    `only`.
+    """
     _, scale = face_of(spec.unit, ON_PAPER)
     flat = scale * values.reshape(len(values), -1)
     n_part = len(spec.parts) or 1
@@ -87,25 +90,25 @@ def curves_of(spec: FieldSpec, values: Array, only: Sequence[str] | None = None)
 
 
 def small_of(curves: Mapping[str, Array]) -> list[str]:
-    """Names of curves that are very small compared with the largest one."""
+    """Return the names of curves that are very small compared with the largest one."""
     peaks = peaks_of(curves)
     least = SMALL * max(peaks.values(), default=0.0)
     return [name for name, peak in peaks.items() if not peak > least]
 
 
 def peaks_of(curves: Mapping[str, Array]) -> dict[str, float]:
-    """The largest magnitude of each curve; 0 of one without values."""
+    """Return the largest magnitude of each curve; 0 for a curve without values."""
     return {name: float(np.nan_to_num(np.abs(y)).max(initial=0.0)) for name, y in curves.items()}
 
 
 def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
-    """Panels over time: a cell for each quantity, with the curves of both sides.
+    """Return panels over time: a cell for each quantity, with the curves of both sides.
 
     chosen : names of curves and groups separated by commas, as in `curve_choice.chosen_cells`; "" = every
-        field that says how it is drawn, and of fields with many cells those with the largest values
+        field that states how it is drawn; of a field with many cells, those with the largest values
 
-    Standard deviations are bands, frames in which a curve has a flag other than late are shaded. Gait events
-    in the descriptor are marked. ConfigError for a name that chooses nothing.
+    Standard deviations are drawn as bands; frames in which a curve has a flag other than `late` are shaded;
+    gait events in the descriptor are marked. ConfigError for a name that selects nothing.
     """
     found = chosen_cells(results.session, chosen)
     if not chosen:
@@ -138,7 +141,7 @@ class DrawnField:
     """The values of a field and their deviations, in the units of a figure.
 
     spec : description of the field
-    width : range from its smallest to its largest value
+    width : difference between its largest and smallest value
     n_part : number of columns of each label
     """
 
@@ -152,20 +155,20 @@ class DrawnField:
         self.n_part = self._values.shape[1] // spec.shape[0]
 
     def _columns(self, values: Array) -> Array:
-        """(n, n_column) in the unit of the figure."""
+        """Return the columns of values in the unit of the figure, (n, n_column)."""
         return self._scale * values.reshape(len(values), -1)
 
     def known(self, column: int) -> bool:
-        """Whether a column has a value."""
+        """Return whether a column has any value."""
         return bool(np.isfinite(self._values[:, column]).any())
 
     def of(self, cell: CurveCell) -> Array:
-        """(n, n_side) - values of a cell, one column for each side."""
+        """Return the values of a cell, one column for each side, (n, n_side)."""
         return self._values[:, list(cell.of.values())]
 
     def panel_of(self, cell: CurveCell, out: NDArray[np.bool_]) -> FigurePanel:
-        """The panel of a cell, without sides that have no value; out : (n, n_label) values that are not
-        reliable.
+        """Return the panel of a cell, without sides that have no value; out : (n, n_label) - whether a value
+        is unreliable.
         """
         cell = cell._replace(of={side: k for side, k in cell.of.items() if self.known(k)})
         curves = {side or cell.title: self._values[:, k] for side, k in cell.of.items()}
@@ -195,8 +198,8 @@ class DrawnField:
 
 
 def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
-    """Foot strikes and foot offs in a descriptor's rows (time, side, kind, source): those of the file, if
-    any, else the detected ones.
+    """Return foot strikes and foot offs from a descriptor's rows (time, side, kind, source): those of the
+    file, if any, else the detected ones.
     """
     steps = [row for row in rows if _is_step(row)] if isinstance(rows, (list, tuple)) else []
     of_file = [row for row in steps if row[3] == FILE]
@@ -204,14 +207,14 @@ def gait_marks(rows: object) -> tuple[tuple[float, str, bool], ...]:
 
 
 def _is_step(row: object) -> bool:
-    """Whether a row tells of a foot that comes down or leaves the ground."""
+    """Return whether a row describes a foot strike or a foot off."""
     if not isinstance(row, (list, tuple)) or len(row) != 4 or row[2] not in (STRIKE, OFF):
         return False
     return isinstance(row[0], (int, float))
 
 
 def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
-    """All curves, or if there are many only those with the largest values on either side, in order."""
+    """Return all cells, or if there are many only those with the largest values on either side, in order."""
     if len(cells) <= MANY_CELLS:
         return cells
     peaks = {k: float(np.nanmax(np.abs(field.of(cell)))) for k, cell in enumerate(cells)}
@@ -222,7 +225,7 @@ def largest_of(cells: list[CurveCell], field: DrawnField) -> list[CurveCell]:
 def rest_of(
     cells: list[CurveCell], known: list[CurveCell], drawn: list[CurveCell], field: DrawnField
 ) -> list[str]:
-    """Sentences on the parts of a field that are not drawn: cells and sides without a value, and smaller
+    """Return notes on the parts of a field that are not drawn: cells and sides without a value, and smaller
     cells.
     """
     spec = cells[0].spec
@@ -242,7 +245,9 @@ def rest_of(
 
 
 def width_of(curves: Iterable[Array]) -> float:
-    """Difference between the largest and the least value of all curves; 0 where none is known."""
+    """Return the difference between the largest and the smallest value of all curves; 0 if there are no
+    values.
+    """
     rows = np.array([*curves])
     return float(np.nanmax(rows) - np.nanmin(rows)) if np.isfinite(rows).any() else 0.0
 
@@ -250,8 +255,8 @@ def width_of(curves: Iterable[Array]) -> float:
 def with_bands(
     curves: dict[str, Array], deviations: dict[str, Array], width: float | None = None
 ) -> tuple[dict[str, Array], dict[str, Array] | None]:
-    """Curves and their bands of uncertainty; a curve gets a sentence instead if its band is wider than all
-    curves together, as for a coordinate that markers do not determine.
+    """Return curves and their bands of uncertainty. A curve whose band is wider than all curves together is
+    replaced by a note; an example is a coordinate that markers do not determine.
 
     width : range of all curves of their kind, if there are more
     """

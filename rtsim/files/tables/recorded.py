@@ -1,4 +1,4 @@
-"""Results as a recording: the same messages as those of a live session, read back by read_results."""
+"""Results written as a recording: the same messages as in a live session, which read_results reads back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams.recording.recorder import Recorder
 
 
 def write_results(path: str | Path, results: Results) -> None:
-    """Write a new .mcap file; StreamError where it exists already or cannot be written. If writing fails, no
+    """Write a new .mcap file; StreamError if it exists already or cannot be written. If writing fails, no
     incomplete file is left.
 
     The clock of its messages starts at the session's t_start and advances with the time of the trial.
@@ -32,7 +32,7 @@ def write_results(path: str | Path, results: Results) -> None:
 
 
 def put_all(recorder: Recorder, results: Results) -> None:
-    """Write all messages of the results, and the end of the file."""
+    """Write all messages of the results, and close the file."""
     session = results.session
     layout = FieldLayout(session)
     t_ns = session.t_start

@@ -1,7 +1,7 @@
-"""Finds results of flagged frames that are as reliable as those of frames without a flag.
+"""Detection of values in flagged frames that are as reliable as those of frames without a flag.
 
-`status` is that of a whole frame. `joint_status` states to which joints it applies, and the fields state on
-which joints they depend.
+The field `status` flags whole frames. The field `joint_status` states which joints are affected, and each
+field states on which joints it depends.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ELSEWHERE = HARMLESS | int(Status.DEGRADED)
 
 
 class Sound:
-    """The valid results in the frames of a run; without a status of joints, whole frames are judged.
+    """Validity of the results in the frames of a run; without a status of joints, whole frames are judged.
 
     by_joint : whether there is a status of joints
-    flagged : (n_frame,) frames with a flag other than late
+    flagged : (n_frame,) - whether a frame has a flag other than `late`
     """
 
     def __init__(self, results: Results) -> None:
@@ -48,7 +48,7 @@ class Sound:
             self._all = (results.status & ~told) != 0
 
     def unsound(self, spec: FieldSpec) -> Flags:
-        """(n_frame, n) which entries along the first axis of a field must not be used."""
+        """Return which entries along the first axis of a field must not be used, (n_frame, n)."""
         n, width = len(self._results.times), spec.shape[0] if spec.shape else 1
         if not self.by_joint or not spec.joints:
             return np.repeat(self.flagged[:, None], width, axis=1)
@@ -59,8 +59,8 @@ class Sound:
         return out
 
     def blanked(self) -> tuple[Results, Flags]:
-        """The results with NaN for invalid values and their deviations, and the frames in which some of the
-        motion is valid, (n_frame,).
+        """Return the results with NaN for invalid values and their deviations, and the frames in which some
+        of the motion is valid, (n_frame,).
         """
         results, fields, some = self._results, dict(self._results.fields), ~self.flagged
         own = {spec.name: spec for spec in results.session.fields}
@@ -78,7 +78,9 @@ class Sound:
 
 
 def flags_by_joint(results: Results) -> dict[str, int]:
-    """Frames in which each joint is invalid, by its status alone; only joints with such frames."""
+    """Return the number of frames in which each joint is invalid by its own status; only joints with such
+    frames.
+    """
     spec = next((spec for spec in results.session.fields if spec.name == BY_JOINT), None)
     if spec is None:
         return {}

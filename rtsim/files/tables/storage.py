@@ -38,7 +38,7 @@ class Table(NamedTuple):
     columns : k unique labels; the first is "time" [s] in storage files
     data : (n, k) float64; NaN = missing
     in_degrees : whether rotations are in degrees (else radians)
-    in_radians : columns that are in radians all the same, if the file names them; OpenSim's files do not
+    in_radians : columns that stay in radians even then, if the file names them; OpenSim's files do not
     name : name of the table inside the file
     notes : sentences on irregularities and assumptions
     source : the file it came from, "" = none
@@ -53,7 +53,7 @@ class Table(NamedTuple):
     source: str = ""
 
     def column(self, label: str) -> NDArray[np.float64]:
-        """The column (n,) with this label, or that of a coordinate's value by its path in an OpenSim
+        """Return the column (n,) with this label, or with the path of a coordinate's value in an OpenSim
         model (`/jointset/knee_r/knee_angle_r/value`); ConfigError naming the available labels.
         """
         by_path = [name for name in self.columns if name.endswith(f"/{label}/value")]
@@ -66,7 +66,7 @@ class Table(NamedTuple):
 
 
 def read_storage(path: str | Path) -> Table:
-    """The table of a .mot or .sto file, with any free text in its header.
+    """Read the table of a .mot or .sto file, with any free text in its header.
 
     Empty cells and NaN are missing. ConfigError names file, line and remedy if it cannot be read.
     """
@@ -113,11 +113,11 @@ def read_storage(path: str | Path) -> Table:
 
 
 def known_part(table: Table) -> tuple[Table, list[str]]:
-    """The part of a table without NaN, and sentences on what is left out.
+    """Return the part of a table without NaN, and notes on what is left out.
 
-    OpenSim's Storage ends a row at a NaN, and the file with it; its TimeSeriesTable takes no empty cell. So
-    columns that are unknown on more than MOST_UNKNOWN of the rows are left out, then rows that still lack a
-    value: no value is invented.
+    OpenSim's Storage stops reading at a NaN, and its TimeSeriesTable accepts no empty cell. So columns with
+    NaN in more than the fraction MOST_UNKNOWN of the rows are left out, then the rows that still contain
+    NaN. No value is invented.
     """
     unknown = np.isnan(table.data)
     if not unknown.any():
@@ -134,7 +134,7 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
 
 
 def known_rows(table: Table) -> tuple[Table, list[str]]:
-    """The rows of a table without NaN, and a sentence on other rows where there are some."""
+    """Return the rows of a table without NaN, and a note on the omitted rows if there are any."""
     rows: NDArray[np.bool_] = np.asarray(np.isnan(table.data).any(axis=1))
     if not rows.any():
         return table, []
@@ -143,10 +143,10 @@ def known_rows(table: Table) -> tuple[Table, list[str]]:
 
 
 def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[str]]:
-    """A table without the columns with the most gaps, chosen such that the complete rows hold the most
-    values; and a sentence on them.
+    """Remove the columns with the most gaps, so that the remaining complete rows hold the most values;
+    return the table and a note.
 
-    So a joint with occasional gaps does not remove rows that the other columns fill.
+    So a joint with occasional gaps does not remove rows that are complete in all other columns.
 
     beside : columns whose values do not count, such as the time
     """
@@ -168,10 +168,10 @@ def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[
 
 
 def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()) -> Iterator[str]:
-    """A table in the format of OpenSim, in parts of some rows: twelve significant digits, without unknown
-    values (`known_part`), as the header states.
+    """Yield a table in OpenSim's storage format, in parts of some rows: twelve significant digits, without
+    missing values (`known_part`), which the header states.
 
-    name : for a table that has none
+    name : name for a table that has none
     lines : free text of the header
 
     ConfigError naming `where` for labels with tabs or line ends.
@@ -194,8 +194,9 @@ def storage_parts(table: Table, where: str, name: str, lines: Sequence[str] = ()
 
 
 def csv_parts(table: Table, where: str) -> Iterator[str]:
-    """A table as comma-separated values with one header row, in parts of some rows; a missing value is an
-    empty cell."""
+    """Yield a table as comma-separated values with one header row, in parts of some rows; a missing value is
+    an empty cell.
+    """
     _check_shape(where, table)
     head = StringIO(newline="")
     csv.writer(head, lineterminator="\n").writerow(map(cell_of, table.columns))
@@ -203,7 +204,9 @@ def csv_parts(table: Table, where: str) -> Iterator[str]:
 
 
 def _rows(data: NDArray[np.float64], between: str) -> Iterator[str]:
-    """Lines of numbers, N_PART rows at a time: half an hour as one text would be gigabytes."""
+    """Yield lines of numbers, N_PART rows at a time, because half an hour as one text would take
+    gigabytes.
+    """
     for start in range(0, len(data), N_PART):
         part = data[start : start + N_PART].tolist()
         lines = (between.join(f"{x:.12g}" if x == x else "" for x in row) for row in part)
@@ -243,7 +246,7 @@ def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, list[str]]:
 
 
 def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
-    """A sentence where nobody would have measured so seldom, if times are in seconds."""
+    """Return a note if the interval of the times is implausibly long for times in seconds."""
     if columns[0].lower() != "time" or len(data) < FEWEST:
         return []
     step = float(np.median(np.diff(data[:, 0])))
@@ -256,7 +259,7 @@ def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
 
 
 def _name(header: Sequence[str], path: Path) -> str:
-    """The name of the table: the first header line, unless that is already an entry."""
+    """Return the name of the table: the first header line, unless that line is already an entry."""
     if header and header[0] and "=" not in header[0]:
         return header[0].removeprefix("name ").strip()
     return path.stem

@@ -21,11 +21,11 @@ N_UNIT = 10
 
 
 def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
-    """Results on the requested frames, and a sentence on those that are left out.
+    """Return the results on the selected frames, and notes on omitted ones.
 
     frames : marked (all, with a column of their status), all (without it), or ok: frames without flags, and
-        of flagged ones the values that their flags do not affect, the rest NaN; without a status of joints,
-        only frames without flags
+        flagged frames with NaN for the values that the flags affect; without a status of joints, only frames
+        without flags
     """
     if frames != "ok" or not (results.status != 0).any():
         return results, ()
@@ -47,12 +47,14 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
 
 
 def marks(results: Results, frames: str) -> list[FloatArray]:
-    """The column with the status bits, where it is requested."""
+    """Return the column with the status bits, if it is requested."""
     return [results.status.astype(np.float64)[:, None]] if frames == "marked" else []
 
 
 def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpec] | None = None) -> Table:
-    """All fields, or some, with units, after time and, where frames are marked, status."""
+    """Return a table of all fields, or of some, with units; time comes first, then the status if frames are
+    marked.
+    """
     specs = results.session.fields if specs is None else specs
     columns, units, data = columns_of(results, specs, in_full=True)
     names = [f"{column} [{unit}]" for column, unit in zip(columns, units, strict=True)]
@@ -62,7 +64,9 @@ def csv_table(results: Results, frames: str = "marked", specs: Sequence[FieldSpe
 
 
 def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: str) -> Table:
-    """Some fields over time as in a storage file, then the status where frames are marked."""
+    """Return a table of some fields over time as in a storage file; the status comes last if frames are
+    marked.
+    """
     columns, _, data = columns_of(results, specs)
     if mark := marks(results, frames):
         columns, data = (*columns, STATUS), [*data, *mark]
@@ -72,10 +76,10 @@ def table_of(results: Results, specs: Sequence[FieldSpec], name: str, frames: st
 
 
 def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tuple[str, ...]:
-    """Header lines with the units of all columns.
+    """Return header lines with the units of all columns.
 
-    They are short: OpenSim's table reader (4.6) ends with a crash at a line of tens of thousands of
-    characters in the header.
+    The lines are kept short, as OpenSim's table reader (4.6) crashes at a header line of tens of thousands
+    of characters.
     """
     columns, units, _ = columns_of(results, specs)
     pairs = [("time", "s"), *zip(columns, units, strict=True)]
@@ -85,7 +89,7 @@ def unit_lines(specs: Sequence[FieldSpec], results: Results, frames: str) -> tup
 
 
 def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) -> list[FieldSpec]:
-    """The fields of a table; ConfigError naming `where` where there are none."""
+    """Return the fields selected for a table; ConfigError naming `where` if there are none."""
     specs = [spec for spec in results.session.fields if wanted(spec)]
     if specs:
         return specs
@@ -100,10 +104,10 @@ def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) ->
 def columns_of(
     results: Results, specs: Sequence[FieldSpec], in_full: bool = False
 ) -> tuple[tuple[str, ...], list[str], list[FloatArray]]:
-    """Names and units of the columns of some fields, and their (n, k) values.
+    """Return names and units of the columns of some fields, and their (n, k) values.
 
-    A column is called field.label or field.label.part; motion by its label, and what
-    OpenSim does not convert in radians, unless in full.
+    A column is called field.label or field.label.part; a motion is called by its label, and coordinates that
+    OpenSim does not convert stay in radians; both unless `in_full`.
     """
     columns: list[str] = []
     units: list[str] = []
@@ -130,34 +134,36 @@ def columns_of(
 
 
 def kept_of(specs: Sequence[FieldSpec]) -> tuple[str, ...]:
-    """Columns of motion that remain in radians, as OpenSim does not convert coordinates of the type
-    Coupled.
+    """Return the columns of motion that remain in radians because OpenSim does not convert coordinates of
+    the type Coupled.
     """
     return tuple(label for spec in specs if is_motion(spec) for label in spec.as_is)
 
 
 def has_columns(spec: FieldSpec) -> bool:
-    """Whether a field can be part of tables: it has at most one axis, or a second axis whose parts have
-    names.
+    """Return whether a field can be part of tables: it has at most one axis, or a second axis whose parts
+    have names.
     """
     return len(spec.shape) <= 1 or bool(spec.parts)
 
 
 def is_motion(spec: FieldSpec) -> bool:
-    """Whether a field is a motion in the sense of OpenSim's files: angles, and displacements of joints."""
+    """Return whether a field is a motion in the sense of OpenSim's files: angles, and displacements of
+    joints.
+    """
     if len(spec.shape) > 1 or spec.role != "value":
         return False
     return spec.unit == "rad" or (spec.unit == "m" and spec.name.endswith("displacements"))
 
 
 def is_kinetic(spec: FieldSpec) -> bool:
-    """Whether a field is a cause of motion: net moments, forces along coordinates, powers."""
+    """Return whether a field is a cause of motion: net moments, forces along coordinates, powers."""
     return spec.role == "value" and spec.name in KINETIC
 
 
 def labels_of(spec: FieldSpec) -> list[str]:
-    """One label per entry: the descriptor's, else numbers from 1; no labels for a single value without
-    one.
+    """Return one label per entry: from the descriptor, else numbers from 1; no labels for a single value
+    without one.
     """
     if spec.labels:
         return list(spec.labels)

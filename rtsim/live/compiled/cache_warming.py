@@ -1,9 +1,10 @@
-"""Warming the processor's caches: the computation of a frame is repeated shortly before the next one is due.
+"""Warming of the processor's caches: the computation of a frame is repeated shortly before the next frame is
+due.
 
-Between two frames at 100 Hz the processor sleeps or works for others, and its caches forget the loop: the
-same work takes several times as long as without a pause. Therefore copies of some stages compute the
-previous frame again while the run waits. They write to arrays of their own, so that the results of the run
-are the same, bit by bit.
+Between two frames at 100 Hz the processor sleeps or runs other programs, and its caches lose the data of the
+loop, so that the same work takes several times as long as without a pause. Therefore copies of some stages
+compute the previous frame again while the run waits. They write to arrays of their own, so the results of
+the run are unchanged, bit by bit.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ force plates a run has less to spare."""
 
 
 class CacheWarming:
-    """Copies of the stages of a run that allow it, in step with a stream of steady rate.
+    """Copies of those stages of a run that support it, used between the frames of a stream with a steady
+    rate.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ class CacheWarming:
         self.n_done = 0
 
     def follow(self, frame: ReceivedFrame) -> None:
-        """Keep a copy of the newest frame, and when the next is due."""
+        """Store a copy of the newest frame, and the time when the next frame is due."""
         if frame.session is not self._session:
             self._turn(frame.session)
         self._steady = abs(frame.t_received - self._due_ns) < LEAD_NS and self._period_ns > 0
@@ -67,7 +69,7 @@ class CacheWarming:
         self._frame.seq, self._frame.time = frame.seq, frame.time
 
     def ahead_s(self) -> float:
-        """Time until the next warming run [s]; 0 where none is due."""
+        """Return the time until the next warming run [s]; 0 if none is due."""
         return max(0.0, 1e-9 * (self._due_ns - LEAD_NS - now_ns())) if self._steady else 0.0
 
     def run(self) -> None:
@@ -85,7 +87,7 @@ class CacheWarming:
         self.n_done += 1
 
     def rest(self) -> None:
-        """Discard the sentences of the copies: the run's own stages report them."""
+        """Discard the messages of the copies, as the run's own stages report them."""
         for stage in self._stages:
             stage.collect()
 

@@ -1,7 +1,7 @@
 """Calls of every entry of a group of kernels (rtsim/live/compiled/group_table.py), with arguments of the
 types in use.
 
-Imports stand inside: each group is called in a process of its own, which needs no more than it calls.
+Imports are inside the functions: each group is called in its own process, which imports only what it calls.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def call_solver() -> None:
 
 
 def call_deviations() -> None:
-    """Call the kernels of inverse kinematics with standard deviations, which are compiled first: another
-    process compiles the solver.
+    """Call the kernels of inverse kinematics with standard deviations; only the latter are compiled here, as
+    another process compiles the solver.
     """
     _run_lower_limb(with_deviations=True)
 
@@ -87,7 +87,7 @@ def call_model() -> None:
 
 
 def call_model_deviations() -> None:
-    """Call the kernels of a model with standard deviations, which are compiled first."""
+    """Call the kernels of a model with standard deviations; only the latter are compiled here."""
     _run_own_markers(with_deviations=True)
 
 
@@ -267,8 +267,8 @@ def call_torque_generators() -> None:
 
 
 def call_generator_fit() -> None:
-    """Call the kernels of `rtsim fit torque-generators`: the fit of a generator that is too weak,
-    and a torque.
+    """Call the kernels of `rtsim fit torque-generators`, by fitting a generator that is too weak and
+    evaluating a torque.
     """
     from rtsim.methods.generators.emg import torque_of
     from rtsim.methods.generators.joint_motion import JointMotion
@@ -315,7 +315,7 @@ def call_held() -> None:
 
 
 def call_energy() -> None:
-    """Call the kernels of the energy monitor, by which `rtsim hil` checks the limb that it simulates."""
+    """Call the kernels of the energy monitor, with which `rtsim hil` checks the limb that it simulates."""
     from rtsim.live.hardware.device_loop import simulator_for
     from rtsim.stages.device.energy import EnergyAccount
 
@@ -324,12 +324,14 @@ def call_energy() -> None:
 
 
 def call_sensors() -> None:
-    """Call the kernels by which `rtsim hil` watches a device's sensors."""
+    """Call the kernels with which `rtsim hil` checks a device's sensors."""
     _device_exchange()
 
 
 def _device_exchange() -> tuple[HilSpec, DeviceExchange]:
-    """The shipped run of an ankle with a device, and its exchange, whose watches compile as it is made."""
+    """Return the shipped run of an ankle with a device, and its device exchange, whose kernels are compiled
+    on creation.
+    """
     from rtsim.config.load import load_toml
     from rtsim.config.paths import find_config
     from rtsim.config.runs.hil_schema import HilSpec
@@ -340,8 +342,8 @@ def _device_exchange() -> tuple[HilSpec, DeviceExchange]:
 
 
 def call_foot_fit() -> None:
-    """Call the kernels of `rtsim fit foot`: residuals and slopes of a synthetic step, with friction and with
-    pressure.
+    """Call the kernels of `rtsim fit foot`: residuals and derivatives of a synthetic step, with friction and
+    with pressure.
     """
     from rtsim.methods.foot.foot_fit import FootProblem
     from rtsim.methods.foot.foot_misfit import Weights

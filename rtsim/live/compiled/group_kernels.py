@@ -1,6 +1,7 @@
-"""The kernels of each group of rtsim/live/compiled/group_table.py: what Python calls, and what is left out.
+"""The kernels of each group of rtsim/live/compiled/group_table.py: those that Python calls, and those left
+out.
 
-They are in a module of their own, as importing them takes a second, which a start without compilation saves.
+They have their own module because importing them takes a second, which a start without compilation saves.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from kernels.dynamics.inverse import inverse_dynamics
 from kernels.dynamics.kinetics import joint_kinetics
 from kernels.dynamics.mass import mass_matrix
 from kernels.dynamics.reduction import reduced_mass
+from kernels.faults.apart import find_apart
 from kernels.faults.calibrated import find_misplaced
 from kernels.faults.stepped import find_steps
 from kernels.faults.turned import find_turned
@@ -82,8 +84,8 @@ Kernels = tuple[Callable[..., Any], ...]
 class GroupKernels(NamedTuple):
     """Kernels that are called together.
 
-    entries : kernels that Python calls; together with the kernels that these call they form the group
-    without : kernels that are not called with the types in use
+    entries : kernels that Python calls; the group consists of these and all kernels that they call
+    without : kernels that are never called with the argument types in use
     """
 
     entries: Kernels
@@ -129,7 +131,16 @@ NO_HOLDS: Kernels = (
 )
 """Kernels that a simulation without constraints leaves out."""
 DEVIATIONS: Kernels = (deviate, columns_in_time, place_deviations)
-KINEMATICS: Kernels = (estimate, take_in, find_misplaced, find_turned, find_outside, find_steps, show)
+KINEMATICS: Kernels = (
+    estimate,
+    take_in,
+    find_misplaced,
+    find_turned,
+    find_apart,
+    find_outside,
+    find_steps,
+    show,
+)
 KERNELS = {
     "solver": GroupKernels((*KINEMATICS,), without=(evaluate, *NO_PATHS)),
     "deviations": GroupKernels((*DEVIATIONS, *KINEMATICS), without=(evaluate, *NO_PATHS)),

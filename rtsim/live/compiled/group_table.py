@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 class KernelGroup(NamedTuple):
     """Kernels that are called together: those of rtsim/live/compiled/group_kernels.py by the same name.
 
-    what : in words
-    call : calls every entry once with arguments of the types in use
+    what : description of the group
+    call : function that calls every entry once with arguments of the types in use
     """
 
     what: str
@@ -77,7 +77,7 @@ ALL = {**GROUPS, **ON_DEMAND}
 
 
 def group_of_simulation(spec: ModelSpec) -> str:
-    """The group of kernels that a simulation of a model calls."""
+    """Return the group of kernels that a simulation of a model calls."""
     if spec.held:
         return "held-simulation"
     if spec.torque_generators is not None:
@@ -86,13 +86,15 @@ def group_of_simulation(spec: ModelSpec) -> str:
 
 
 def groups_of_limb(spec: ModelSpec) -> tuple[str, ...]:
-    """The groups of a limb with a device, to be compiled one after the other, as they share kernels."""
+    """Return the groups of kernels of a limb with a device; they are compiled one after the other, as they
+    share kernels.
+    """
     group = group_of_simulation(spec)
     return (group, *(("energy",) if group == "coupled-simulation" else ()), "sensors")
 
 
 def groups_of(run: RunConfig) -> tuple[str, ...]:
-    """The groups of kernels that a run calls for a frame."""
+    """Return the groups of kernels that a run calls for a frame."""
     from rtsim.live.forces import has_forces
     from rtsim.models.load import load_model
     from rtsim.stages.building.declaration import facts_of

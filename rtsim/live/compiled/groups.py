@@ -1,7 +1,8 @@
-"""Kernels compiled ahead, in groups: each in its own process, as many at a time as there are processors.
+"""Compilation of kernels before a run, in groups: each group in its own process, as many at a time as there
+are processors.
 
-A command names the groups that it will call. What is in the cache already is left alone, so that this costs
-nothing from the second start on; what an interruption leaves undone is compiled at the next start.
+A command names the groups that it will call. Kernels that are already in the cache are skipped, so the
+second start costs nothing; kernels left over after an interruption are compiled at the next start.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ ENTRIES = (".from_held", ".from_python")
 
 
 class CompileProgress(NamedTuple):
-    """Progress of compiling: kernels done and in all, and the groups at work, in words."""
+    """Progress of compilation: number of compiled kernels, number of all kernels, and descriptions of the
+    groups being compiled.
+    """
 
     n_done: int
     n_kernel: int
@@ -50,13 +53,13 @@ Tell = Callable[[CompileProgress], None]
 def compile_groups(
     names: Iterable[str], tell: Tell | None = None, anew: bool = False
 ) -> dict[str, CompileCost]:
-    """Compile the groups that the cache lacks; returns the cost of each, {} if there was nothing to do.
+    """Compile the groups that the cache lacks; return the cost of each, {} if there was nothing to do.
 
     anew : check every group, also those known to be complete
     tell : called with the progress from time to time
     Raises RtsimError with the message of the compiler's process when a group cannot be compiled. An
-    interruption ends the processes. Where the cache cannot be written (`kernels.compiler.cache.cache_fault`
-    says so) nothing is done: each process has to compile for itself.
+    interruption ends the processes. If the cache cannot be written (see
+    `kernels.compiler.cache.cache_fault`), nothing is done, and each process compiles for itself.
     """
     waiting = [name for name in names if anew or not is_complete(name)]
     if not waiting or cache_fault():
@@ -81,7 +84,7 @@ def compile_groups(
 
 
 class _Work:
-    """The process of one group, which says with every kernel how many are done."""
+    """The process that compiles one group and reports after every kernel how many are done."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -108,7 +111,7 @@ class _Work:
             reader.start()
 
     def over(self) -> bool:
-        """Take in what it said; whether it has ended. Raises RtsimError when it failed."""
+        """Read the process's output; return whether it has ended. Raises RtsimError if it failed."""
         ended = self._process.poll() is not None
         if ended:
             for reader in self._readers:
@@ -131,7 +134,7 @@ class _Work:
             self.n_done = int(said)
 
     def end(self) -> None:
-        """Stop it wherever it is; kernels compiled so far are in the cache."""
+        """Stop the process at any point; kernels compiled so far are in the cache."""
         self._process.kill()
         self._process.wait()
 
@@ -146,7 +149,7 @@ class _Work:
 
 
 def n_kernel_of(name: str) -> int:
-    """Number of kernels of a group: its entries and all that they call."""
+    """Return the number of kernels of a group: its entries and all kernels that they call."""
     from kernels.compiler.jit import reachable
     from rtsim.live.compiled.group_kernels import KERNELS
 
@@ -154,8 +157,8 @@ def n_kernel_of(name: str) -> int:
 
 
 def compile_group(name: str) -> None:
-    """Compile one group in this process; writes a line with the number done after every kernel, and at
-    the end one with processor time and memory.
+    """Compile one group in this process; write a line with the number of compiled kernels after each, and at
+    the end a line with processor time and memory.
     """
     done: set[str] = set()
 
@@ -173,7 +176,7 @@ def compile_group(name: str) -> None:
 
 
 def peak_mb() -> float:
-    """Peak memory of this process [MB]; nan where the system does not report it."""
+    """Return the peak memory of this process [MB]; nan if the system does not report it."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""Compile and run once everything that a run will call, before the first frame arrives."""
+"""Compilation and a first call of everything that a run will call, before the first frame arrives."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def warm_up(stages: Sequence[Stage], session: Session, data: Mapping[str, np.nda
 
 
 def neutral(estimator: MultibodyEstimator) -> dict[str, np.ndarray]:
-    """The markers of a subject in the neutral pose, as a frame would have them."""
+    """Return the markers of a subject in the neutral pose, in the form of a frame."""
     estimator.estimate(np.full((len(estimator.model.names.markers), 3), np.nan), 0.0)
     return {"positions": estimator.outputs.markers.copy()}

@@ -1,1 +1,1 @@
-"""The journal of a run, by which the run is computed again exactly."""
+"""The journal of a run: a log from which the run can be recomputed exactly."""

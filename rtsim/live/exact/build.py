@@ -1,4 +1,4 @@
-"""Facts of the build on which results depend besides settings and input: sources, libraries, processor."""
+"""Facts on which results depend in addition to settings and input: source code, libraries, processor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_THERE = "not there"
 
 @functools.cache
 def build_facts() -> dict[str, str]:
-    """The facts of this process's build by name; equal builds compute equal bits."""
+    """Return the build facts of this process by name; builds with equal facts compute identical bits."""
     features = sorted(name for name, on in llvmlite.binding.get_host_cpu_features().items() if on)
     return {
         "rtsim": installed("rtsim"),
@@ -42,7 +42,7 @@ def build_facts() -> dict[str, str]:
 
 
 def installed(name: str) -> str:
-    """The version of an installed library."""
+    """Return the version of an installed library."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -51,7 +51,7 @@ def installed(name: str) -> str:
 
 @functools.cache
 def sources_hash() -> str:
-    """A hash of the sources of rtsim and of streams, and of the shipped configs."""
+    """Return a hash of the sources of rtsim and of streams, and of the shipped configs."""
     digest = hashlib.sha256()
     packages = [Path(str(package.__file__)).resolve().parent for package in (rtsim, streams)]
     files = [path for folder in packages for path in folder.rglob("*.py")]
@@ -62,7 +62,7 @@ def sources_hash() -> str:
 
 
 def differences_of_builds(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """The facts in which two builds differ, in words."""
+    """Return the facts in which two builds differ, as text."""
     found = []
     for name in (*then, *(name for name in now if name not in then)):
         was, is_now = then.get(name, NOT_THERE), now.get(name, NOT_THERE)

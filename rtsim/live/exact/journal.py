@@ -1,10 +1,10 @@
-"""The journal of a run: everything that its loop received, in order, for an exact replay.
+"""The journal of a run: a log of everything that its loop received, in order, for an exact replay.
 
 What a live run computes follows from its settings and files, from the build, and from what its loop
-received: which frames, as late ones may be dropped; which force samples and which commands before which
-frame; the clock readings that stages use; and when the answer of a background thread was available. The
-journal stores these as messages among the results (docs/protocol.md#journal), so that a recording of the
-results holds them. The entry of a frame is sent after its result, which does not wait.
+received: which frames it received, as late ones may be dropped; which force samples and commands came before
+which frame; the clock readings that stages use; and when the result of a background thread was available.
+The journal stores these as messages among the results (docs/protocol.md#journal), so that a recording of the
+results contains them. The journal entry of a frame is sent after its result, which is not delayed by it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RunJournal:
 
     Parameters
     ----------
-    send : publishes a message; StreamError where it is too large
+    send : function that publishes a message; StreamError if the message is too large
     """
 
     def __init__(self, send: Callable[[AnyMessage], None]) -> None:
@@ -46,8 +46,8 @@ class RunJournal:
         self._n_session = 0
 
     def opened(self, request: bytes, build: Mapping[str, str], parts: Iterable[FilePart]) -> None:
-        """Record the beginning: the request (JSON), the build that computes it, and the files that were read
-        for it.
+        """Record the start: the request (JSON), the facts of the build that computes it, and the files that
+        were read for it.
         """
         self._write("run", {"format": FORMAT, "build": dict(build)}, {"request": request})
         for part in parts:
@@ -55,7 +55,7 @@ class RunJournal:
             self._write("file", values, {"path": part.path, "folder": part.folder, "content": part.content})
 
     def commanded(self, command: Command) -> None:
-        """Write that a command takes effect."""
+        """Record that a command was received and takes effect."""
         self._write("command", {}, {"message": encode(command)[1]})
 
     def turned(self, markers: Session) -> None:
@@ -63,7 +63,7 @@ class RunJournal:
         self._write("turn", {"number": self._number(markers)}, {})
 
     def admitted(self, message: ReceivedFrame) -> None:
-        """Record that a command takes effect."""
+        """Record that a message of the force stream was accepted."""
         self._write("forces", *self._of(message))
 
     def announced(self, session: Session) -> None:
@@ -74,7 +74,7 @@ class RunJournal:
         """Record that a frame has gone through the stages.
 
         result : the published result; None = none
-        n_awaited : number of answers of background threads that stages have taken so far
+        n_awaited : number of results of background threads that stages have taken so far
         """
         values, data = self._of(frame)
         values |= {"n_awaited": n_awaited, "t_taken": frame.t_taken}
@@ -96,9 +96,9 @@ class RunJournal:
         return values, {"values": np.asarray(frame.flat, WIRE_FLOAT).tobytes()}
 
     def _number(self, session: Session) -> int:
-        """The number of a descriptor, which is sent before it is used for the first time.
+        """Return the number of a descriptor, which is sent before its number is used for the first time.
 
-        By identity: two that are equal may be two sessions to whoever takes frames of both.
+        Descriptors are distinguished by object identity: two equal ones may be two different sessions.
         """
         known = self._numbers.get(id(session))
         if known is None:

@@ -1,7 +1,7 @@
 """The journal of a run, read back from a recording: the request, and all entries in their order.
 
-A recording may be cut, damaged or written by another program, so each entry is checked before it is used; if
-a run cannot be replayed, one sentence says why.
+A recording may be truncated, damaged or written by another program, so each entry is checked before it is
+used. If a run cannot be replayed, an error gives the reason.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ NO_JOURNAL = "it contains no journal of a run, so that the run cannot be compute
 
 
 class RecordedSession(NamedTuple):
-    """A session of results that began: its id, and the clock at that time [ns]."""
+    """A session of results that the journal reports: its id, and the clock at its start [ns]."""
 
     session: str
     t_start: int
 
 
 class RecordedRun(NamedTuple):
-    """A run as its journal describes it.
+    """A run as described by its journal.
 
     path : path of the recording
     request : options of the run
-    build : facts of the build at that time
+    build : facts of the recorded build
     files : parts of the files that were read, in order
     session : id of the journal
     results : sessions of results, in the order in which they began
     n_entry : number of complete entries from the first on
     n_frame, n_command, n_session : numbers of frames, commands and sessions of markers and forces
-    n_skipped : number of frames that the loop did not get
-    cut : a sentence on why it is incomplete; "" if it is complete
-    notes : further sentences
+    n_skipped : number of frames that the loop did not receive
+    cut : reason why the journal is incomplete; "" if it is complete
+    notes : further notes
     """
 
     path: Path
@@ -64,7 +64,7 @@ class RecordedRun(NamedTuple):
 
 
 def decoded_messages(messages: RecordedMessages) -> Iterator[tuple[Any, bytes]]:
-    """The messages that can be decoded, with their bytes; ConfigError for compressed chunks."""
+    """Yield the messages that can be decoded, with their bytes; ConfigError for compressed chunks."""
     try:
         for _, topic, payload in messages:
             try:
@@ -76,7 +76,7 @@ def decoded_messages(messages: RecordedMessages) -> Iterator[tuple[Any, bytes]]:
 
 
 class _Reading:
-    """The first pass over a recording: counts and gathers."""
+    """The first pass over a recording, which counts messages and collects facts of the run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -174,7 +174,7 @@ def read_run(path: Path) -> RecordedRun:
 
 
 def remedy_for(kinds: set[type]) -> str:
-    """A remedy for a recording with such messages but without a journal."""
+    """Return a remedy for a recording with messages of these kinds but without a journal."""
     if kinds & {Output, Device}:
         return "run a recorded run with a device again by `rtsim hil CONFIG --again RECORDING`"
     if Result in kinds:
@@ -188,7 +188,7 @@ def remedy_for(kinds: set[type]) -> str:
 
 
 def entries_of(run: RecordedRun) -> Iterator[Journal]:
-    """The entries of a run's journal after the first, in their order."""
+    """Yield the entries of a run's journal after the first one, in order."""
     n = 0
     for message, _ in decoded_messages(opened(run.path)):
         if isinstance(message, Journal) and message.session == run.session:
@@ -200,7 +200,7 @@ def entries_of(run: RecordedRun) -> Iterator[Journal]:
 
 
 def _part_of(entry: Journal) -> FilePart:
-    """The part of a file in an entry."""
+    """Return the part of a file in a journal entry."""
     values, data = entry.values, entry.data
     return FilePart(
         path=data["path"], folder=data["folder"], content=data["content"], sha256=str(values["sha256"]),
@@ -209,14 +209,14 @@ def _part_of(entry: Journal) -> FilePart:
 
 
 class RecordedAnswer(NamedTuple):
-    """A descriptor or a result of the run, and its bytes."""
+    """A descriptor or a result of the recorded run, and its bytes."""
 
     message: Session | Result
     payload: bytes
 
 
 def answers_of(run: RecordedRun) -> Iterator[RecordedAnswer]:
-    """The descriptors of a run's results, each once, and the results, as recorded."""
+    """Yield the descriptors of a run's results, each once, and the results, as recorded."""
     ids, known = {result.session for result in run.results}, set()
     for message, payload in decoded_messages(opened(run.path)):
         if isinstance(message, Session) and message.session in ids and message.session not in known:
@@ -227,12 +227,12 @@ def answers_of(run: RecordedRun) -> Iterator[RecordedAnswer]:
 
 
 def command_of(entry: Journal) -> Command:
-    """The command in an entry; ConfigError where there is none."""
+    """Return the command in a journal entry; ConfigError if there is none."""
     return _embedded(entry, b"command", Command)
 
 
 def session_of(entry: Journal) -> Session:
-    """The descriptor in an entry; ConfigError where there is none."""
+    """Return the descriptor in a journal entry; ConfigError if there is none."""
     return _embedded(entry, b"session", Session)
 
 
@@ -246,7 +246,7 @@ def _embedded(entry: Journal, topic: bytes, kind: type) -> Any:
 
 
 def bad_entry(entry: Journal, fault: object) -> ConfigError:
-    """The error for an entry that cannot be used."""
+    """Return the error for a journal entry that cannot be used."""
     return ConfigError(
         f"entry {entry.seq} of the journal ({entry.entry}) cannot be used ({fault})",
         remedy="take another copy of the recording",

@@ -1,4 +1,4 @@
-"""Recomputation of a recorded run from its journal, and the comparison of its results."""
+"""Recomputation of a recorded run from its journal, and comparison with the recorded results."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ReplayOutcome(NamedTuple):
     """Outcome of a replay.
 
     recorded : the recorded run
-    results : comparison of both
-    build : the facts in which this build differs
+    results : comparison of recorded and recomputed results
+    build : the facts in which this build differs from the recorded one
     n_frame : number of frames that were computed
-    tolerance : part of the peak that may differ
+    tolerance : allowed difference relative to the peak of a quantity
     """
 
     recorded: RecordedRun
@@ -51,20 +51,22 @@ class ReplayOutcome(NamedTuple):
 
     @property
     def is_close(self) -> bool:
-        """Whether all are equal but for rounding."""
+        """Return whether all results are equal within rounding errors."""
         results = self.results
         near = all(found.within(self.tolerance, 0.0) for found in results.quantities.values())
         return near and not results.status.n_differ and not results.n_missing
 
     @property
     def code(self) -> int:
-        """0 = equal, or on another build equal but for rounding; 1 = different; 2 = too little to tell."""
+        """Return the exit code: 0 = equal, or on another build equal within rounding errors; 1 = different;
+        2 = too few results to decide.
+        """
         if not self.results.n_result:
             return 2
         return int(not (self.is_equal or ((self.build or self.tolerance != ROUNDING) and self.is_close)))
 
     def row(self) -> dict[str, Any]:
-        """The figures, for programs."""
+        """Return the outcome as a dictionary, for programs."""
         results, recorded = self.results, self.recorded
         return {
             "recording": str(recorded.path),
@@ -100,8 +102,8 @@ def replayed(
 ) -> ReplayOutcome:
     """Compute a recorded run again and compare its results.
 
-    before : called with the run before its stages are built, for example to compile its kernels
-    progress : called with the number of finished frames
+    before : function called with the run before its stages are built, for example to compile its kernels
+    progress : function called with the number of finished frames
 
     ConfigError if the run cannot be repeated or its journal is invalid.
     """

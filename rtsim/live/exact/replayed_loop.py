@@ -1,5 +1,5 @@
-"""The loop of a run over its journal: the same code receives the same frames and commands in the same
-order.
+"""The loop of a replay: the same code receives the same frames and commands in the same order as in the
+recorded run.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ PROGRESS_EVERY = 50
 
 
 class JournalInput:
-    """An input that repeats what a run took in, entry by entry.
+    """An input that delivers what the recorded run received, entry by entry.
 
     Parameters
     ----------
     recorded : the run
-    feed : receives its forces, if it has any
-    progress : called with the number of finished frames
+    feed : receiver of its forces, if it has any
+    progress : function called with the number of finished frames
 
     Attributes
     ----------
-    frame_entry : values of the journal's entry for the frame, or repetition, that was returned last
-    command : passes a command to the loop
+    frame_entry : values of the journal entry of the frame, or repetition, that was returned last
+    command : function that passes a command to the loop
     """
 
     holds = False
@@ -59,10 +59,12 @@ class JournalInput:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, as no resource is open."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
-        """The next frame; None where the last result was repeated then, and at the end."""
+        """Return the next frame; None if the recorded run repeated its last result at this point, and at the
+        end.
+        """
         for entry in self._entries:
             try:
                 found = self._take(entry)
@@ -76,7 +78,7 @@ class JournalInput:
         return None
 
     def _take(self, entry: Journal) -> ReceivedFrame | None:
-        """Do what an entry says; returns the frame of one that has one."""
+        """Apply a journal entry; return its frame if it has one."""
         match entry.entry:
             case "command":
                 self.command(command_of(entry))
@@ -100,7 +102,7 @@ class JournalInput:
         return None
 
     def _filled(self, entry: Journal) -> ReceivedFrame:
-        """The frame of an entry."""
+        """Return the frame described by a journal entry."""
         frame = self._frames[entry.values["number"]]
         for name in OF_FRAME:
             setattr(frame, name, entry.values[name])
@@ -111,7 +113,7 @@ class JournalInput:
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """Return a period without limit: the journal says which results were late."""
+        """Return 0, a period without limit, as the journal states which results were late."""
         return 0
 
     def counters(self) -> Mapping[str, int]:
@@ -124,11 +126,11 @@ class JournalInput:
         return []
 
     def rest(self) -> None:
-        """Do nothing: a replay has no work that comes once a second."""
+        """Do nothing, as a replay has no work once a second."""
 
 
 class ReplayedLoop(Loop):
-    """A loop over a journal."""
+    """The loop of a run whose input is a journal."""
 
     source: JournalInput
 

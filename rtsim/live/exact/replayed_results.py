@@ -1,4 +1,4 @@
-"""Comparison of the results of a replay with those of the run, byte by byte."""
+"""Comparison of the results of a replay with those of the recorded run, byte by byte."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ OF_MESSAGE = (FieldSpec("iterations", (), "1"), FieldSpec("residual", (), "1"))
 
 
 class ReplayedResults:
-    """An output that compares what it is given with what was recorded.
+    """An output that compares the results of a replay with the recorded ones.
 
     Only the time stamps that do not affect any computation and the random id of a session are copied from
-    the recorded run: when a result was solved and published, and when a session began. All other bytes are
-    computed.
+    the recorded run: the times when a result was solved and published, and when a session began. All other
+    bytes are computed.
 
     Attributes
     ----------
     n_result, n_equal : number of compared results, and of those that are equal byte by byte
     n_session, n_session_equal : the same for descriptors
-    n_unrecorded : results that the recorder did not get
+    n_unrecorded : results that the recorder did not receive
     n_missing : recorded results that were not reproduced
-    n_beyond : recorded results after the place where a journal is cut
-    quantities : differences by name, of results that are not equal
+    n_beyond : recorded results after the end of a truncated journal
+    quantities : differences by quantity, for results that are not equal
     status : differences of the status
-    altered : differences of the descriptors, in words
+    altered : differences of the descriptors, as text
     """
 
     def __init__(self, recorded: RecordedRun, source: JournalInput) -> None:
@@ -53,7 +53,9 @@ class ReplayedResults:
         self.altered: list[str] = []
 
     def announce(self, session: Session) -> None:
-        """Begin a session of results, and compare its descriptor; the run must have begun one here, too."""
+        """Begin a session of results and compare its descriptor; the recorded run must have begun a session
+        here, too.
+        """
         if self._n_announced >= len(self._recorded.results):
             raise ConfigError(
                 f"the replay begins session {self._n_announced + 1} of results, and the run had "
@@ -80,7 +82,7 @@ class ReplayedResults:
             ]
 
     def send(self, message: AnyMessage) -> None:
-        """Compare a result; telemetry differs from run to run and is not compared."""
+        """Compare a result. Telemetry is not compared, as it differs from run to run."""
         if not isinstance(message, Result):
             return
         stamps = self._source.frame_entry
@@ -120,7 +122,7 @@ class ReplayedResults:
             self.n_missing += n
 
     def _next(self, kind: type) -> RecordedAnswer | None:
-        """The next recorded descriptor, which comes before the results of its session."""
+        """Return the next recorded descriptor; it comes before the results of its session."""
         while (answer := next(self._answers, None)) is not None:
             if isinstance(answer.message, kind) and answer.message.session == self._session:
                 return answer
@@ -128,7 +130,7 @@ class ReplayedResults:
         return None
 
     def _next_result(self, mine: Result) -> RecordedAnswer | None:
-        """The recorded result of the same number; None where the recorder did not get it."""
+        """Return the recorded result with the same number; None if the recorder did not receive it."""
         while True:
             if not self._waiting:
                 answer = next(self._answers, None)
@@ -147,7 +149,7 @@ class ReplayedResults:
                 return None
 
     def _compare(self, mine: Result, theirs: Any) -> None:
-        """Gather where a result differs."""
+        """Collect the differences between a result and the recorded one."""
         number, layout = self._layouts[mine.session]
         self.status.add(number, [mine.seq], [mine.time], [theirs.status], [mine.status])
         for spec in OF_MESSAGE:
@@ -168,13 +170,13 @@ class ReplayedResults:
 
 
 def _common(mine: Session, theirs: Session) -> FieldLayout | None:
-    """The fields that both descriptors have alike."""
+    """Return the fields that both descriptors have in the same form."""
     alike = [spec for spec in mine.fields if spec in theirs.fields]
     return FieldLayout(replace(mine, fields=tuple(alike))) if alike else None
 
 
 def _changes(then: Session, now: Session) -> list[str]:
-    """Differences between two descriptors, in words."""
+    """Return the differences between two descriptors as text."""
     found = []
     for name in ("rate", "stream"):
         if getattr(then, name) != getattr(now, name):

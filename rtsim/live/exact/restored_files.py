@@ -1,4 +1,4 @@
-"""The files of a recorded run, restored for a replay with their content at the time of the run."""
+"""The files of a recorded run, restored for a replay with their content at the time of that run."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from rtsim.live.exact.run_files import FilePart, sha256_of
 
 
 def restored_run(recorded: RecordedRun, folder: Path) -> RunConfig:
-    """Return the run with the present names of its files.
+    """Return the run with its files at their present or restored paths.
 
-    An unchanged file is read from its place. If one is missing or changed, all files whose content is in the
-    recording are written below `folder`, in their original tree, as they may include each other. ConfigError
-    where neither is possible.
+    Unchanged files are read in place. If a file is missing or changed, all files whose content is in the
+    recording are written below `folder` in their original tree, as they may include each other. ConfigError
+    if neither is possible.
     """
     files = _by_path(recorded.files)
     changed = [path for path, parts in files.items() if not _is_as_it_was(path, parts[0])]
@@ -58,7 +58,7 @@ def _is_as_it_was(path: str, part: FilePart) -> bool:
 
 
 def _write(path: str, parts: list[FilePart], folder: Path, recorded: RecordedRun) -> str:
-    """Write a file below the folder, at its own place in the tree; returns its new name."""
+    """Write a file below the folder, at its original place in the tree; return its new path."""
     content = b"".join(part.content for part in sorted(parts, key=lambda part: part.part))
     if hashlib.sha256(content).hexdigest() != parts[0].sha256:
         raise ConfigError(
@@ -77,7 +77,7 @@ def _write(path: str, parts: list[FilePart], folder: Path, recorded: RecordedRun
 
 
 def _with_names(value: Any, moved: Mapping[str, str], then: str) -> Any:
-    """Plain values with the names of the files replaced; then : the folder to which they were relative."""
+    """Replace the paths of files in plain values; then : the folder to which they were relative."""
     if isinstance(value, dict):
         return {key: _with_names(item, moved, then) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

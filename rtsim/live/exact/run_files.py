@@ -1,4 +1,4 @@
-"""The files that a run is made from: found while it is prepared, and kept in its journal."""
+"""The files that a run depends on: recorded while it is prepared, and stored in its journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FilePart(NamedTuple):
     path : absolute path, as bytes
     folder : working folder of the process at that time, as bytes
     sha256, n_byte : checksum and size of the whole file
-    part, n_part : number of this part and number of parts; 0 of 0 if the content is not kept
+    part, n_part : number of this part and number of parts; 0 of 0 if the content is not stored
     """
 
     path: bytes
@@ -45,8 +45,8 @@ class FilePart(NamedTuple):
 class FilesRead:
     """Records which files this process opens for reading, except those of the installation.
 
-    Models include other files, marker maps are found by marker names, models name meshes: no other place
-    knows them all.
+    Models include other files and meshes, and marker maps are found by marker names, so only the opening of
+    files shows them all.
     """
 
     def __init__(self) -> None:
@@ -73,8 +73,8 @@ class FilesRead:
                     self.paths[absolute] = None
 
     def note_texts(self, value: Any) -> None:
-        """Record those texts in plain values that are names of files, as a C3D file is read by a process of
-        its own.
+        """Record the texts in plain values that are paths of files, because a C3D file is read by a separate
+        process.
         """
         if isinstance(value, Mapping):
             for item in value.values():
@@ -92,7 +92,7 @@ _is_hooked: list[bool] = []
 
 @contextmanager
 def noting_files() -> Iterator[FilesRead]:
-    """Within the `with` block, record which files are opened."""
+    """Record within the `with` block which files are opened."""
     if not _is_hooked:
         _is_hooked.append(True)
         sys.addaudithook(_hear)  # which stays for good, and looks at an empty list afterwards
@@ -110,8 +110,8 @@ def _hear(event: str, args: tuple[object, ...]) -> None:
 
 
 def parts_of(files: FilesRead) -> Iterator[FilePart]:
-    """The recorded files in parts, small files first; files that no longer exist, or are not regular, are
-    left out.
+    """Yield the recorded files in parts, small files first; files that no longer exist, or are not regular,
+    are left out.
     """
     sized = []
     for path in files.paths:
@@ -136,6 +136,6 @@ def parts_of(files: FilesRead) -> Iterator[FilePart]:
 
 
 def sha256_of(path: Path) -> str:
-    """The checksum of a file of any size; OSError where it cannot be read."""
+    """Return the checksum of a file of any size; OSError where it cannot be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

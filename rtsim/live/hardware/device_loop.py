@@ -1,4 +1,4 @@
-"""A simulated limb with a device: the loop over their common ticks, and its summary."""
+"""The loop of a simulated limb with a device, with common ticks, and the summary of the run."""
 
 from __future__ import annotations
 
@@ -63,8 +63,7 @@ SILENT = "the stream of motion is silent"
 
 
 def simulator_for(spec: HilSpec) -> Simulator:
-    """The limb of a config at its start; ConfigError for settings that contradict each other or exceed
-    the stability limit."""
+    """Return a config's limb at its start; ConfigError for contradictory or unstable settings."""
     model, _ = parts_of(spec)
     tick_ms = 1e3 / spec.exchange.rate_hz
     step_ms = tick_ms / math.ceil(tick_ms / model.simulation.step_ms - WHOLE)
@@ -87,7 +86,7 @@ def moved(spec: HilSpec, note: Note = lambda text: None) -> tuple[HilSpec, Model
 
 
 def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
-    """The model with an element for the device, and the device; ConfigError where they do not fit."""
+    """Return the model with an element for the device, and the device; ConfigError if they do not fit."""
     device = load_toml(find_config(spec.device, "devices"), DeviceSpec)
     check_fit(spec, device)
     _, model = moved(spec)
@@ -118,12 +117,12 @@ def parts_of(spec: HilSpec) -> tuple[ModelSpec, DeviceSpec]:
 
 
 def mechanics_of(spec: HilSpec) -> Mechanics:
-    """The passive mechanics of a config's device, from its own config."""
+    """Return the passive mechanics of a config's device, from the device's own config file."""
     return load_toml(find_config(spec.device, "devices"), DeviceSpec).mechanics
 
 
 def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
-    """A sentence where the device is made for another joint than the one that it acts on; "" otherwise."""
+    """Return a note if the device is made for another joint than the one on which it acts; else ""."""
     if device.joint in spec.coordinate or spec.coordinate in device.joint or device.joint in spec.model:
         return ""
     return f"{device.name} is for the joint {device.joint!r} and acts on {spec.coordinate} of {spec.model}"
@@ -132,13 +131,13 @@ def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
 class DeviceClock(ClockInput):
     """Ticks of model and device: in lockstep a tick waits for the device's answer, else for the clock.
 
-    There is no tick before a device has sent a message.
+    No tick begins before a device has sent a message.
 
     Attributes
     ----------
-    times : TICK_PARTS, each with its histogram
-    ends : returns whether a command ends torque, so that a tick waits no longer
-    ask, watched : called with commands, and with reports of checks by the clock, of a recording
+    times : a histogram for each of TICK_PARTS
+    ends : function that returns whether a command ends the torque, so that a tick does not wait longer
+    ask, watched : functions called in a replay with each command, and each report of a check by the clock
     motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
     """
 
@@ -211,8 +210,8 @@ class DeviceClock(ClockInput):
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """Period of the ticks [ns]. In lockstep neither results nor flags depend on clocks; late answers
-        are counted.
+        """Return the period of the ticks [ns]. In lockstep neither results nor flags depend on clocks; late
+        answers are only counted.
         """
         return 0 if self.exchange.lockstep else super().period_ns(session)
 
@@ -230,13 +229,13 @@ class DeviceClock(ClockInput):
         return told
 
     def _patience_ns(self) -> int:
-        """Longest wait for an answer: for a device that is gone no longer than a tick."""
+        """Return the longest wait for an answer [ns], for a disconnected device at most a tick."""
         lost = self.exchange.n_missed > self._settings.missed_most
         patience_ns = round(1e6 * self._settings.deadline_ms)
         return min(patience_ns, round(1e9 / self.rate)) if lost else patience_ns
 
     def _note(self) -> None:
-        """The times of the tick that is over."""
+        """Add the times of the finished tick to the histograms."""
         x, times = self.exchange, self.times
         if x.answered:
             times["round_trip"].add(x.round_trip_ns)
@@ -259,9 +258,7 @@ class DeviceClock(ClockInput):
 
 
 class DeviceOutput:
-    """Passes results to the publisher; at the end the device receives zero torque and is disarmed before
-    anything else ends.
-    """
+    """Passes results to the publisher. At the end it first sends zero torque to the device and disarms it."""
 
     def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
@@ -299,11 +296,11 @@ def hil_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """The loop of a limb with a device, its kernels compiled and its session announced.
+    """Build the loop of a limb with a device, with its kernels compiled and its session announced.
 
     Parameters
     ----------
-    arm_s : time of the model at which it arms automatically [s]; None = only by command
+    arm_s : simulated time at which the device is armed automatically [s]; None = only by command
     urgently : run at real-time priority, where the system permits it
     again : port that replays a recording to its end; None for a new run
     """
@@ -351,7 +348,7 @@ def hil_loop(
 
 
 def fields_of(spec: HilSpec) -> Sequence[FieldSpec]:
-    """The fields in the frames of a run of this config with a simulated limb; nothing is compiled for it."""
+    """Return the fields in the frames of a run with a simulated limb, without compiling anything."""
     model, _ = parts_of(spec)
     exchange = DeviceExchange(spec, DeafPort(), new_session_id(), joint_of(model, spec), mechanics_of(spec))
     limb = Still(build(model))
@@ -378,7 +375,7 @@ def device_loop(
     meta: dict[str, Any],
     urgently: bool,
 ) -> Loop:
-    """A loop that disarms the device first, however the loop ends; exchange : the stages of the exchange"""
+    """Build a loop that disarms the device however it ends; exchange : the stages of the device exchange."""
     torque, command = exchange
     output = DeviceOutput(publisher, command)
     loop = Loop(source, stages, output, meta, urgently)

@@ -1,10 +1,10 @@
-"""A simulated device as a process: its clock, its watchdog, its socket.
+"""A simulated device as a process of its own, with a clock, a watchdog and a socket.
 
-While outputs request an answer, each of them is a tick of the device: the device advances by the model's
-tick and answers, so that a run can be repeated bit for bit. If no output comes in time, or none requests an
-answer, the device ticks by its own clock and checks the age of its command, whatever the model does. Torque
-is reduced by the clock: a requested tick counts as one tick of the model, until the clock is ahead by the
-validity of the command. While torque is being reduced, or after the button was pressed, the device's clock
+While outputs of the model request an answer, each of them is one tick of the device: the device advances by
+the model's tick and answers, so that a run can be repeated bit for bit. If no output comes in time, or none
+requests an answer, the device ticks by its own clock and checks the age of its command. A requested tick
+counts as one tick of the model for the age of the command, until the device's clock is ahead by the validity
+of the command. While torque is being reduced, or after the emergency button was pressed, the device's clock
 does not wait for a slow model.
 """
 
@@ -44,18 +44,18 @@ class DeviceLink(Protocol):
 
 
 class SimulatedDevice(Closing):
-    """The simulated device; `run` serves it until `stop`.
+    """The simulated device; `run` operates it until `stop` is called.
 
     Parameters
     ----------
-    address : address of the model, which need not exist yet; or another link to it
+    address : address of the model, which need not exist yet; or a link object in its place
     tunnel : whether the address leads to a model on another machine (`ModelLink`)
-    log : file that gets a row for each tick; None = none
+    log : file to which a row is written for each tick; None = none
     urgent : handle its messages at real-time priority, where that is permitted
 
     Attributes
     ----------
-    unlogged : why the log takes no more rows; empty if it does
+    unlogged : reason why no more rows can be written to the log; "" = none
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class SimulatedDevice(Closing):
                 self._log.close()
 
     def run(self) -> None:
-        """Tick until `stop` is set."""
+        """Operate the device until `stop` is called."""
         period_ns = round(1e9 * self.orthosis.period_s)
         due_ns = now_ns() + period_ns
         asked_ns: int | None = None  # when the model asked, while its next question is waited for
@@ -131,14 +131,14 @@ class SimulatedDevice(Closing):
             due_ns = max(due_ns + period_ns, now_ns() - period_ns)
 
     def answer(self, output: Output) -> None:
-        """Compute one tick in step with the model, at the time of its output; used if both are in one
+        """Compute one tick in step with the model, at the time of its output; for model and device in one
         process.
         """
         self._take(output, output.t_sent)
         self._tick("asked", 1e-3 * output.tick_ms, output.t_sent, None)
 
     def _take(self, output: Output, t_arrived: int) -> None:
-        """The newest output: the joint follows the model, a new run finds the device as it was."""
+        """Apply the newest output: the joint follows the model, and a new run resets the device."""
         if self.watchdog.take(output, t_arrived, self.orthosis.actuator, self.orthosis.angle):
             self._seq = 0
             if self.watchdog.state == "disarmed":
@@ -146,7 +146,9 @@ class SimulatedDevice(Closing):
         self.orthosis.move(output.angle[0], output.speed[0])
 
     def _tick(self, kind: str, period_s: float, t_ns: int, clock_ns: int | None) -> None:
-        """One tick of a length [s] at a time [ns]; clock_ns : of the clock, None where no clock counts."""
+        """Compute one tick of `period_s` [s] at the time t_ns [ns]; clock_ns : time of the clock [ns], None
+        = no clock applies.
+        """
         watchdog, orthosis = self.watchdog, self.orthosis
         output = watchdog.output
         if output is None or watchdog.age_ms(t_ns) > output.valid_for_ms:
@@ -180,7 +182,7 @@ class SimulatedDevice(Closing):
 
     @property
     def speed_max(self) -> float:
-        """Speed beyond which the device enters its safe state [rad/s]."""
+        """Return the speed above which the device enters its safe state [rad/s]."""
         return math.radians(self.spec.speed_max_deg_s)
 
     def _note(self, kind: str, t_ns: int, torque: float) -> None:
@@ -196,7 +198,7 @@ class SimulatedDevice(Closing):
         )
 
     def _write(self, text: str) -> None:
-        """Into the log, as long as it takes something: a full disk does not end the guard over the torque."""
+        """Write to the log while it accepts text; a full disk must not stop the monitoring of the torque."""
         if not self._log or self.unlogged:
             return
         try:
@@ -206,6 +208,6 @@ class SimulatedDevice(Closing):
 
 
 def listen_for_emergency(device: SimulatedDevice) -> None:
-    """Let SIGUSR1 press the emergency stop of the device, where the system has such a signal."""
+    """Let the signal SIGUSR1 press the emergency stop of the device, if the system has such a signal."""
     if hasattr(signal, "SIGUSR1"):
         signal.signal(signal.SIGUSR1, lambda number, frame: device.press())

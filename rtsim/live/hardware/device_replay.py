@@ -1,4 +1,4 @@
-"""Replay of a recorded run with a device: the device's messages and the commands come from the recording."""
+"""Replay of a recorded run with a device: the recording supplies the device's messages and the commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WHY = {
 
 
 def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """The entries of a table and of the tables in it, by their keys joined with dots."""
+    """Return the entries of a table and of nested tables, by their keys joined with dots."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         found |= flat(value, f"{before}{key}.") if isinstance(value, Mapping) else {f"{before}{key}": value}
@@ -46,8 +46,8 @@ def flat(table: Mapping[str, Any], before: str = "") -> dict[str, Any]:
 class RecordedPort:
     """Answers each output of the model with the messages that the device sent to it in the recorded run.
 
-    What cannot be replayed is left out and reported: damaged messages, commands without a tick of the run,
-    and everything after the first gap in the outputs.
+    Parts that cannot be replayed are left out and reported: damaged messages, commands without a tick of the
+    run, and everything after the first gap in the outputs.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class RecordedPort:
     moved : whether a stream moved the limb
     notes : sentences on what is not replayed
 
-    Raises ConfigError where the file contains no run in lockstep from its beginning.
+    Raises ConfigError if the file does not contain a run in lockstep from its beginning.
     """
 
     def __init__(self, path: Path) -> None:
@@ -98,7 +98,7 @@ class RecordedPort:
         ]
 
     def check(self, spec: HilSpec) -> None:
-        """Raise ConfigError where the recording is of another config, or of this config before it was
+        """Raise ConfigError if the recording is of another config, or of this config before it was
         changed.
         """
         now = flat(spec.settings)
@@ -126,7 +126,7 @@ class RecordedPort:
                 )  # fmt: skip
 
     def _take(self, message: AnyMessage, n_byte: int) -> None:
-        """One message, in the order recorded."""
+        """Process one message, in the recorded order."""
         if isinstance(message, Output):
             self._take_output(message)
         elif isinstance(message, Session):
@@ -167,21 +167,23 @@ class RecordedPort:
             self._n_byte += n_byte
 
     def _is_of_run(self, meta: Mapping[str, Any]) -> bool:
-        """Whether a descriptor is of the run whose outputs these are; old ones do not say it."""
+        """Return whether a descriptor belongs to the run of the recorded outputs; old descriptors do not
+        state it.
+        """
         return meta["device"].get("session", self.session) == self.session
 
     def receive(self) -> bool:
-        """Return the recorded message of that time."""
+        """Make the waiting recorded messages available; return whether there are any."""
         self.taken = [(message, now_ns()) for message in self._coming]
         self._coming = []
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Report that no message is still to come."""
+        """Return whether a recorded message is waiting; none can arrive later."""
         return bool(self._coming)
 
     def send(self, output: Output) -> None:
-        """Take an output of the model; the answers that were recorded to it are available at once."""
+        """Take an output of the model; the recorded answers to it are available at once."""
         self._coming = self._answers.get(output.seq, [])
 
     def sentences(self) -> list[str]:

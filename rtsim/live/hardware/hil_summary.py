@@ -1,4 +1,4 @@
-"""The numbers in the summary of a run of a limb with a device."""
+"""The numbers in the summary of a run with a limb and a device."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from rtsim.stages.device.exchange import TorqueCommand
 
 
 def fault_time(loop: Loop) -> float:
-    """Time at which the newest fault latched, on the clock of the model [s]; -1 without one."""
+    """Return the model time at which the newest fault latched [s]; -1 without one."""
     return next(stage.fault_s for stage in loop.stages if isinstance(stage, TorqueCommand))
 
 
 def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
-    """Numbers that are in the summary of every run with a device."""
+    """Return the numbers that the summary of every run with a device contains."""
     return {
         "frames": loop.counters["published"],
         "unanswered": x.counters["unanswered"],
@@ -33,7 +33,7 @@ def of_exchange(loop: Loop, x: DeviceExchange) -> dict[str, Any]:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """The summary of a run, in numbers."""
+    """Return the summary of a run as numbers."""
     clock = loop.source
     assert isinstance(clock, DeviceClock)
     x, counted = clock.exchange, clock.counters()

@@ -1,4 +1,6 @@
-"""The simulated device in the process of the model, without sockets: it answers in the call that sends."""
+"""The simulated device in the process of the model, without sockets; it answers within the call that
+sends.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,12 @@ from streams.messages import Device, Output
 
 
 class InProcessPort:
-    """The model's port and the device's link in one object; the same device as in a process of its own.
+    """The model's port and the device's link in one object, with the same device as in a separate process.
 
     Attributes
     ----------
     device : the device
-    taken : its messages since the last look, with the time [ns]
+    taken : messages of the device since they were last read, with the time [ns]
     """
 
     def __init__(self, spec: DeviceSpec) -> None:
@@ -29,7 +31,7 @@ class InProcessPort:
         ]
 
     def send(self, message: Output | Device) -> None:
-        """Take the model's output and advance the device by a tick; its message becomes available."""
+        """Pass the model's output to the device and advance it by a tick; its message becomes available."""
         if isinstance(message, Device):
             self._coming.append(message)
         else:
@@ -43,11 +45,11 @@ class InProcessPort:
         return bool(self.taken)
 
     def poll(self, timeout_ms: int) -> bool:
-        """Report that no message is still to come."""
+        """Return whether a message is waiting; none can arrive later."""
         return bool(self._coming)
 
     def newest(self, timeout_ms: int) -> None:
-        """The newest output; the device receives every one directly."""
+        """Do nothing, as the device receives every output directly."""
 
     def close(self) -> None:
         """Do nothing, as nothing is open."""

@@ -1,5 +1,5 @@
-"""A person who wears a device: the estimate from markers and the exchange in one loop, which ticks with the
-marker frames.
+"""Runs of a person who wears a device: estimation from markers and device exchange in one loop, which ticks
+with the marker frames.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ HUSH_NS = 50_000_000
 
 
 def run_of(spec: HilSpec, source: str = "") -> RunConfig:
-    """The checked run that computes the estimate.
+    """Return the checked run config for the estimation from markers.
 
     source : source of markers instead of the run's own, "" = its own
 
@@ -85,7 +85,7 @@ def run_of(spec: HilSpec, source: str = "") -> RunConfig:
 
 
 class WearableTicks:
-    """An input whose frames are those of the markers, each a tick of the exchange.
+    """An input with the frames of the markers, each of which is a tick of the device exchange.
 
     Parameters
     ----------
@@ -95,10 +95,11 @@ class WearableTicks:
 
     Attributes
     ----------
-    hush : called while no markers come, with a sentence on that, to send zero torque to the device
-    ends : returns whether a command ends torque, so that no frame is waited for
-    ask : called with commands of a recording
-    watched : called with what a check by the clock reported in it
+    hush : function called with a message while no markers come, to send zero torque to the device
+    ends : function that returns whether a command ends the torque, so that the input does not wait for a
+        frame
+    ask : function called in a replay with each recorded command
+    watched : function called in a replay with each recorded report of a check by the clock
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class WearableTicks:
         return frame
 
     def _between(self) -> None:
-        """No frame came: torque ends where that lasts, or where somebody has it end."""
+        """Handle a wait without a frame: end the torque if it lasts too long, or if a command requests it."""
         t_ns = now_ns()
         silent_s = 1e-9 * (t_ns - self._heard_ns)
         lost = silent_s > self._lost_s
@@ -193,7 +194,7 @@ class WearableTicks:
 class PacedRecording(RecordingInput):
     """The frames of a trial in step with the computer's clock.
 
-    live : whether they count as live, so that clocks tell how old they are
+    live : whether the frames count as live, so that their age follows from clocks
     """
 
     _ticks: Ticks | None = None
@@ -210,9 +211,10 @@ class PacedRecording(RecordingInput):
 
 
 def source_of(spec: HilSpec, run: RunConfig, feed: ForceFeed | None) -> Input:
-    """The markers of a run, and its forces: streams, or a recording, paced or as fast as it goes.
+    """Return the input of a run with its markers and forces: streams, or a recording, either paced or as
+    fast as possible.
 
-    ConfigError where a recording has another rate than the exchange.
+    ConfigError if a recording has another rate than the device exchange.
     """
     if is_stream(run.source):
         if feed is None:
@@ -249,12 +251,12 @@ def wearable_loop(
     urgently: bool = False,
     again: RecordedPort | None = None,
 ) -> Loop:
-    """The loop of a person with a device, its kernels compiled.
+    """Build the loop of a person with a device, with its kernels compiled.
 
     Parameters
     ----------
     run : as returned by `run_of`
-    arm_s : time after the first frame at which it arms automatically [s]
+    arm_s : time after the first frame at which the device is armed automatically [s]
     urgently : run at real-time priority, where the system permits it
     again : port that replays a recording to its end; None for a new run
     """
@@ -295,7 +297,7 @@ def wearable_loop(
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
     """Send zero torque repeatedly while no markers come; latched faults and requests are still handled.
 
-    text : a sentence that no markers come; empty while it is too early to say so. Ramps do not advance
+    text : message that no markers come; "" while it is too early to report it. Torque ramps do not advance
         meanwhile.
     """
     exchange.collect()
@@ -308,7 +310,7 @@ def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand,
 
 
 def moment_of(loop: Loop, angle: str) -> float:
-    """Moment about an angle in the newest result [N m]; NaN where the run has none."""
+    """Return the moment about an angle in the newest result [N m]; NaN if the run has none."""
     if loop.course is None or MOMENTS not in loop.course.fields.arrays:
         return math.nan
     field = next(field for field in loop.course.fields.session.fields if field.name == MOMENTS)
@@ -318,7 +320,7 @@ def moment_of(loop: Loop, angle: str) -> float:
 
 
 def summary_of(loop: Loop) -> dict[str, Any]:
-    """The summary of a run, in numbers."""
+    """Return the summary of a run as numbers."""
     ticks = loop.source
     assert isinstance(ticks, WearableTicks)
     x = ticks.exchange

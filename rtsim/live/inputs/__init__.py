@@ -1,1 +1,1 @@
-"""Where the frames of a run come from."""
+"""Sources of the frames of a run."""

@@ -41,18 +41,18 @@ class Input(Protocol):
 
     @property
     def orders(self) -> Mapping[str, StageCommand]:
-        """Names of the commands that the input accepts."""
+        """Commands that the input accepts, by name."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
 
     @property
     def over(self) -> str:
-        """A sentence on why there are no more frames; empty while there may be some."""
+        """Return the reason why there are no more frames; "" while more may come."""
 
     @property
     def holds(self) -> bool:
-        """Whether the input was told to pause, so that its silence is not a fault."""
+        """Return whether the input was told to pause, so that missing frames are not a fault."""
 
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         """Return the next frame, or None after some time without one.
@@ -61,36 +61,37 @@ class Input(Protocol):
         """
 
     def period_ns(self, session: Session) -> int:
-        """Time that the work on a frame may take [ns]; 0 = without limit."""
+        """Return the time limit of the work on a frame [ns]; 0 = no limit."""
 
     def counters(self) -> Mapping[str, int]:
-        """Counters of received, lost and dropped frames."""
+        """Return the counters of received, lost and dropped frames."""
 
     def gauges(self) -> Mapping[str, float]:
         """Current values for the telemetry."""
 
     def sentences(self) -> list[str]:
-        """Sentences for the user since the last call."""
+        """Return the messages for the user since the last call."""
 
     def rest(self) -> None:
-        """Do work that may take time; called once a second, after a frame."""
+        """Do work that may take longer; called once a second, after a frame."""
 
 
 class StreamInput:
-    """The frames of a marker stream at an address: those of the leading session, and of others as far as
-    time allows. Of frames that have to wait, the newest is kept until no other comes.
+    """The frames of a marker stream at an address: those of the leading session, and those of others if
+    there is time. Of frames of other sessions that have to wait, only the newest is kept.
 
     Parameters
     ----------
-    open_stream : opens the subscriber
+    open_stream : function that opens the subscriber
     duration_s : time to listen [s]; 0 = until the stream ends
 
     Attributes
     ----------
-    rehearsal : cache warming, done while it waits for a frame; None = none
-    wait_s : longest wait for a frame before it returns without one [s]
-    alone : return only frames of the leading session, for runs in which torque on a person depends on them
-    journal : records what it receives besides frames; None = none
+    rehearsal : cache warming to do while waiting for a frame; None = none
+    wait_s : longest wait for a frame before `wait` returns None [s]
+    alone : whether only frames of the leading session are returned, for runs in which torque on a person
+        depends on them
+    journal : journal that records what is received besides frames; None = none
     """
 
     wait_s, alone = WAIT_S, False
@@ -148,7 +149,7 @@ class StreamInput:
         return [*drained(self.subscriber.events), *self._said.take()]
 
     def _receiving_ns(self) -> int:
-        """Time of the receiving that strangers have taken [ns]."""
+        """Return the time that receiving messages of other sessions has taken [ns]."""
         return self.subscriber.strangers_ns
 
     def rest(self) -> None:
@@ -157,7 +158,7 @@ class StreamInput:
             self.rehearsal.rest()
 
     def _granted(self) -> ReceivedFrame | None:
-        """The next frame that may have its turn, or None after a while without one."""
+        """Return the next frame that may be computed, or None after some time without one."""
         since = self._turns.begin_waiting()
         until = since + round(1e9 * self.wait_s)
         while True:
@@ -184,7 +185,7 @@ class StreamInput:
         return frame
 
     def _put_off_till_later(self, frame: ReceivedFrame) -> None:
-        """Keep a frame that may not have its turn now; it takes the place of any other."""
+        """Keep a frame that may not be computed now; it replaces any other waiting frame."""
         if self._put_off is not None:
             self._n_turned_away += 1
             self._said.say("Other sessions on the stream take too much time; frames of some were left out.")
@@ -192,7 +193,7 @@ class StreamInput:
         self._put_off = frame
 
     def _next(self) -> ReceivedFrame | None:
-        """The next frame; where there are rehearsals, after the one for it."""
+        """Return the next frame; with cache warming, do the warming for it first."""
         rehearsal, held = self.rehearsal, self._held
         self._held = None
         if rehearsal is not None and held is not None:
@@ -237,7 +238,7 @@ class ClockInput:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, as no resource is open."""
 
     @property
     def over(self) -> str:
@@ -285,5 +286,5 @@ class ClockInput:
 
 
 def drained(events: deque[str]) -> list[str]:
-    """Remove and return everything that has gathered; other threads may add to it meanwhile."""
+    """Remove and return everything that has accumulated; other threads may add events meanwhile."""
     return [events.popleft() for _ in range(len(events))]

@@ -1,4 +1,4 @@
-"""Commands that a loop has received since it last checked."""
+"""Commands received by a loop since it last checked for them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from streams.messages import Command
 class Mailbox:
     """The newest command of each kind since the loop last took the commands.
 
-    A newer command replaces an older one of its kind, whose effect it would have undone: however many come,
-    the loop has no more to do than there are kinds.
+    A newer command replaces an older one of its kind, whose effect it would override. So the loop handles at
+    most one command of each kind, however many arrive.
     """
 
     def __init__(self) -> None:

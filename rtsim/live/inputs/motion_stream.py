@@ -1,4 +1,4 @@
-"""A clock with a stream of motion: before each tick the newest motion that has arrived is read."""
+"""A clock combined with a motion stream: before each tick the newest received motion is read."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class MotionStream:
     Parameters
     ----------
     address : address of the stream
-    feed : receives its frames
+    feed : receiver of its frames
     security : keys of the client
 
     Attributes
     ----------
-    heard_ns : when the last usable frame came, by this computer's clock [ns]
+    heard_ns : time of the last usable frame by this computer's clock [ns]
     """
 
     def __init__(self, address: str, feed: MotionFeed, security: Security | None = None) -> None:
@@ -51,7 +51,7 @@ class MotionStream:
         self._stream.close()
 
     def take(self) -> None:
-        """Read everything that has arrived, within a bounded time."""
+        """Read everything that has arrived, within a limited time."""
         before = self.feed.counters["motion_taken"]
         for _ in range(BACKLOG):
             message = self._stream.wait(0.0)
@@ -66,17 +66,17 @@ class MotionStream:
             self.heard_ns = now_ns()
 
     def counters(self) -> Mapping[str, int]:
-        """Counters of received, lost and dropped messages."""
+        """Return the counters of received, lost and dropped messages."""
         told = {f"motion_{name}": n for name, n in self._stream.counters.items() if n}
         return {**told, "motion_beside": n} if (n := self._n_beside) else told
 
     def sentences(self) -> list[str]:
-        """Sentences for the user since the last call."""
+        """Return notes for the user since the last call."""
         return [f"Motion: {said}" for said in (*drained(self._stream.events), *self._said.take())]
 
 
 class MotionClock(ClockInput):
-    """Ticks at a steady rate; before each, the frames of a stream go to its feed."""
+    """Ticks at a steady rate; before each tick, new frames of a motion stream are passed to its feed."""
 
     def __init__(self, motion: MotionStream, rate: float, frame_rate: float, duration_s: float = 0.0) -> None:
         super().__init__(rate, frame_rate, duration_s)

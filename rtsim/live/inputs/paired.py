@@ -1,5 +1,6 @@
-"""Markers and forces, two streams as one input: a frame of markers waits until a force sample after it
-has come."""
+"""Markers and forces, two streams combined to one input: a marker frame waits until a force sample with a
+later time has come.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +24,19 @@ BACKLOG = 256
 
 
 class PairedInput(StreamInput):
-    """The frames of a marker stream, each handed over when the forces at its time are there.
+    """The frames of a marker stream, each delivered when the forces up to its time have arrived.
 
     Parameters
     ----------
-    open_stream, open_forces : open the subscribers
-    feed : receives the force samples
-    wait_ms : longest time that a frame waits for the force sample after it, from its receipt [ms]; longer
-        for a recording that is played slowly
+    open_stream, open_forces : functions that open the subscribers
+    feed : receiver of the force samples
+    wait_ms : longest wait of a frame for the force sample after it, since its receipt [ms]; longer for a
+        recording that is played slowly
 
     Attributes
     ----------
-    hurries : returns whether a frame is to go on without its forces, as torque is to end
+    hurries : function that returns whether a frame must not wait for its forces, because the torque is to
+        end
     """
 
     def __init__(
@@ -63,10 +65,9 @@ class PairedInput(StreamInput):
         securities: tuple[Security | None, Security | None] = (None, None),
         duration_s: float = 0.0,
     ) -> PairedInput:
-        """Make the input of two streams from the addresses of markers and forces, which may be the same.
+        """Return the input for two streams, given the addresses of markers and forces, which may be equal.
 
-        securities : keys of the client for each stream, so that the key of one server is not valid for the
-            other
+        securities : client keys for each stream, so that the key for one server is not valid for the other
         """
         markers, forces = addresses
         return cls(
@@ -118,7 +119,9 @@ class PairedInput(StreamInput):
         return [*super().sentences(), *(f"Forces: {said}" for said in drained(self.forces.events))]
 
     def _await(self, frame: ReceivedFrame) -> None:
-        """Wait for a sample at or after a frame, unless the forces are over or have been silent for long."""
+        """Wait for a force sample at or after the time of a frame, unless the forces have ended or have been
+        silent for long.
+        """
         feed, begun = self._feed, now_ns()
         if feed.reaches(frame):
             return
@@ -136,7 +139,9 @@ class PairedInput(StreamInput):
         self._longest_ns = max(self._longest_ns, now - begun)
 
     def _admit(self, message: ReceivedFrame) -> None:
-        """Take in a message, unless others have taken too long: what is left out is not waited for."""
+        """Accept a message of the force stream, unless messages of other sessions have taken too much time;
+        omitted messages are not waited for.
+        """
         if not self._plates.grants(message):
             self._n_plates_away += 1
             self._said.say("Other sessions of forces take too much time; messages of some were left out.")
@@ -152,7 +157,10 @@ class PairedInput(StreamInput):
 
 
 def slowness(session: Session) -> float:
-    """Factor by which a stream is played slower than recorded, as its sender states: 1 to 1.
+    """Return the factor by which a stream is played slower than recorded, as its sender states; at least 1,
+    at most 1
+
+    SLOWEST.
 
     SLOWEST.
     """

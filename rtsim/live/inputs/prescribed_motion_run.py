@@ -31,14 +31,14 @@ UNUSED = {
 
 
 def is_driven(run: RunConfig) -> bool:
-    """Whether the source of a run is a motion that one of its stages can follow."""
+    """Return whether the source of a run is a motion file that one of its stages can follow."""
     if Path(run.source).suffix.lower() not in STORAGE_SUFFIXES:
         return False
     return any(stage.of_motion is not None for stage in find_stages(run.stages).values())
 
 
 def balanced_stage(run: RunConfig) -> tuple[str, StageDeclaration]:
-    """The name and the declaration of the stage of a run that can follow a motion."""
+    """Return the name and the declaration of the stage of a run that can follow a motion file."""
     stages = find_stages(run.stages).items()
     return next((name, declared) for name, declared in stages if declared.of_motion is not None)
 
@@ -68,13 +68,13 @@ def check_driven(run: RunConfig) -> None:
 
 
 def groups_of_motion(run: RunConfig) -> tuple[str, ...]:
-    """The groups of kernels that a run of a motion calls (rtsim/live/compiled/group_table)."""
+    """Return the groups of kernels that a run of a motion file calls (rtsim/live/compiled/group_table)."""
     return tuple(balanced_stage(run)[1].groups(frozenset()))
 
 
 def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
     """Build the stage of a run with a prescribed motion, its kernels compiled; call check_driven before. /
-    note : called with sentences on irregularities of the motion
+    note : function called with notes on irregularities of the motion
     """
     _, declared = balanced_stage(run)
     assert declared.of_motion is not None
@@ -84,6 +84,6 @@ def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
 
 
 def session_of(drivers: Drivers) -> Session:
-    """The descriptor of the frames of a prescribed motion, which contain no data."""
+    """Return the descriptor of the frames of a prescribed motion, which contain no data."""
     rate = 1.0 / float(np.median(np.diff(drivers.times)))
     return Session(session=new_session_id(), stream="markers", t_start=0, rate=rate, fields=())

@@ -1,5 +1,6 @@
-"""The two ends of the loop in `rtsim analyse`: a recording as its input, and an output that keeps the
-results."""
+"""The two ends of the loop in `rtsim analyse`: a recording as its input, and an output that stores the
+results.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class TimesInput:
     ----------
     times : (n,) times [s]
     session : descriptor of the frames
-    progress : called with the number of finished frames
+    progress : function called with the number of finished frames
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class TimesInput:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, as no resource is open."""
 
     @property
     def over(self) -> str:
@@ -71,7 +72,7 @@ class TimesInput:
         return frame
 
     def period_ns(self, session: Session) -> int:
-        """Return 0, as the computation of a frame may take any time: nobody waits for it."""
+        """Return 0: the computation of a frame has no time limit, as nothing waits for it."""
         return 0
 
     def counters(self) -> Mapping[str, int]:
@@ -100,7 +101,7 @@ class RecordingInput(TimesInput):
         forces: ForceTrial | None = None,
         feed: ForceFeed | None = None,
     ) -> None:
-        """forces, feed : what plates measured, and what their messages are handed to; both or none"""
+        """forces, feed : the forces of the plates, and the receiver of their messages; both or neither"""
         self.trial = trial
         base = {"time_base": TIME_BASE} if forces is not None else {}
         meta = {"source": trial.source, **subject_meta(trial), **base}
@@ -126,8 +127,8 @@ class RecordingInput(TimesInput):
 
 
 def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
-    """Yield the messages of a channel, one after the other, in one frame object that is written anew for
-    each.
+    """Yield the messages of a channel, one after the other, in one frame object that is overwritten each
+    time.
     """
     frame = ReceivedFrame(channel.session, FieldLayout(channel.session))
     for k, time in enumerate(channel.times.tolist()):
@@ -138,15 +139,15 @@ def messages_of(channel: PlayedStream) -> Iterator[ReceivedFrame]:
 
 
 class KeptResults:
-    """An output that keeps the results of one session.
+    """An output that stores the results of one session.
 
-    check : called with the descriptor of the results before the first of them; raises an error if it is
+    check : function called with the descriptor before the first result; raises an error if the descriptor is
         unusable
 
     Attributes
     ----------
     telemetry : the last telemetry message of the run
-    sentences : all sentences that were reported
+    sentences : all messages that were reported
     """
 
     def __init__(self, check: Callable[[Session], object] = lambda session: None) -> None:
@@ -178,11 +179,11 @@ class KeptResults:
         """Do nothing, as nobody is connected."""
 
     def end(self, reason: str) -> None:
-        """Keep the results."""
+        """Store the results at the end."""
 
     def results(self) -> Results | None:
-        """The results of all frames as views of their memory, so that no more can be added; None without
-        frames.
+        """Return the results of all frames as views of their memory, after which no more can be added; None
+        without frames.
         """
         if self._session is None or not self._times:
             return None

@@ -1,4 +1,6 @@
-"""Where markers come from: a synthetic walker or jaw, a file, or a stream; and the subject beside them."""
+"""Sources of markers: a synthetic walker or jaw, a file, or a stream; and the subject that belongs to
+them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ STREAM_OVER = "the marker stream is over"
 
 
 def is_c3d(source: str) -> bool:
-    """Whether a source is a C3D file, which may have force plates beside the markers."""
+    """Return whether a source is a C3D file, which may have force plates beside the markers."""
     return Path(source).suffix.lower() == ".c3d"
 
 
@@ -90,8 +92,8 @@ def check_playing(
 
 
 def check_corrections(source: str, units: str | None, up: str | None) -> None:
-    """Raise ConfigError for an invalid unit or up axis, or for one that is given although that of the
-    source is known.
+    """Raise ConfigError for an invalid unit or up axis, or for one that is given for a source whose unit and
+    axes are known.
     """
     from rtsim.files.forces.force_units import check_units
     from rtsim.files.markers.axes import parse_up
@@ -119,11 +121,12 @@ def load_trial(
     person: str = "",
     unnamed: bool = False,
 ) -> MarkerTrial:
-    """The frames of a source that is no stream.
+    """Load the frames of a source that is not a stream.
 
-    duration_s, rate [Hz] and side are those of the synthetic walker, the former two those of the synthetic
-    jaw, too; a file keeps its own.
-    units, up : of a marker file, where it is wrong; person : name of the one of several in it
+    duration_s, rate [Hz] and side apply to the synthetic walker, the first two also to the synthetic jaw; a
+    file has its own.
+    units, up : unit of length and up axis that override those of a marker file; person : which of several
+        persons in it to use
     unnamed : whether trajectories without names are kept
     """
     from rtsim.files.markers.markers import read_markers
@@ -150,14 +153,16 @@ def load_trial(
 
 
 def side_of_walker(run: RunConfig) -> str:
-    """Legs of the walker that a run needs: both where they are requested or the model has both."""
+    """Return the legs of the walker that a run needs: both if they are requested or the model has both."""
     from rtsim.models.load import BOTH_LEGS
 
     return "both" if run.model == BOTH_LEGS else run.side
 
 
 def the_walker(side: str = "") -> Subject:
-    """The walker: a right leg, or both, the left one its mirror image; ConfigError for a left leg alone."""
+    """Return the subject of the synthetic walker: a right leg, or both, with the left leg as its mirror
+    image; ConfigError for a left leg alone.
+    """
     from rtsim.subjects.both_sides import symmetric
     from rtsim.subjects.subject import load_subject
 
@@ -168,12 +173,12 @@ def the_walker(side: str = "") -> Subject:
 
 
 def brings_markers(run: RunConfig, spec: ModelSpec) -> bool:
-    """Whether a run uses the markers of the model itself, not those of a person."""
+    """Return whether a run uses the markers of the model itself, not those of a person."""
     return not (run.subject or run.static or spec.of_subject)
 
 
 def subject_if_any(run: RunConfig, spec: ModelSpec) -> Subject | None:
-    """The person whose markers a run uses; None if it uses those of the model itself."""
+    """Return the person whose markers a run uses; None if it uses those of the model itself."""
     return None if brings_markers(run, spec) else resolve_subject(run)
 
 
@@ -219,7 +224,9 @@ def check_subject_given(run: RunConfig) -> None:
 
 
 def resolve_subject(run: RunConfig) -> Subject:
-    """The subject of a run: given, shipped with the walker, or calibrated from the static or the trial."""
+    """Return the subject of a run: as given, as shipped with the walker, or calibrated from the static trial
+    or the trial itself.
+    """
     from rtsim.models.load import BOTH_LEGS, ONE_LEG
     from rtsim.subjects.both_sides import one_side
     from rtsim.subjects.subject import load_subject

@@ -1,8 +1,8 @@
-"""Chooses the frames that a loop computes: those of the leading session, and of others as time allows.
+"""Choice of the sessions whose frames a loop computes: the leading one, and others if there is time.
 
-Changing to another session costs the loop as much time as many frames, and again to change back. As anybody
-may begin sessions on an open stream, the time for them is bounded, on any machine: sessions other than the
-leading one (streams/receiving/known.py) get a part of the time in which the loop would otherwise wait.
+Switching to another session, and back, takes the loop as much time as many frames. As anybody may begin
+sessions on an open stream, the time for them is limited on any machine: sessions other than the leading one
+(streams/receiving/known.py) get a part of the time in which the loop would otherwise wait.
 """
 
 from __future__ import annotations
@@ -16,14 +16,19 @@ from streams.receiving.ring import ReceivedFrame
 SHARE = 0.25
 """Share of the loop's waiting time that goes to sessions other than the one that leads."""
 
+LONGEST_TURN_NS = 10_000_000_000
+"""Time that a turn can cost [ns]: more is a clock that leapt, as where the machine slept, and would have
+others wait for hours.
+"""
+
 
 class Turns:
-    """Admits sessions, and limits the time that all but the leading one take.
+    """Admits sessions, and limits the time that all but the leading session take.
 
     Parameters
     ----------
     allowance : budget of that time, which may be shared
-    clock : returns the time of the machine [ns]
+    clock : function that returns the present time [ns]
     """
 
     def __init__(self, allowance: Allowance, clock: Callable[[], int]) -> None:
@@ -38,7 +43,7 @@ class Turns:
         """Note that the loop has finished its work and waits from now on; return the time [ns]."""
         now = self._clock()
         if self._since_ns:
-            self.allowance.spend(now - self._since_ns)
+            self.allowance.spend(min(max(0, now - self._since_ns), LONGEST_TURN_NS))
             self._since_ns = 0
         return now
 
@@ -47,8 +52,8 @@ class Turns:
         self.allowance.earn(max(0, until_ns - since_ns))
 
     def grants(self, frame: ReceivedFrame) -> bool:
-        """Whether the loop may change to the session of a frame; if so, the cost of the change is charged to
-        it.
+        """Return whether the loop may switch to the session of a frame; if so, the time of the switch is
+        charged to that session.
 
         Descriptors are compared, not their ids, which a sender may use again for another content.
         """
@@ -66,13 +71,13 @@ class Turns:
         return True
 
     def pay(self) -> None:
-        """Begin to charge the loop's time to the other sessions: the frame belongs to one of them, or the
-        loop returns from one of them.
+        """Begin to charge the loop's time to the other sessions, because the frame belongs to one of them,
+        or the loop returns from one of them.
         """
         self._since_ns = self._since_ns or self._clock()
 
     def percent(self, others_ns: int) -> float:
-        """The share of time since the last call that other sessions took [%].
+        """Return the fraction of the time since the last call that other sessions took [%].
 
         others_ns : further time that they took since the start [ns]
         """
@@ -83,5 +88,5 @@ class Turns:
 
 
 def same(session: Session, other: Session | None) -> bool:
-    """Whether both frames belong to one session."""
+    """Return whether both descriptors are those of one session."""
     return session is other or session == other

@@ -37,13 +37,13 @@ TERMINATE_S = 1.0
 
 
 class ChildFailedError(RtsimError):
-    """A process of the run ended with an error; the text is its own."""
+    """Raised if a process of the run ended with an error; the text is the message of that process."""
 
 
 class Child:
     """An `rtsim` process that reports its states as JSON lines.
 
-    asked_later : it imports its modules and then waits until `ask` sends its request
+    asked_later : whether it imports its modules and then waits until `ask` sends its request
     """
 
     def __init__(self, name: str, arguments: list[str], asked_later: bool = False) -> None:
@@ -71,7 +71,7 @@ class Child:
             reader.start()
 
     def ask(self, request: bytes) -> None:
-        """Write the request, a line, to the process; a process that has ended already reports the reason
+        """Write the request, one line, to the process; a process that has already ended reports the reason
         itself.
         """
         assert self._process.stdin is not None
@@ -86,8 +86,8 @@ class Child:
         return self._process.pid
 
     def wait_ready(self, timeout_s: float, others: Sequence[Child] = ()) -> dict:
-        """The state in which the process is ready; ChildFailedError with its own message, or with that of
-        another process that failed first.
+        """Wait for the state in which the process is ready and return it; ChildFailedError with the message
+        of this process, or of another process that failed first.
         """
         due = time.monotonic() + timeout_s
         while time.monotonic() < due:
@@ -110,7 +110,7 @@ class Child:
         raise ChildFailedError(f"the {self.name} was not ready within {timeout_s:.0f} s")
 
     def newest_state(self, name: str) -> dict:
-        """The newest unread state of that name; all of them then count as read; {} without one."""
+        """Return the newest unread state of that name and mark all of them as read; {} if there is none."""
         found: dict = {}
         while not self._states.empty():
             state = self._states.get()
@@ -130,8 +130,8 @@ class Child:
             raise ChildFailedError(failure)
 
     def failure(self) -> str:
-        """Failure of the process, in its own words if it left any; empty while it runs and after a normal
-        end.
+        """Return the failure of the process, with its own message if it left one; "" while it runs and after
+        a normal end.
         """
         code = self._process.poll()
         if not code:
@@ -156,7 +156,7 @@ class Child:
         return self._process.poll()
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait for the end; returns whether it came in time."""
+        """Wait for the end; return whether it came in time."""
         try:
             self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -164,9 +164,9 @@ class Child:
         return True
 
     def close(self) -> None:
-        """End the process: first its standard input is closed, which requests a normal end on every system.
+        """End the process: first close its standard input, which requests a normal end on every system.
 
-        Then it is terminated, which on Windows is a hard end that cuts recordings. A process that still
+        If it does not end, it is terminated, which on Windows truncates recordings. A process that still
         waits for its request is terminated at once.
         """
         if self._idle:
@@ -182,7 +182,9 @@ class Child:
             self._process.wait()
 
     def _join_readers(self) -> None:
-        """Take in what a process that has ended said at last; not for ever, as its own children may go on."""
+        """Read the last output of a process that has ended, for a limited time, as its own child processes
+        may continue.
+        """
         for reader in self._readers:
             reader.join(timeout=1.0)
 

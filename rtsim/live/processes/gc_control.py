@@ -1,4 +1,6 @@
-"""Keep the garbage collector out of the live loop: a full collection stops every thread for 10 to 150 ms."""
+"""Keeping the garbage collector out of the live loop, as a full collection stops every thread for 10 to 150
+ms.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,12 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Within the `with` block, collect no garbage, after one collection and a freeze of what remains.
+    """Suspend garbage collection within the `with` block, after one collection and a freeze of the remaining
+    objects.
 
-    Enter it before the first frame can arrive. The loop itself collects young objects once a second, which
-    takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that were
-    made since are collected. Objects that the program froze before stay frozen at the end, too.
+    Enter the block before the first frame can arrive. The loop itself collects young objects once a second,
+    which takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that
+    were made since are collected. Objects that the program froze before stay frozen at the end, too.
     """
     gc.collect()
     if not gc.isenabled():

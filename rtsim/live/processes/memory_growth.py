@@ -1,4 +1,4 @@
-"""Memory of this process while it runs: a gauge, and a sentence where it grows without end."""
+"""Memory of this process while it runs: a gauge, and a message if it grows steadily."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ GROWN_MB = 256.0
 
 
 class ResidentMemory:
-    """Resident memory of this process, or of the one with a given id, on Linux; the file in /proc stays
-    open, so that reading takes only microseconds.
+    """Resident memory of a process on Linux, by default this one; the file in /proc stays open, so that
+    reading takes only microseconds.
     """
 
     def __init__(self, pid: int | None = None) -> None:
@@ -25,7 +25,7 @@ class ResidentMemory:
         self._page = os.sysconf("SC_PAGE_SIZE") if self._file >= 0 else 0
 
     def __call__(self) -> float:
-        """Memory of the process [MB]; NaN where it is not known."""
+        """Return the memory of the process [MB]; NaN where it is not known."""
         if self._file < 0:
             return float("nan")
         return 1e-6 * self._page * int(os.pread(self._file, 128, 0).split()[1])
@@ -36,7 +36,7 @@ class ResidentMemory:
 
 
 class MemoryGrowth:
-    """Watches the memory of this process for growth, as of a stage that keeps too much.
+    """Watches the memory of this process for steady growth, for example by a stage that stores too much.
 
     read : returns the resident memory [MB]
     """
@@ -46,7 +46,7 @@ class MemoryGrowth:
         self._before_MB, self._since_s = float("nan"), float("nan")
 
     def look(self, time_s: float) -> tuple[dict[str, float], list[str]]:
-        """Gauges and sentences at a time since the start [s]; neither where memory is not known."""
+        """Return gauges and messages at a time since the start [s]; both empty if the memory is not known."""
         now_MB = self._read()
         if not now_MB > 0.0:
             return {}, []

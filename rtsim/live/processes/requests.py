@@ -1,7 +1,7 @@
-"""Requests to child processes: the whole run as one message, and what only one process needs to know.
+"""Requests to child processes: the whole run as one message, and data for a single process.
 
-The parent writes the message as the first line on the child's standard input, so that no option can be
-forgotten on the way.
+The parent writes the message as the first line on the child's standard input, so no option can be lost on
+the way.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
 
     markers : address of the marker stream
     wait_s, n_subscriber : time to wait [s], and number of subscribers of the results to wait for
-    notes : sentences that are published with the results
-    anyway : accept a stream that does not belong to the subject
+    notes : notes that are published with the results
+    anyway : whether to accept a stream that does not belong to the subject
     """
 
     run: RunConfig
@@ -33,11 +33,12 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
 
 
 class PlayerRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """The request to a player: the source of a run, played at its address for markers, with forces beside.
+    """The request to a player: the source of a run, played at the run's address for markers, with forces if
+    it has any.
 
     speed : multiple of the recorded rate
     rate : rate of the synthetic walker and jaw [Hz]
-    loop : start over at the end; start_s, end_s : the part that is played [s]
+    loop : whether to start over at the end; start_s, end_s : the part that is played [s]
     duration_s : duration of the synthetic walker and jaw [s]
     wait_s : time to wait for a subscriber [s]
     """
@@ -61,17 +62,17 @@ def encoded(request: EstimatorRequest | PlayerRequest) -> bytes:
 
 
 def estimator_request(message: bytes) -> EstimatorRequest:
-    """The request in a message; ConfigError for an invalid one."""
+    """Decode the request to an estimator; ConfigError for an invalid one."""
     return decoded(message, EstimatorRequest)
 
 
 def player_request(message: bytes) -> PlayerRequest:
-    """The request in a message; ConfigError for an invalid one."""
+    """Decode the request to a player; ConfigError for an invalid one."""
     return decoded(message, PlayerRequest)
 
 
 def decoded(message: bytes, kind: type[Request]) -> Request:
-    """The request of this kind in a message; ConfigError for an invalid one."""
+    """Decode a request of this kind; ConfigError for an invalid one."""
     try:
         return msgspec.convert(json.loads(message), kind)
     except (ValueError, RecursionError) as fault:  # of JSON, and of msgspec

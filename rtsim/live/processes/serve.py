@@ -1,4 +1,4 @@
-"""The estimator as a process: subject, warm-up, sockets, loop."""
+"""The estimator as a process: it prepares subject, kernels, sockets and loop, and runs."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def serve(
     ----------
     request : the run, its marker stream, and the subscribers to wait for; without notes those of the
         calibration are used
-    say : called with {"state": "preparing"}, at the first start also with {"state": "compiling", "n_done":
-        ..., "n_kernel": ...}, then {"state": "ready", "results": ..., "control": ...} and at the end
-        {"state": "over", "reason": ...}
-    security, markers_security, forces_security : keys of this server, and of this client of each stream;
-        forces take those of the markers where they have none
+    say : function called with {"state": "preparing"}, at the first start also with {"state": "compiling",
+        "n_done": ..., "n_kernel": ...}, then {"state": "ready", "results": ..., "control": ...} and at the
+        end {"state": "over", "reason": ...}
+    security, markers_security, forces_security : keys of this server, and of this client for each stream;
+        the keys for the markers also apply to the forces unless they have their own
 
-    ConfigError at the end where the source of the run is a stream that is not the subject's, or its markers
-    without names were not.
+    ConfigError at the end if the stream was not the subject's, or its markers without names did not belong
+    to the subject.
     """
     run, markers, anyway = request.run, request.markers, request.anyway
     named = run.source if is_capture(run.source) else markers  # as users know it
@@ -142,7 +142,7 @@ def serve(
 def stages_of(
     request: EstimatorRequest, feed: ForceFeed | None
 ) -> tuple[list[Stage], LiveSubjectCheck | None]:
-    """The compiled stages of a live run, the last of which checks whether the stream belongs to the
+    """Return the compiled stages of a live run, the last of which checks whether the stream belongs to the
     subject.
     """
     run = request.run
@@ -157,12 +157,12 @@ def stages_of(
 
 
 def subject_check_of(stages: Sequence[Stage], where: str) -> LiveSubjectCheck:
-    """The check of whether a stream belongs to the tracked person, or fits the tracked model."""
+    """Return the check whether a stream belongs to the tracked person, or fits the tracked model."""
     return LiveSubjectCheck(kinematics_of(stages), where)
 
 
 def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dict[str, Any]:
-    """Metadata for the descriptors of a run; markers : address of the marker stream, where there is one"""
+    """Return metadata for the descriptors of a run; markers : address of the marker stream, if any"""
     streams = {"markers": markers, "forces": run.forces if markers else ""}
     addresses = {name: address for name, address in streams.items() if address}
     chosen: dict[str, Any] = {"chosen": list(run.chosen)} if run.chosen else {}
@@ -181,13 +181,15 @@ def meta_of(run: RunConfig, notes: Sequence[str] = (), markers: str = "") -> dic
 
 
 def fitting(note: str) -> str:
-    """A note FILE: SENTENCE; where it is too long for a descriptor, without the folder of the file."""
+    """Return a note "FILE: SENTENCE", without the folder of the file if it would be too long for a
+    descriptor.
+    """
     where, colon, what = note.partition(": ")
     return f"{Path(where).name}{colon}{what}" if colon and len(note) > LONGEST else note
 
 
 def notes_of(stages: Sequence[Stage], run: RunConfig) -> list[str]:
-    """Notes on the calibration of the tracked person."""
+    """Return notes on the calibration of the tracked person."""
     kinematics = kinematics_of(stages)
     return notes_of_person(kinematics.subject, run)
 

@@ -1,7 +1,7 @@
-"""Requests to end a process that come from outside: Ctrl-C, a request to terminate, a closed terminal.
+"""Requests from outside to end a process: Ctrl-C, a request to terminate, a closed terminal.
 
-Every command handles them alike: finished work is kept and reported as after Ctrl-C, and the exit code is
-128 plus the number of the signal, as in shells.
+Every command handles them in the same way: finished work is stored and reported as after Ctrl-C, and the
+exit code is 128 plus the number of the signal, as in shells.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _notes: list[Callable[[int], None]] = []
 
 
 class Interrupted(KeyboardInterrupt):
-    """Raised by a request to end; it is handled like Ctrl-C."""
+    """Raised by a request to end the process; it is handled like Ctrl-C."""
 
 
 def answer_requests() -> None:
@@ -40,14 +40,14 @@ def answer_requests() -> None:
 
 
 def exit_code() -> int | None:
-    """Exit code of a process that was asked to end; None unless it was."""
+    """Return the exit code of a process that was requested to end; None otherwise."""
     return 128 + _came[-1] if _came else None
 
 
 @contextmanager
 def noting_requests(note: Callable[[int], None]) -> Iterator[None]:
-    """Within the `with` block, a request calls `note` with its number and raises nothing, for work that ends
-    in its own way.
+    """Within the `with` block, make a request call `note` with its number instead of raising an exception,
+    for work that ends in its own way.
     """
     _came.clear()
     _notes.append(note)
@@ -73,8 +73,8 @@ def _answer(number: int, _: FrameType | None) -> None:
 
 
 def _leave_terminal() -> None:
-    """Send what is said from now on nowhere: writing to a terminal that is gone is an error, and would end
-    the work before its results are kept.
+    """Discard all further output, because writing to a closed terminal is an error that would end the work
+    before its results are stored.
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in _terminals:

@@ -1,5 +1,6 @@
-"""Real-time priority for a thread that has deadlines, where the system permits it, and a lower one for
-what only shows the results."""
+"""Real-time priority for a thread with deadlines, if the system permits it, and a lower priority for
+processes that only show results.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ NICENESS = 10
 
 
 def may_have_priority(wanted: bool = True) -> bool:
-    """Whether priority is requested and granted by the system, which is found out by trying."""
+    """Return whether priority is requested and granted by the system, which is tested by trying."""
     with with_priority(wanted) as granted:
         return granted
 
 
 @contextmanager
 def with_priority(wanted: bool = True) -> Iterator[bool]:
-    """For the duration of the `with` block, run this thread before all ordinary ones (SCHED_FIFO); yield
+    """Within the `with` block, give this thread priority over all ordinary threads (SCHED_FIFO); yield
     whether that was granted.
 
     Linux grants it to root, and to users with an rtprio limit.
@@ -43,11 +44,11 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
 
 @contextmanager
 def below_others() -> Iterator[bool]:
-    """For the duration of the `with` block, run this thread, and those that it starts, behind ordinary ones;
-    yield whether the system can.
+    """Within the `with` block, give this thread, and threads that it starts, a lower priority than ordinary
+    ones; yield whether the system can.
 
-    A window or a page draws for some 15 ms at a time. Where all processors are busy, a loop that wakes for a
-    frame waits for the end of the drawing's time slice otherwise, some 3 ms on Linux.
+    A window or a page draws for some 15 ms at a time. Otherwise, if all processors are busy, a loop that
+    wakes for a frame would wait for the end of the drawing's time slice, some 3 ms on Linux.
     """
     if not hasattr(os, "setpriority"):
         yield False
@@ -62,14 +63,15 @@ def below_others() -> Iterator[bool]:
 
 
 def processors() -> tuple[int, ...]:
-    """Processors that this process may be pinned to; empty where the system cannot pin processes."""
+    """Return the processors that this process may be pinned to; empty if the system cannot pin processes."""
     return tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity") else ()
 
 
 @contextmanager
 def pinned(cpu: int | None) -> Iterator[bool]:
-    """For the duration of the `with` block, this thread runs only on one of `processors`; yield whether
-    that was granted."""
+    """Within the `with` block, run this thread only on processor `cpu`, one of `processors`; yield whether
+    that was granted.
+    """
     if cpu is None or not hasattr(os, "sched_setaffinity"):
         yield False
         return

@@ -1,1 +1,1 @@
-"""Which person a run follows, and whether the markers are this person's."""
+"""The person whose markers a run tracks, and whether the markers belong to this person."""

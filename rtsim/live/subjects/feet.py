@@ -25,7 +25,7 @@ MOST_FRAMES = 20_000
 
 
 def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
-    """The feet of a model that brings its own markers; None for any other model.
+    """Return the feet of a model that brings its own markers; None for any other model.
 
     There are none if the run assigns bodies to the plates. ConfigError if the model has no feet for the
     plates, or if gravity is not along -Y, as in the plates' ground.
@@ -63,8 +63,8 @@ def check_bodies(borne_by: Mapping[str, Mapping[str, float]], spec: ModelSpec) -
 
 
 def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
-    """Sentences on the chosen feet of a model with its own markers, or on why plates in the source are not
-    used.
+    """Return notes on the chosen feet of a model with its own markers, or on why plates in the source are
+    not used.
     """
     if not (run.forces or is_c3d(run.source)):
         return []
@@ -80,7 +80,7 @@ def told_feet(run: RunConfig, spec: ModelSpec) -> list[str]:
 
 
 def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Sentences on which bodies the plates act."""
+    """Return notes on the bodies on which the plates act."""
     return [
         f"{plate} on {', '.join(f'{body} ({100.0 * part:g} %)' for body, part in parts.items())}"
         for plate, parts in borne_by.items()
@@ -88,13 +88,13 @@ def told_parts(borne_by: Mapping[str, Mapping[str, float]]) -> list[str]:
 
 
 def beginning(trial: MarkerTrial) -> MarkerTrial:
-    """The first frames of a recording, in which the feet are looked for."""
+    """Return the first frames of a recording, in which the feet are searched."""
     rows = slice(0, MOST_FRAMES)
     return trial._replace(times=trial.times[rows], positions=trial.positions[rows])
 
 
 def lines_of_model(run: RunConfig, spec: ModelSpec, trial: MarkerTrial, placed: PlacedFeet) -> FloatArray:
-    """(n, 2, 2, 3) - heel and tip of the toes of a model's feet [m] in a trial; NaN = not visible."""
+    """Return heel and tip of the toes of a model's feet in a trial, (n, 2, 2, 3) [m]; NaN = not visible."""
     estimator = make(StageContext(run, spec, None)).estimator
     names = estimator.model.names.markers
     followed = PlacedFeet(placed.feet, estimator.model.markers.body)

@@ -1,4 +1,4 @@
-"""The person whose markers a run over a recording solves, where it has those of several persons."""
+"""The person whose markers a run over a recording solves, if it contains several persons."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from streams.addresses import is_stream
 
 
 def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
-    """The run with the person whose markers it solves, and sentences on the choice.
+    """Return the run with the person whose markers it solves, and notes on the choice.
 
-    ConfigError where several persons could be meant, or no person has the requested name. The persons in a
-    stream are told apart when it comes (rtsim/stages/markers/marker_input).
+    ConfigError if several persons could be meant, or no person has the requested name. Persons in a stream
+    are distinguished during the run (rtsim/stages/markers/marker_input).
     """
     if is_stream(run.source):
         return run, ()
@@ -35,7 +35,7 @@ def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
 
 
 def person_in(run: RunConfig) -> Choice:
-    """The person in the run's recording who is solved."""
+    """Return the person in the run's recording who is solved."""
     from rtsim.models.load import load_model
     from rtsim.subjects.markers.labs import load_lab
     from rtsim.subjects.subject import load_subject

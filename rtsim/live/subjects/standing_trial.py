@@ -1,5 +1,5 @@
-"""Takes a static trial from a live stream, when a person has stood still long enough with all markers
-visible.
+"""Extraction of a static trial from a live stream, once a person has stood still long enough with all
+markers visible.
 
 Markers of a standing person sway by some millimetres within seconds; shifting the weight or turning moves
 them by centimetres. The newest successive frames in which no marker leaves its place are used.
@@ -44,15 +44,15 @@ MOST_FRAMES = 20_000
 
 
 class StandingSoFar(NamedTuple):
-    """Progress of a static trial by its newest frames.
+    """Progress of a static trial in its newest frames.
 
     seconds : duration of the successive frames so far in which the person stands still and all markers are
         visible [s]
-    movement_mm : largest distance of a marker from its place in the newest half second [mm]; NaN = none was
-        seen
-    missing : names of required markers that are not seen
+    movement_mm : largest distance of a marker from its place in the newest half second [mm]; NaN = no
+        visible marker
+    missing : names of required markers that are not visible
     n_wanted : number of required markers
-    fault : why the labels of the stream cannot be used; None = they can
+    fault : reason why the labels of the stream cannot be used; None = they can be used
     """
 
     seconds: float = 0.0
@@ -63,7 +63,7 @@ class StandingSoFar(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Return the progress of a static trial in words, for a person in front of a screen."""
+        """Return the progress of a static trial as text, for a person in front of a screen."""
         if self.fault is not None:
             return self.fault.what
         if not self.n_wanted:
@@ -82,16 +82,16 @@ class StandingTrial:
 
     Parameters
     ----------
-    source : address, for sentences
+    source : address, for messages
     wanted_s : required duration [s]
     lab : marker map, None = found by the names
     side : right, left, or "" = the legs with markers
     person : the person whose markers are used, "" = the only one
-    stored : measures of the person that are known (name -> SI value); None = they come later
+    stored : measures of the person that are known (name -> SI value); None = they are supplied later
 
     Attributes
     ----------
-    lacking : why the labels are insufficient for any subject; None = nothing is known to be missing
+    lacking : reason why the labels are insufficient for any subject; None = nothing is known to be missing
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class StandingTrial:
         return StandingSoFar(pace * int(complete[first:].sum()), float(moved), missing, len(wanted))
 
     def trial(self) -> MarkerTrial:
-        """The successive frames in which the person stands still."""
+        """Return the successive frames in which the person stands still as a trial."""
         trial = self._trial()
         columns = list(find_markers(self._wanted(trial), trial.names).values())
         reach = 1e3 * reach_back(trial.positions[:, columns])
@@ -149,7 +149,7 @@ class StandingTrial:
         return trial._replace(times=trial.times[kept], positions=trial.positions[kept])
 
     def _begin(self, session: Session) -> None:
-        """A stream has begun, or its labels have changed."""
+        """Restart the collection for a new stream or changed labels."""
         self._session, self._fault, self.lacking = session, None, None
         self._frames.clear()
         names = next(field.labels for field in session.fields if field.name == "positions")
@@ -164,7 +164,9 @@ class StandingTrial:
             self._fault = fault
 
     def _widths_that_lack(self, names: Sequence[str]) -> ConfigError | None:
-        """Error for legs with a pelvis whose labels have no medial markers, and whose widths nobody gave."""
+        """Return the error for legs with a pelvis whose labels have no medial markers, and whose joint
+        widths are not given.
+        """
         assert self._map is not None
         for side in self._sides(names) if self._stored is not None else ():
             table = side_of(self._map, side)
@@ -181,14 +183,14 @@ class StandingTrial:
         return None
 
     def _sides(self, names: Sequence[str]) -> list[str]:
-        """The legs that are asked for, or whose markers are there."""
+        """Return the legs that are requested, or those that have markers."""
         if self._side in SIDES:
             return [self._side]
         assert self._map is not None
         return [side for side in SIDES if cover(self._map, side, names).share >= ENOUGH]
 
     def _raw(self, times: Array, positions: Array) -> RawTrial:
-        """Frames as a trial in the stream's own unit and axes."""
+        """Return frames as a trial in the stream's own unit and axes."""
         assert self._session is not None
         field = next(field for field in self._session.fields if field.name == "positions")
         up = str(self._session.meta.get("up", ""))
@@ -199,7 +201,7 @@ class StandingTrial:
         )  # fmt: skip
 
     def _trial(self) -> MarkerTrial:
-        """The frames that are kept, in the ground frame."""
+        """Return the stored frames as a trial in the ground frame."""
         times = np.array([time for time, _ in self._frames])
         raw = self._raw(times, np.array([x for _, x in self._frames]))
         trial = to_ground(raw, person=self._person)
@@ -207,7 +209,7 @@ class StandingTrial:
         return trial if trial.rate > 0.0 or not pace else trial._replace(rate=1.0 / pace)
 
     def _wanted(self, trial: MarkerTrial) -> list[str]:
-        """Markers of the legs that are there: of which landmarks are built, and those that are followed and
+        """Return the required markers of the available legs: those for landmarks, and the tracked ones that
         have a label.
         """
         assert self._map is not None
@@ -221,10 +223,10 @@ class StandingTrial:
 
 
 def reach_back(x: Array) -> Array:
-    """(n,) largest distance of any marker from the centre of its positions, over the frames from each one to
-    the last [m].
+    """Return for each frame the largest distance of any marker from the centre of its positions, over the
+    frames from this one to the last, (n,) [m].
 
-    x : (n, n_marker, 3) - NaN = not seen [m]
+    x : (n, n_marker, 3) - positions, NaN = not visible [m]
     """
     backwards = x[::-1]
     low = np.minimum.accumulate(np.where(np.isfinite(backwards), backwards, np.inf))
@@ -235,7 +237,7 @@ def reach_back(x: Array) -> Array:
 
 
 def refusal(so_far: StandingSoFar, wanted_s: float, where: str, over: bool = False) -> ConfigError:
-    """A sentence on why a stream never became a static trial, and what to do.
+    """Return the error for a stream that never became a static trial, with the reason and a remedy.
 
     over : whether the stream has ended
     """

@@ -1,4 +1,4 @@
-"""Checks whether a trial belongs to the subject; faults are reported before the first frame or prevent the
+"""Checks whether a trial belongs to the subject; faults are reported before the first frame, or stop the
 run.
 """
 
@@ -34,10 +34,10 @@ ALL_THE_SAME = "solved all the same (--anyway)"
 
 
 def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
-    """Sentences before a run: from the reader, on the calibration, and on how well the trial fits the
+    """Return notes before a run: from the reader, on the calibration, and on how well the trial fits the
     person.
 
-    anyway : a trial of another person is reported, not refused
+    anyway : whether a trial of another person is only reported, not an error
 
     ConfigError for a trial without data, without a tracked marker, or of another person.
     """
@@ -69,15 +69,18 @@ def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
 
 
 def check_name_of_static(run: RunConfig, trial: MarkerTrial, anyway: bool) -> None:
-    """ConfigError for a static trial whose labels name another person than those of the trial."""
+    """Raise ConfigError for a static trial whose labels name another person than those of the trial, unless
+    `anyway`.
+    """
     if trial.person and run.static and not run.subject:
         static = load_trial(run.static, units=run.units or None, up=run.up or None)
         check_one_person(trial, static, anyway=anyway)
 
 
 def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
-    """Sentences on the calibration of the person, and on legs that do not fit the stature; ConfigError
-    for an impossible stature."""
+    """Return notes on the calibration of the person, and on legs that do not match the stature; ConfigError
+    for an impossible stature.
+    """
     if person is None:
         return []
     where = run.subject or run.static or run.source
@@ -90,12 +93,12 @@ def notes_of_person(person: Subject | None, run: RunConfig) -> list[str]:
 
 
 def followed_model(run: RunConfig, spec: ModelSpec) -> Model:
-    """A model that brings its own markers, as tracked by a run."""
+    """Return a model that brings its own markers, as tracked by a run."""
     return with_markers(build(spec, None, method_of(run, spec)), followed_by(run, spec))
 
 
 def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anyway: bool = False) -> list[str]:
-    """Sentences on how well a trial fits the tracked person or model; ConfigError if it does not, unless
+    """Return notes on how well a trial fits the tracked person or model; ConfigError if it does not, unless
     `anyway`.
     """
     check_shown(tracked.names, f"{tracked.kind}'s", trial, where)
@@ -109,7 +112,7 @@ def notes_on_fit(tracked: TrackedModel, trial: MarkerTrial, where: str, *, anywa
 
 
 def told_of(fit: SubjectFit, fault: ConfigError | None, whose: str, anyway: bool) -> list[str]:
-    """Sentences on how well a trial fits; a fault is raised as an error, unless `anyway`."""
+    """Return notes on how well a trial fits; a fault is raised as an error, unless `anyway`."""
     if fault is None:
         return sentences(fit, whose)
     if not anyway:

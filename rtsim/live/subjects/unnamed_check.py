@@ -1,4 +1,4 @@
-"""Checks after the last frame whether the markers without names belonged to the expected person."""
+"""A check after the last frame whether markers without names belonged to the expected person."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEWEST_FRAMES = 200
 
 
 def unnamed_of(stages: Sequence[Stage]) -> UnnamedMarkers | None:
-    """The labeller of markers without names, where a run requests it; a run with a prescribed motion has
+    """Return the labeller of markers without names, if a run requests it; a run with a prescribed motion has
     none.
     """
     kinematics = kinematics_if_any(stages)

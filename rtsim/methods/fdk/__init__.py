@@ -1,1 +1,1 @@
-"""Force-dependent kinematics (Andersen et al. 2017): degrees of freedom that forces decide."""
+"""Force-dependent kinematics (Andersen et al. 2017): joint positions that follow from forces."""

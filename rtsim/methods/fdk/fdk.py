@@ -65,7 +65,7 @@ class ForceDependentKinematics:
     model : with an element for each coordinate, joint angle and path that forces decide, behind its own
     hard, held : names of the elements that the method keeps, and of those with reactions in both directions
     freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
-    q : (n_q,); at : lengths, speeds, strengths and more at the answer
+    q : (n_q,) coordinates; at : lengths, speeds, strengths and more at the solution
     activations, forces : (n_muscle,) activations [1], and forces along the tendon [N]
     reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
         that act one way; reserves : (n_reserve,) - of those actuators [N m, N]
@@ -121,7 +121,7 @@ class ForceDependentKinematics:
         self.iterations = 0
 
     def balance(self, position: Array, velocity: Array, acceleration: Array, weight: Array) -> int:
-        """Find the equilibrium of a frame; status of kernels/fdk/problem.
+        """Find the equilibrium of a frame and return its status (kernels/fdk/problem).
 
         position, velocity, acceleration : (n_marker, 3) motion of the markers [m], [m/s], [m/s^2]
         weight : (n_marker,) weights, 0 for a marker that is not seen
@@ -148,7 +148,7 @@ class ForceDependentKinematics:
         return self._balanced()
 
     def _balanced(self) -> int:
-        """The equilibrium of the frame that was written."""
+        """Solve for the equilibrium of the frame whose data have been written; return the status."""
         joint = self.joint
         status, self.iterations = self._run(*self._arguments)
         at, n = self.at, len(joint.acting)
@@ -161,22 +161,21 @@ class ForceDependentKinematics:
         return int(status)
 
     def not_borne(self) -> Array:
-        """(n_borne,) part of the newest frame's load that muscles, reserves and reactions cannot balance [N
-        m, N].
-        """
+        """Return the load of the newest frame that muscles, reserves and reactions cannot balance, (n_borne,)
+        [N m, N]."""
         balance, at = self.work.balance, self.at
         return balance.load - balance.activation @ at.action - balance.reaction @ at.row
 
     @property
     def pose(self) -> tuple[Array, Array]:
-        """(n_body, 3), (n_body, 3, 3) - body origins [m] and axes in ground, at q."""
+        """Body origins (n_body, 3) [m] and axes (n_body, 3, 3) in ground at the coordinates q."""
         found = self._pose
         self._place(self.model.tree, self.q, found)
         return found.position, found.rotation
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of f in the newest frame."""
+        """Number of evaluations of the residual forces in the newest frame."""
         return int(self.out.evaluations[0])
 
     @property
@@ -191,8 +190,9 @@ class ForceDependentKinematics:
         return float(np.linalg.eigvals(self.stiffness).real.min())
 
     def slopes(self, difference_m: float) -> Array:
-        """(n_fdk, n_fdk) slopes df/dalpha [N/m] at the present alpha: by central differences with a step, or
-        analytically if it is 0.
+        """Return the slopes df/dalpha (n_fdk, n_fdk) [N/m] of the residual forces at the present alpha.
+
+        They are central differences with a step, or analytical if the step is 0.
 
         NaN where f or its slopes are not known.
         """
@@ -201,7 +201,7 @@ class ForceDependentKinematics:
         return self.stiffness.copy() if self.state.known[0] else np.full(self.stiffness.shape, math.nan)
 
     def forget(self) -> None:
-        """Forget all frames and start at the neutral pose."""
+        """Discard all previous frames and start again at the neutral pose."""
         self.start(self.model.q_neutral)
 
     def start(self, q: Array) -> None:
@@ -212,13 +212,13 @@ class ForceDependentKinematics:
 
 
 def rotates_of(model: Model, spec: FdkSpec) -> NDArray[np.bool_]:
-    """(n_fdk,) - whether each FDK degree of freedom is an angle."""
+    """Return (n_fdk,): whether each FDK degree of freedom is an angle."""
     elements = [model.names.elements.index(name) for name in spec.dofs]
     return np.isin(model.elements.kind[elements], (AZIMUTH, ELEVATION))
 
 
 def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
-    """(n_fdk,) first guess of alpha [m]; ConfigError for a length in degrees, or an angle in mm."""
+    """Return (n_fdk,) first guess of alpha [m]; ConfigError for a length in degrees, or an angle in mm."""
     found = np.zeros(len(spec.dofs))
     for k, name in enumerate(spec.dofs):
         if name in (spec.start_mm if rotates[k] else spec.start_deg):
@@ -232,7 +232,7 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
 
 
 def held_of(model: Model, roles: Roles, spec: FdkSpec) -> tuple[str, ...]:
-    """Names of the elements that the method keeps as constraints and that transmit force in both
+    """Return the names of the elements that the method keeps as constraints and that transmit force in both
     directions."""
     names, one_way = model.names.elements, model.reactions.held(roles).element
     pushing = {names[e] for e in one_way} - {*spec.dofs}
@@ -247,7 +247,7 @@ def borne_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec, arc: Array) -> FdkModel:
-    """The kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) as in
+    """Build the kernels' record of a model with FDK degrees of freedom; arc : (n_fdk,) as in
     ForceDependentKinematics
     """
     names, tree, elements = model.names, model.tree, model.elements
@@ -302,7 +302,7 @@ def joint_of(model: Model, roles: Roles, spec: FdkSpec, recruitment: Recruitment
 
 
 def bands_of(model: Model) -> Bands | None:
-    """The ligaments along paths, which follow the muscles in the tables; None without any."""
+    """Return the ligaments along paths, which come after the muscles in the tables; None without any."""
     first, n = len(model.names.pulling), len(model.names.wrapping)
     if not n:
         return None
@@ -312,7 +312,7 @@ def bands_of(model: Model) -> Bands | None:
 
 
 def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpec) -> None:
-    """Check the settings of force-dependent kinematics; ConfigError for impossible ones."""
+    """Check the settings of force-dependent kinematics; raise ConfigError for impossible ones."""
     names = model.names.elements
     held = [name for name, mode in zip(names, roles.mode, strict=True) if mode == HARD]
     for name in spec.dofs:

@@ -1,4 +1,4 @@
-"""The bodies whose joint loads muscles and constraints have to bear, if a run does not name them."""
+"""The bodies whose joint loads muscles and constraints have to balance, if a run does not name them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rtsim.models.packing.path_forces import moved_by
 
 
 def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[str, ...]:
-    """Bodies at whose joints muscles, constraints, forces or reserves of the model do work.
+    """Return the bodies at whose joints muscles, constraints, forces or reserves of the model do work.
 
     The joint of the first body takes the residual load; so does the joint of a trunk without muscles.
     """
@@ -32,7 +32,8 @@ def worked_on(model: Model, roles: Roles, reserves: tuple[str, ...]) -> tuple[st
 
 
 def crossed(model: Model) -> set[int]:
-    """Bodies whose joint a muscle with a force crosses: the joint lies between two stations of the muscle."""
+    """Return the bodies whose joint is crossed by a muscle with a force: the joint lies between two of its
+    stations."""
     tree, stations = model.tree, model.stations
     within = np.eye(len(tree.parent), dtype=bool)  # [body, what carries it]
     for b, parent in enumerate(tree.parent):

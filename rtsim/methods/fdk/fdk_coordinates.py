@@ -36,8 +36,8 @@ Among = tuple[int | None, bool, Array, Array, Array]
 
 
 def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tuple[Model, Roles]:
-    """The model and its roles with one more constraint for each coordinate, angle or path among the names,
-    of the same name.
+    """Add a constraint of the same name for each coordinate, angle or path among the names; return model and
+    roles.
 
     Names are looked up among elements first, then coordinates, joint angles, muscles, ligaments, springs.
     Targets are those of the neutral pose; for paths see fdk_paths.from_neutral. ConfigError for unsuitable
@@ -65,7 +65,8 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
 
 
 def neutral_target(model: Model, e: int) -> float:
-    """Target of the constraint by element e in the neutral pose [m, rad]; 0 for the length of a path."""
+    """Return the target with which element e is satisfied in the neutral pose [m, rad]; 0 for the length of a
+    path."""
     kind = model.elements.kind[e]
     if kind == PATH_LENGTH:
         return 0.0
@@ -74,7 +75,7 @@ def neutral_target(model: Model, e: int) -> float:
 
 
 def possible(model: Model) -> list[str]:
-    """Names of the coordinates, joint angles and paths that can be FDK degrees of freedom."""
+    """Return the names of the coordinates, joint angles and paths that can be FDK degrees of freedom."""
     found = []
     for name in model.coordinates.names:
         with suppress(ConfigError):
@@ -84,7 +85,8 @@ def possible(model: Model) -> list[str]:
 
 
 def row_of_angle(model: Model, name: str) -> ElementRow:
-    """The element that represents a joint angle, with the published sign (kernels/joints/joint_angles)."""
+    """Build the element that represents a joint angle, with the published sign
+    (kernels/joints/joint_angles)."""
     joints, (j, k) = model.joints, divmod(model.names.joint_angles.index(name), 3)
     near, far = int(joints.proximal[j]), int(joints.distal[j])
     P, D, sign = joints.axes_proximal[j], joints.axes_distal[j], model.joint_signs[j, k]
@@ -104,7 +106,8 @@ def row_of_angle(model: Model, name: str) -> ElementRow:
 
 
 def row_of_coordinate(model: Model, name: str) -> ElementRow:
-    """The element that represents a coordinate; ConfigError if it is not a pure translation or rotation."""
+    """Build the element that represents a coordinate; ConfigError if it is not a pure translation or
+    rotation."""
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
         raise ConfigError(
@@ -163,7 +166,7 @@ def own_motions(model: Model, dof: int) -> list[int]:
 
 
 def is_plain(model: Model, dof: int, motion: int) -> bool:
-    """Whether a motion is the coordinate itself, not a function of it."""
+    """Return whether a motion is the coordinate itself, not a function of it."""
     tree, body = model.tree, int(model.tree.dof_body[dof])
     return bool(
         tree.kind[body] != CHAIN or tree.chains.function[tree.chains.start[body] + motion] == IDENTITY
@@ -171,8 +174,9 @@ def is_plain(model: Model, dof: int, motion: int) -> bool:
 
 
 def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
-    """The joint angle that equals rotation `own` of those about unit axes, parent first, for all values of
-    the others.
+    """Find the joint angle that equals one of a joint's rotations, whatever the values of the others.
+
+    own : index of the rotation among those about the unit axes, parent first
 
     neutral : its value in the neutral pose [rad]
     Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;
@@ -196,6 +200,6 @@ def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
 
 
 def across(x: Array, axis: Array) -> Array:
-    """(3,) - unit direction of the component of x (3,) that is perpendicular to a unit axis (3,)."""
+    """Return the unit direction (3,) of the component of x (3,) that is perpendicular to a unit axis (3,)."""
     left = x - (x @ axis) * axis
     return np.asarray(left / np.linalg.norm(left), np.float64)

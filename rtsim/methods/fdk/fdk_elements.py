@@ -32,7 +32,7 @@ class ElementRow(NamedTuple):
 
 
 def with_row(model: Model, row: ElementRow) -> Elements:
-    """Return the elements of a model with one more element at the end."""
+    """Append an element to those of a model and return them all."""
     old, steps = model.elements, path_between(model.tree, row.body_a, row.body_b)
     if row.stations is not None:
         steps = [(d, 1.0) for d in sorted(moved_by(model.tree, row.stations, 0))]
@@ -55,8 +55,11 @@ def with_row(model: Model, row: ElementRow) -> Elements:
 
 
 def with_path(model: Model, stations: Stations | None) -> PathLengths | None:
-    """The paths whose lengths are elements, with one entry more for a new element: its path, or None
-    where it has none."""
+    """Append an entry for a new element to the paths whose lengths are elements; None if there is no path at
+    all.
+
+    stations : the path of the new element, or None if it has none
+    """
     old, n = model.elements.lengths, len(model.elements.kind)
     if old is None and stations is None:
         return None

@@ -21,13 +21,13 @@ from rtsim.models.packing.path_forces import paths_of
 
 
 def names_of_paths(model: Model) -> tuple[str, ...]:
-    """Names of muscles, ligaments along paths, straight ligaments and springs between points."""
+    """Return the names of muscles, ligaments along paths, straight ligaments and springs between points."""
     names = model.names
     return tuple(dict.fromkeys((*names.muscles, *names.wrapping, *names.lines)))
 
 
 def row_of_path(model: Model, name: str) -> ElementRow:
-    """The element that constrains the length of a muscle, ligament or spring."""
+    """Build the element that constrains the length of a muscle, ligament or spring."""
     names = model.names
     if name in names.muscles:
         stations = paths_of(model.stations, np.array([names.muscles.index(name)]))
@@ -59,7 +59,7 @@ def row_of_path(model: Model, name: str) -> ElementRow:
 
 
 def row_of_line(model: Model, name: str) -> ElementRow:
-    """The element that constrains the distance between the ends of a straight ligament or spring."""
+    """Build the element that constrains the distance between the ends of a straight ligament or spring."""
     lines, pairs, e = model.forces.lines, model.forces.pairs, model.names.lines.index(name)
     a, b = (int(bodies[lines.pair[e]]) for bodies in (pairs.body_a, pairs.body_b))
     return ElementRow(
@@ -73,8 +73,8 @@ def row_of_line(model: Model, name: str) -> ElementRow:
 
 
 def from_neutral(model: Model, roles: Roles) -> Roles:
-    """Roles whose path lengths are relative to the neutral pose; ConfigError if a path has no length
-    in it.
+    """Return roles whose path lengths are counted from the neutral pose; ConfigError if a path has no length
+    there.
     """
     lengths = model.elements.lengths
     if lengths is None:

@@ -1,4 +1,4 @@
-"""Whether an FDK degree of freedom is already determined by other constraints.
+"""Check whether an FDK degree of freedom is already determined by other constraints.
 
 A row of the Jacobian gives the change of an element with the relative motion of its bodies. A row that is a
 linear combination of others in the neutral pose and in one next to it is assumed to be so in every pose; an
@@ -58,7 +58,8 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 
 
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
-    """Raise ConfigError where the first of the rows is zero, or a sum of the others, in all poses.
+    """Raise ConfigError where the first of the rows is zero, or a linear combination of the others, in all
+    poses.
 
     others : names of the rows after the first, then those of couplers, without names
     both : (n_row, n) rows in each pose; nothing is known without poses
@@ -81,7 +82,7 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
 
 
 def first(rows: Array, k: int) -> Array:
-    """(n_row, n) - the rows with row k moved to the front."""
+    """Move row k to the front of rows (n_row, n)."""
     return np.concatenate([rows[k : k + 1], np.delete(rows, k, axis=0)])
 
 
@@ -115,16 +116,16 @@ def check_borne(model: Model, roles: Roles, borne: tuple[str, ...]) -> None:
 
 
 def sum_of(others: Array, own: Array) -> Array | None:
-    """(n_other,) coefficients with which other rows (n_other, n) sum to the row own (n,); None if there are
-    none.
+    """Return the coefficients (n_other,) with which other rows (n_other, n) sum to the row own (n,); None if
+    they cannot.
     """
     share = np.asarray(np.linalg.lstsq(others.T, own, rcond=LEAST)[0], np.float64)
     return share if np.linalg.norm(others.T @ share - own) < LEAST else None
 
 
 def all_rows(model: Model, roles: Roles) -> list[Array]:
-    """(n_row, n_v) Jacobian rows of all constraints, those of couplers last, in the neutral pose and in one
-    next to it if all paths exist; each row is scaled to size 1, or is 0.
+    """Return (n_row, n_v) Jacobian rows of all constraints, those of couplers last, in the neutral pose and
+    in one next to it if all paths exist; each row is scaled to size 1, or is 0.
     """
     tree, constraints = model.tree, model.constraints(roles)
     work = new_constraint_work(constraints, model.n_v, tree)
@@ -140,13 +141,13 @@ def all_rows(model: Model, roles: Roles) -> list[Array]:
 
 
 def of_size_one(rows: Array) -> Array:
-    """(n_row, n) rows scaled to size 1; a row that is zero except for rounding becomes 0."""
+    """Scale rows (n_row, n) to size 1; a row that is zero except for rounding becomes 0."""
     size = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(size > LEAST, rows / np.maximum(size, LEAST), 0.0)
 
 
 def rows_of(model: Model, own: list[int], moved: bool) -> Array:
-    """(n_own, n) Jacobian rows of elements between the same two bodies, each of size 1 or 0."""
+    """Return (n_own, n) Jacobian rows of elements between the same two bodies, each of size 1 or 0."""
     tree, elements = model.tree, model.elements
     path = elements.path[own[0], : elements.n_path[own[0]]]
     free = any(b in tree.dof_body[path] for b, _, _ in rotations(tree))
@@ -181,7 +182,7 @@ def rows_of(model: Model, own: list[int], moved: bool) -> Array:
 
 
 def value(model: Model, e: int, position: Array, rotation: Array) -> float:
-    """Value Phi of element e without its target [m, m^2, rad].
+    """Return the value Phi of element e without its target [m, m^2, rad].
 
     position : (n_body, 3) [m]; rotation : (n_body, 3, 3) - of all bodies
     """

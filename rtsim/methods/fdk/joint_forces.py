@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 
 
 class _Of(NamedTuple):
-    """One joint: its element, contacts, one-way reactions of that element, shares in other elements."""
+    """Data of one joint: its element, its contacts, that element's one-way reactions, and other elements that
+    share its load."""
 
     element: int
     contacts: tuple[tuple[int, float], ...]  # contact, sign of its force on the point's body
@@ -73,15 +74,15 @@ class JointForces:
                     force += size * elements.normal_b[element]
 
     def _place(self, e: int, position: Array, rotation: Array) -> Array:
-        """(3,) - the first point of element e [m] in the axes of its second body."""
+        """Return the first point of element e in the axes of the element's second body, (3,) [m]."""
         elements = self._of.model.elements
         a, b = elements.body_a[e], elements.body_b[e]
         x: Array = rotation[b].T @ (rotation[a] @ elements.point_a[e] + position[a] - position[b])
         return x
 
     def apart(self) -> tuple[str, ...]:
-        """Names of the joints' contacts that are open, so that they carry no force, in the solver's present
-        state.
+        """Return the names of the joints' contacts that are open, so that they carry no force, in the
+        solver's present state.
         """
         of = self._of
         depth = of.work.forces.contacts.state[:, PATCH]
@@ -103,7 +104,8 @@ class JointForces:
         return _Of(element, contacts if decided else (), pushes, shares)
 
     def _signed(self, joint: str, contact: str, element: int) -> tuple[int, float]:
-        """A contact, and 1 or -1 where the body of the joint's point is its first or its second."""
+        """Return the index of a contact, and its sign: 1 or -1 where the body of the joint's point is its
+        first or second body."""
         model = self._of.model
         c, pairs, body = (
             model.names.contacts.index(contact),

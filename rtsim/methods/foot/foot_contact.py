@@ -42,7 +42,8 @@ UPRIGHT = 0.5
 
 
 class FootAxes(NamedTuple):
-    """The frame of a foot on its segment: origin at the heel, x to metatarsal 3, 1 in the plane of x and z.
+    """The frame of a foot on its segment: origin at the heel, x towards metatarsal 3, metatarsal 1 in the
+    plane of x and z.
 
     side : 0 a right foot, 1 a left one, as in the model
     length : from the heel to metatarsal 1 along x [m]
@@ -55,7 +56,7 @@ class FootAxes(NamedTuple):
 
 
 def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
-    """The frame of a foot from the positions of its landmarks by role, and sentences on its labels.
+    """Determine the frame of a foot from its landmarks by role; also return sentences on its labels.
 
     Exchanged labels of metatarsals are corrected by their medio-lateral order.
 
@@ -82,7 +83,7 @@ def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[Fo
 
 
 def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: float) -> FootAxes:
-    """The frame rotated until the sole is level, at the height at which the model stands under a load [N].
+    """Rotate the frame until the sole is level, at the height at which the model bears a load [N].
 
     up : (3,) normal of the ground in standing, in the axes of found
     height : height of the heel [m]
@@ -98,13 +99,13 @@ def on_sole(found: FootAxes, up: Array, height: float, spec: FootSpec, load: flo
 
 
 def levelling(spec: FootSpec) -> FootSpec:
-    """The foot at the height at which its contact force equals the given load, however small."""
+    """Return the foot at the height at which its contact force equals the given load, however small."""
     return msgspec.structs.replace(spec, level="plates", least_force_N=1e-6, raised_mm=0.0, grid=(1, 1))
 
 
 def centre_on(moment: Array, force: Array, height: float, least: float) -> Array:
-    """(3,) point of action of a wrench on level ground at a height [m]; NaN if its normal force is below
-    `least` [N].
+    """Return the point of action (3,) of a wrench on level ground at a height [m]; NaN if its normal force is
+    below `least` [N].
 
     moment : (3,) about the origin of ground [N m]
     force : (3,) [N]
@@ -124,9 +125,7 @@ class ContactFoot(NamedTuple):
 
 
 def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
-    """The foot of a run, scaled by its length and mirrored for a left foot; ConfigError if the model is not
-    a foot.
-    """
+    """Model of a foot, scaled to one person's foot, ready to be moved along a prescribed motion."""
     if not LENGTH[0] <= 1e3 * length <= LENGTH[1]:
         raise ConfigError(
             f"the first metatarsal is {1e3 * length:.0f} mm in front of the heel", where="foot",
@@ -160,7 +159,7 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
 
 
 def toes_of(model: Model) -> Toes:
-    """The joint between the second body of a foot model, the toes, and its first; ConfigError if the model
+    """Return the joint between the toes (second body of a foot model) and the foot; ConfigError if the model
     is not a foot.
     """
     tree = model.tree
@@ -181,7 +180,8 @@ def toes_of(model: Model) -> Toes:
 
 
 def extent(foot: ContactFoot) -> tuple[Array, Array]:
-    """Least and greatest coordinates (3,) of the ellipsoids in the axes of the foot, toes straight [m]."""
+    """Return the least and greatest coordinates (3,) of the foot's contact ellipsoids, in its axes with toes
+    straight [m]."""
     contacts, body = foot.contacts.contacts, foot.contacts.pairs.body_a
     middle = contacts.centre + np.where(body[:, None] == FOOT, 0.0, foot.toes.origin)
     reach = np.linalg.norm(contacts.rotation * contacts.radii[:, None, :], axis=2)
@@ -220,7 +220,7 @@ class FootContact:
         self._raised = 1e-3 * spec.raised_mm
 
     def forget(self) -> None:
-        """Forget the present frame."""
+        """Discard the present frame's results."""
         for row in (self.force, self.centre, self.free, self.raised, self.normal, self.pressure):
             row[...] = math.nan
 
@@ -251,13 +251,13 @@ class FootContact:
         self._press(point, normal)
 
     def _lift(self) -> None:
-        """The plates tell that the foot bears nothing."""
+        """Set the results of an unloaded foot, as the plates show that it bears nothing."""
         for row in (self.force, self.free, self.normal, self.pressure):
             row[...] = 0.0
         self.centre[:], self.raised[0] = math.nan, math.nan
 
     def _sum_up(self, point: Array, normal: Array) -> None:
-        """Force, centre of pressure and free moment of all contacts."""
+        """Compute force, centre of pressure and free moment of all contacts together."""
         work = self.work.contacts
         wrench = work.wrench.sum(axis=0)
         self.normal[:] = np.where(work.contacts.state[:, PATCH] > 0.0, work.contacts.state[:, PRESSING], 0.0)
@@ -271,7 +271,8 @@ class FootContact:
         self.free[0] = normal @ (wrench[:3] - vector_product(self.centre, self.force))
 
     def _press(self, point: Array, normal: Array) -> None:
-        """Pressure over a grid that goes with the foot, about its middle and along its long axis."""
+        """Compute the pressure over a grid that moves with the foot, about its middle and along its long
+        axis."""
         motion, grid = self.work.motion, self._grid
         forward = motion.rotation[FOOT, :, 0] - normal * (normal @ motion.rotation[FOOT, :, 0])
         forward /= max(float(np.linalg.norm(forward)), 1e-9)

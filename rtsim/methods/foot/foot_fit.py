@@ -96,7 +96,7 @@ class FootProblem:
     trials : the steps
     weights : weights of the terms of the cost
     around : (30,) initial guess, which centres the bounds
-    held : whether the parameters are fixed there, and only the knots are fitted
+    held : whether the parameters are fixed at this guess, and only the knots are fitted
     lifted : whether each step has a constant height of its heel as a further unknown; empty = none has
     """
 
@@ -130,8 +130,8 @@ class FootProblem:
         self._divide = 1.0 / np.sqrt(len(trials))
 
     def start(self, parameters: Array, bent: float = 0.0) -> Array:
-        """Initial unknowns: the recorded motion, and all toes bent by the same angle [rad], within the
-        bounds.
+        """Return initial unknowns within the bounds: the recorded motion, and all toes bent by the same angle
+        [rad].
         """
         inner = 1e-6 * (self.bounds.high - self.bounds.low)
         knots = np.zeros((N_SPLINE, N_KNOT))
@@ -143,8 +143,8 @@ class FootProblem:
         return np.asarray(np.clip(x / self.scale, self.bounds.low + inner, self.bounds.high - inner))
 
     def split(self, x: Array) -> tuple[Array, list[Array]]:
-        """Split the unknowns into parameters (30,) and the knots of each step (N_SPLINE, N_KNOT), which
-        include its height.
+        """Split the unknowns into parameters (30,) and the knots of each step (N_SPLINE, N_KNOT), with its
+        height included.
         """
         values = x * self.scale
         parameters = self.around.copy()
@@ -153,12 +153,12 @@ class FootProblem:
         return parameters, [(knots @ values[own]).reshape(N_SPLINE, N_KNOT) for knots, own in steps]
 
     def heights(self, x: Array) -> tuple[float, ...]:
-        """Height of the heel above the place of its marker in each step [m]."""
+        """Return the height of the heel above the position of its marker in each step [m]."""
         values = x * self.scale
         return tuple(float(values[own][N_OWN:].sum()) for own in self._own)
 
     def values(self, x: Array) -> Array:
-        """Residuals of all steps; the sum of their squares is the mean cost of the steps."""
+        """Return the residuals of all steps; the sum of their squares is the mean cost of the steps."""
         parameters, knots = self.split(x)
         fill(self.model, parameters)
         found = np.concatenate([step.values(own) for step, own in zip(self.steps, knots, strict=True)])
@@ -171,7 +171,7 @@ class FootProblem:
         return found
 
     def slopes(self, x: Array) -> Array:
-        """Derivatives of `values` (m, n)."""
+        """Return the derivatives of `values` with respect to the unknowns, (m, n)."""
         parameters, knots = self.split(x)
         change = fill(self.model, parameters)[self.free]
         blocks = [step.slopes(own, change) for step, own in zip(self.steps, knots, strict=True)]
@@ -188,9 +188,10 @@ class FootProblem:
         return found
 
     def _bend(self, blocks: Sequence[tuple[Array, Array]]) -> Array:
-        """Rows (n, n) whose square is what the bounds of the pressures' terms curve beyond their slopes'.
+        """Return rows (n, n) whose square is the curvature of the pressure terms' bounds beyond that of their
+        slopes.
 
-        They belong to residuals of 0: cost and gradient stay, and the search knows the curvature.
+        They belong to residuals of 0: cost and gradient stay the same, and the search knows the curvature.
         """
         n, n_free = len(self.scale), len(self.free)
         total = np.zeros((n, n))
@@ -207,14 +208,15 @@ class FootProblem:
 
 
 def lifting(lifted: bool) -> Array:
-    """(N_OWN, n_own) derivatives of a step's knots by its unknowns, the knots and one common height."""
+    """Return the derivatives (N_OWN, n_own) of a step's knots with respect to its unknowns, the knots and one
+    common height."""
     lift = np.zeros((N_SPLINE, N_KNOT))
     lift[HEIGHT] = 1.0
     return np.hstack([np.eye(N_OWN), lift.reshape(-1, 1)[:, : int(lifted)]])
 
 
 def search(problem: FootProblem, x: Array, most: int = MOST_EVALUATIONS) -> OptimizeResult:
-    """The local minimum of a problem reached from the unknowns x."""
+    """Search for the local minimum of a problem from the unknowns x."""
     tolerance = FINE if problem.bends else TOLERANCE
     return least_squares(
         problem.values,
@@ -237,8 +239,9 @@ def fit_foot(
     progress: Progress = lambda text: None,
     hops: int = 0,
 ) -> FootFit:
-    """The best of the minima that the guesses (n, 30) lead to; hops : number of basin-hopping steps after
-    them
+    """Fit a foot: return the best of the minima that the guesses (n, 30) lead to.
+
+    hops : number of basin-hopping steps after them
 
     around : (30,) initial guess, near which centres stay
     progress : called with a sentence after each start
@@ -272,7 +275,7 @@ def fit_foot(
 
 
 def _hop(problem: FootProblem, n: int, costs_out: Array, progress: Progress) -> None:
-    """Basin hopping from the best so far; costs_out : (n,) - of the minima."""
+    """Run basin hopping from the best minimum so far; costs_out : (n,) - costs of the minima, written."""
     seen: list[float] = []
 
     def descend(_: object, x: Array, *args: object, **options: object) -> OptimizeResult:
@@ -304,7 +307,8 @@ def validate_foot(
     progress: Progress = lambda text: None,
     lifted: bool = False,
 ) -> FootFit:
-    """Errors of steps that were not used to fit the parameters (30,): only the motion is corrected.
+    """Compute the errors of steps that were not used to fit the parameters (30,): only the motion is
+    corrected.
 
     It is the best of searches that begin with differently bent toes. lifted : fit a constant height of the
     heel, for a foot with other markers than in the fit of the parameters
@@ -326,7 +330,7 @@ def validate_foot(
 
 
 def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: bool) -> FootFit:
-    """The fit that the best unknowns of a problem represent."""
+    """Return the fit that the best unknowns of a problem represent."""
     cost, x = problem.best
     parameters, knots = problem.split(x)
     fill(problem.model, parameters)
@@ -346,7 +350,10 @@ def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: boo
 
 
 def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) -> tuple[Weak, ...]:
-    """Directions that the data do not determine once the knots are free to follow; of unknowns off bounds."""
+    """Find directions of the parameters that the data do not determine, with the knots free to follow.
+
+    near : mask of the unknowns at a bound, which are left out
+    """
     values, directions, kept = determined(problem, x, near)
     found = []
     for value, direction in zip(values[::-1], directions[::-1], strict=True):
@@ -361,11 +368,11 @@ def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) ->
 def determined(
     problem: FootProblem, x: Array, near: NDArray[np.bool_]
 ) -> tuple[Array, Array, NDArray[np.int64]]:
-    """Singular values (m,) and directions (m, n_kept) of the parameters that are not at a bound, and their
-    indices.
+    """Return singular values (m,), directions (m, n_kept) and indices of the parameters that are not at a
+    bound.
 
-    They belong to the slopes by the parameters, in units of their scales, after projecting out what the free
-    knots can reproduce.
+    They belong to the slopes with respect to the parameters, in units of their scales, after projecting out
+    what the free knots can reproduce.
     """
     n = len(problem.free)
     slopes = problem.slopes(x)

@@ -2,7 +2,7 @@
 
 The sum of the squared residuals is the cost of Brown (2017, eq. 5.52) with the scale factors of table 5.3. A
 centre of pressure is a moment over a force, so it is undefined when the simulated foot leaves the ground:
-its residual is faded out below a force of 5 N, and such frames are reported.
+its residual is reduced smoothly to zero below a force of 5 N, and such frames are reported.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Simulated(NamedTuple):
     force : (n, 3) contact force [N]
     centre : (n, 2) centre of pressure [m]; NaN without contact
     free_moment : (n,) - about Z [N m]
-    pressure : (n_pressed, n_cell) - at the measured cells [Pa]; None = not measured
+    pressure : (n_pressed, n_cell) pressure at the measured cells [Pa]; None = not measured
     """
 
     force: Array
@@ -89,16 +89,17 @@ class Errors(NamedTuple):
 
 
 def scales_of(trial: FootTrial) -> Scales:
-    """The scales of table 5.3 for a step."""
+    """Return the scales of table 5.3 for a step."""
     most = np.max(trial.force[:, :2] ** 2, axis=0)
     spin = np.nanmax(np.abs(trial.free_moment))
     return Scales(trial.weight, M_COP, max(float(np.sqrt(most.sum())), 1e-9), max(float(spin), 1e-9))
 
 
 class StepMisfit:
-    """Residuals of one step and their slopes by the 30 parameters and by the knots.
+    """Residuals of one step, and their slopes with respect to the 30 parameters and the knots.
 
-    After `slopes`, `curvature` is half the second derivative of an upper bound of the pressure term, by both.
+    After `slopes`, `curvature` is half the second derivative of an upper bound of the pressure term, with
+    respect to both.
 
     Parameters
     ----------
@@ -130,7 +131,8 @@ class StepMisfit:
         return self.trial.pressure is not None and self.weights.pressure > 0.0
 
     def values(self, knots: Array) -> Array:
-        """Residuals (m,) of the contacts as they are filled, by knots (N_SPLINE, N_KNOT)."""
+        """Compute the residuals (m,) for knots (N_SPLINE, N_KNOT), with the parameters that the contacts
+        have."""
         recorded = self.motion.at(knots).recorded
         recorded_wrenches(self._model, recorded, self._work)
         rows = [*self._terms(self._work.wrench)]
@@ -140,7 +142,8 @@ class StepMisfit:
         return np.concatenate(rows)
 
     def slopes(self, knots: Array, change: Array) -> tuple[Array, Array]:
-        """Slopes of `values`, (m, 30) by the parameters and (m, N_SPLINE N_KNOT) by the knots.
+        """Compute the slopes of `values`: (m, 30) with respect to the parameters, (m, N_SPLINE N_KNOT) to the
+        knots.
 
         change : (30, N_CONTACT N_PARAMETER) derivatives returned by `fill`
         """
@@ -170,7 +173,7 @@ class StepMisfit:
         )
 
     def _bend(self, slopes: Array, change: Array) -> None:
-        """Write `curvature`: what the bound of the pressure's term curves beyond the square of its slopes.
+        """Write `curvature`, the curvature of the bound of the pressure term beyond the square of its slopes.
 
         slopes : (n_pressed, 2 N_SPLINE, 2 N_MOTION); change : (n_parameter, N_CONTACT N_PARAMETER)
         """
@@ -190,7 +193,7 @@ class StepMisfit:
         self.curvature = total
 
     def _terms(self, wrench: Array) -> list[Array]:
-        """Residuals (n,) of each term, by wrenches (n, 6) about the origin."""
+        """Compute the residuals (n,) of each term from wrenches (n, 6) about the origin."""
         t = self.trial
         M, F = wrench[:, :3], wrench[:, 3:]
         fade = self._cop / np.hypot(F[:, 2], FADE)
@@ -205,7 +208,7 @@ class StepMisfit:
         return terms
 
     def _by_wrench(self, wrench: Array) -> Array:
-        """Slopes (n, 6, n_out) of the terms by the wrenches (n, 6)."""
+        """Compute the slopes (n, 6, n_out) of the terms with respect to the wrenches (n, 6)."""
         M, F = wrench[:, :3], wrench[:, 3:]
         size = np.hypot(F[:, 2], FADE)
         fade, bend = self._cop / size, -self._cop * F[:, 2] / size**3
@@ -226,7 +229,8 @@ class StepMisfit:
         return found
 
     def _free_moment(self, wrench: Array) -> Array:
-        """Moment about Z through the centre of pressure (n,) [N m], faded as that is."""
+        """Return the moment about Z through the centre of pressure (n,) [N m]; small forces reduce it as they
+        do that centre."""
         M, F = wrench[:, :3], wrench[:, 3:]
         share = F[:, 2] / (F[:, 2] ** 2 + FADE**2)
         return np.asarray(M[:, 2] + share * (M[:, 0] * F[:, 0] + M[:, 1] * F[:, 1]))
@@ -246,8 +250,11 @@ class StepMisfit:
         return Simulated(wrench[:, 3:], centre, self._free_moment(wrench), pressure)
 
     def errors(self, found: Simulated) -> Errors:
-        """Errors of eqs 5.53 to 5.57; of the centre of pressure in frames in which the plate and the
-        simulated foot both have one."""
+        """Compute the errors of eqs 5.53 to 5.57.
+
+        Those of the centre of pressure are over the frames in which both the plate and the simulated foot
+        have one.
+        """
         t, s = self.trial, self.scales
         held = self.bears & (found.force[:, 2] > FADE)
         off = found.centre[held] - t.centre[held]

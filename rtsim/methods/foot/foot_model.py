@@ -53,7 +53,7 @@ class ModelFoot(NamedTuple):
 
 
 def model_of(parameters: Array, frame: FootFrame, weight: float, name: str, source: str) -> ModelSpec:
-    """The shipped foot with these parameters (30,), its toes' axis and its weight."""
+    """Build a model from the shipped foot with these parameters (30,), its toes' axis and its weight."""
     base = load_model(BASE)
     heavy = weight / BASE_WEIGHT
     foot, toes = base.bodies
@@ -94,7 +94,7 @@ def model_of(parameters: Array, frame: FootFrame, weight: float, name: str, sour
 
 
 def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
-    """The parameters of a model of a foot; ConfigError for another kind of model."""
+    """Read the parameters of a foot from its model; ConfigError for another kind of model."""
     named = {contact.name: contact for contact in spec.contacts}
     bodies = {body.name: body for body in spec.bodies}
     if not set(ELLIPSOIDS) <= named.keys() or "toes" not in bodies:
@@ -132,14 +132,14 @@ def foot_of(spec: ModelSpec, where: str) -> ModelFoot:
 
 
 def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame:
-    """The foot with the toes of another one, as the parameters of toes only hold for the axis that they
-    were found with.
+    """Return the foot with the toes' axis of another one, as toe parameters only hold for the axis that they
+    were fitted with.
     """
     return frame._replace(toe_origin=toe_origin, toe_axes=toe_axes)
 
 
 def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
-    """Whether two steps are of the same foot with the same markers: the same side in the same trial.
+    """Return whether two steps are of the same foot with the same markers: the same side in the same trial.
 
     Marker positions differ between feet and sessions, and a millimetre of penetration is some 75 N.
     """
@@ -147,5 +147,5 @@ def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
 
 
 def _vector(values: Array) -> tuple[float, ...]:
-    """Numbers of a file, to a hundred-thousandth of a millimetre or degree."""
+    """Round the numbers for a file, to a hundred-thousandth of a millimetre or degree."""
     return tuple(round(float(value), 7) for value in values)

@@ -2,7 +2,7 @@
 derivatives.
 
 Seven cubic splines of ten knots, evenly over the contact (Brown 2017, section 5.3.2): the correction of the
-place of the heel along X, Y, Z, of the orientation by angles about X, then Y, then Z (each turned by those
+position of the heel along X, Y, Z, of the orientation by angles about X, then Y, then Z (each turned by those
 before), and the rotation of the toes about their axis. Rates of the splines are part of the velocities.
 """
 
@@ -38,8 +38,8 @@ class FootAndToes(NamedTuple):
     """Motion of foot and toes in n frames, and its slopes.
 
     recorded : motion of both bodies
-    slopes : (n, 2 N_SPLINE, 2 N_MOTION) - of the motion of both bodies, as kernels/contact/prescribed counts
-        it, by the splines' values and then by their rates
+    slopes : (n, 2 N_SPLINE, 2 N_MOTION) derivatives of the motion of both bodies (in the order of
+      kernels/contact/prescribed) with respect to the splines' values, then to their rates
     """
 
     recorded: RecordedBodies
@@ -47,7 +47,7 @@ class FootAndToes(NamedTuple):
 
 
 class StepMotion:
-    """The foot motion of one step by the knots of its splines.
+    """Foot motion of one step as a function of the knots of its splines.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class StepMotion:
                 self._slopes[:, N_SPLINE + i, body + SPEED + i] = 1.0
 
     def at(self, knots: Array) -> FootAndToes:
-        """Motion by knots (N_SPLINE, N_KNOT); the next call overwrites its arrays."""
+        """Compute the motion for knots (N_SPLINE, N_KNOT); the next call overwrites its arrays."""
         trial, out = self.trial, self._recorded
         s, s_dot = self.value @ knots.T, self.rate @ knots.T
         R_c, axes = euler(s[:, TURN])
@@ -99,10 +99,11 @@ class StepMotion:
     def _turn_slopes(
         self, axes: Array, recorded_turn: Array, rates: Array, arm: Array, turning: Array, flexing: Array
     ) -> None:
-        """Slopes by the angles of the correction and their rates.
+        """Write the slopes of the motion with respect to the correction's angles and their rates.
 
-        axes : (n, 3, 3) - about which the angles turn, as rows; recorded_turn : (n, 3) - the recorded angular
-        velocity, corrected; rates : (n, 3) - of the angles; arm : (n, 3) - from the heel to the toes' axis
+        axes : (n, 3, 3) - axes of the angles, as rows; recorded_turn : (n, 3) - the recorded angular
+          velocity, corrected; rates : (n, 3) - rates of the angles; arm : (n, 3) - vector from the heel to
+          the toes' axis
         """
         foot, toes = self._slopes[:, :, :N_MOTION], self._slopes[:, :, N_MOTION:]
         for k in range(3):
@@ -124,8 +125,10 @@ class StepMotion:
             toes[:, by_rate, SPEED : SPEED + 3] = d_arm
 
     def by_knots(self, slopes: Array) -> Array:
-        """Derivatives (n, n_out, N_SPLINE N_KNOT) with respect to the knots, from those (n, 2 N_SPLINE,
-        n_out) with respect to the splines.
+        """Convert derivatives with respect to the splines (n, 2 N_SPLINE, n_out) to those with respect to the
+        knots.
+
+        The result has the shape (n, n_out, N_SPLINE N_KNOT).
         """
         by_value, by_rate = slopes[:, :N_SPLINE], slopes[:, N_SPLINE:]
         found = np.einsum("nso,nk->nosk", by_value, self.value) + np.einsum(
@@ -135,7 +138,7 @@ class StepMotion:
 
 
 def spline_bounds() -> Bounds:
-    """Bounds of the knots of a step (N_SPLINE N_KNOT,)."""
+    """Return the bounds of the knots of a step (N_SPLINE N_KNOT,)."""
     high = np.array([*(LARGEST_SHIFT,) * 3, *(LARGEST_TURN,) * 3, TOE_RANGE[1]])
     low = np.array([*(-LARGEST_SHIFT,) * 3, -LARGEST_TURN, -LARGEST_TURN, -LARGEST_YAW, TOE_RANGE[0]])
     return Bounds(np.repeat(low, N_KNOT), np.repeat(high, N_KNOT))

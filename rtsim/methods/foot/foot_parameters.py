@@ -91,8 +91,9 @@ class Bounds(NamedTuple):
 
 
 def guess(frame: FootFrame) -> Array:
-    """Parameters of the thesis' table 5.4 for a foot of another size; heights above the ground, which
-    markers do not show, are kept.
+    """Scale the parameters of the thesis' table 5.4 to a foot of another size.
+
+    Heights above the ground, which markers do not show, are kept.
     """
     x = TABLE_5_4.copy()
     size = frame.length / THESIS_LENGTH
@@ -111,13 +112,13 @@ def guess(frame: FootFrame) -> Array:
 
 
 def place(e: int) -> slice:
-    """Index of the centre of ellipsoid e among the parameters."""
+    """Return the slice of the centre of ellipsoid e among the parameters."""
     first = N_GLOBAL + e * N_SHAPE + 3
     return slice(first, first + 3)
 
 
 def bounds(around: Array) -> Bounds:
-    """Bounds of the parameters: centres near those of a guess (30,), and a ground that never pulls."""
+    """Return bounds of the parameters: centres near those of a guess (30,), and a ground that never pulls."""
     low, high = np.empty(N), np.empty(N)
     low[:N_GLOBAL], high[:N_GLOBAL] = (5e5, -10.0, 0.0), (5e8, 0.0, 2.0)
     for e in range(N_CONTACT):
@@ -129,8 +130,9 @@ def bounds(around: Array) -> Bounds:
 
 
 def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
-    """n guesses (n, 30) that differ from one by at most 10 % (section 5.3.2); a parameter that is 0
-    changes by at most 10 % of its scale.
+    """Draw n guesses (n, 30) that differ from one by at most 10 % (section 5.3.2).
+
+    A parameter that is 0 changes by at most 10 % of its scale.
     """
     rng = np.random.default_rng(seed)
     size = np.where(around == 0.0, SCALE, np.abs(around))
@@ -138,8 +140,10 @@ def guesses(around: Array, n: int, seed: int, spread: float = 0.1) -> Array:
 
 
 def euler(angles: Array) -> tuple[Array, Array]:
-    """Rotations (n, 3, 3) by angles (n, 3) [rad] about body-fixed X, Y, Z, and the axes (n, 3, 3), as rows,
-    about which each angle turns.
+    """Return rotations (n, 3, 3) from angles (n, 3) [rad] about body-fixed X, Y, Z, and the axes of the
+    angles.
+
+    The axes (n, 3, 3), as rows, are those about which each angle turns.
     """
     (ca, cb, cg), (sa, sb, sg) = np.cos(angles).T, np.sin(angles).T
     R = np.empty((len(angles), 3, 3))
@@ -154,7 +158,7 @@ def euler(angles: Array) -> tuple[Array, Array]:
 
 
 def angles_of(R: Array) -> Array:
-    """Angles (3,) about body-fixed X, Y, Z of a rotation (3, 3) [rad]."""
+    """Return the angles (3,) about body-fixed X, Y, Z of a rotation (3, 3) [rad]."""
     return np.array(
         [
             np.arctan2(-R[1, 2], R[2, 2]),
@@ -165,8 +169,8 @@ def angles_of(R: Array) -> Array:
 
 
 def nearest_form(x: Array, other: Array) -> Array:
-    """The same foot (30,) with the axes of each ellipsoid ordered and oriented as close as possible to those
-    of another foot.
+    """Return the same foot (30,) with the axes of each ellipsoid ordered and oriented as close as possible to
+    another foot's.
 
     Each ellipsoid has 24 equivalent sets of radii and angles.
     """
@@ -189,7 +193,7 @@ def nearest_form(x: Array, other: Array) -> Array:
 
 
 def new_foot(friction: bool) -> Prescribed:
-    """The contacts of a foot on the plane Z = 0, to be filled by `fill`."""
+    """Allocate the contacts of a foot on the plane Z = 0, to be filled by `fill`."""
     n = N_CONTACT
     whole = np.ones(n, np.int64)
     contacts = Contacts(
@@ -221,8 +225,10 @@ def new_foot(friction: bool) -> Prescribed:
 
 
 def fill(model: Prescribed, x: Array) -> Array:
-    """Write the parameters x : (30,) into the contacts of a model; return (30, N_CONTACT N_PARAMETER), the
-    derivatives of the kernel's parameters by them.
+    """Write the parameters x : (30,) into the contacts of a model; return the derivatives of the contacts'
+    parameters.
+
+    The derivatives are with respect to x, (30, N_CONTACT N_PARAMETER).
     """
     c = model.contacts
     shapes = x[N_GLOBAL:].reshape(N_CONTACT, N_SHAPE)

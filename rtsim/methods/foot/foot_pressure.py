@@ -1,4 +1,4 @@
-"""Pressure under one step, matched to the plate's force and place; each match is optional and reported.
+"""Pressure under one step, matched to the plate's force and position; each match is optional and reported.
 
 A mat may respond slowly, saturate, and have an unknown position (Brown 2017, section 5.3.1 and figure 5.8):
 each frame is scaled so that it sums to the force of the plate, and the mat is aligned so that its centre of
@@ -43,7 +43,7 @@ class StepPressure(NamedTuple):
 
 
 def chosen_frames(n: int, n_frame: int = N_FRAME) -> NDArray[np.int64]:
-    """At most n_frame of n frames, evenly over the contact, without its first and last."""
+    """Choose at most n_frame of n frames, evenly over the contact, without its first and last."""
     inner = np.linspace(0.0, n - 1.0, n_frame + 2)[1:-1]
     return np.unique(np.round(inner).astype(np.int64))
 
@@ -58,7 +58,7 @@ def lay_pressure(
     placed: bool = True,
     delay: float = 0.0,
 ) -> StepPressure:
-    """The pressure of a step from a file whose time 0 is that of the trial, or `delay` [s] after it.
+    """Prepare the pressure of a step from a file whose time 0 is that of the trial, or `delay` [s] after it.
 
     times : (n,) - of the step's frames [s]
     normal : (n,) - force of the plate [N]; centre : (n, 2) - its centre of pressure [m]
@@ -115,8 +115,9 @@ def lay_pressure(
 
 
 def lay(path: Array, goal: Array, weights: Array) -> tuple[Array, Array, float]:
-    """Rotation (2, 2), mirrored if that fits better, translation (2,) [m] and remaining distance (RMS) [m]
-    between two paths.
+    """Fit one path to another: return rotation (2, 2), translation (2,) [m] and remaining distance (RMS) [m].
+
+    The rotation includes a reflection if that fits better.
 
     path, goal : (n, 2) paths of the same centre of pressure [m]
     weights : (n,)

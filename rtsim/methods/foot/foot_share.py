@@ -1,4 +1,4 @@
-"""The shares of two feet in the ground reaction force of both together; without plates."""
+"""Division of the ground reaction force of both feet together between the feet, without plates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ stand flat differ by 1 to 2 mm, and by 1 mm more for each degree of pitch (docs/
 
 
 class FootShare:
-    """The shares of two feet in the ground reaction force over time.
+    """Division of the ground reaction force between two feet over time.
 
     Attributes
     ----------

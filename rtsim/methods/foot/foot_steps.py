@@ -44,7 +44,7 @@ class FootStep(NamedTuple):
 
 
 def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
-    """All contacts that last as long as a step, in the order of their beginnings.
+    """Find all contacts that last as long as a step, in the order of their beginnings.
 
     names : names of the plates
     """
@@ -56,7 +56,7 @@ def find_steps(loads: PlateLoads, names: Sequence[str]) -> list[FootStep]:
 
 
 def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Plate and frames of each contact, however short, and its frames with unknown force."""
+    """Yield plate and frames of each contact, however short, with its frames of unknown force included."""
     for p in range(loads.loaded.shape[1]):
         on = np.flatnonzero(loads.loaded[:, p] == LOADED)
         lifted = np.cumsum(loads.loaded[:, p] == EMPTY)[on]
@@ -65,7 +65,7 @@ def contacts_of(loads: PlateLoads) -> Iterator[tuple[int, NDArray[np.int64]]]:
 
 
 def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> FootStep:
-    """The contact of these frames, with all that is wrong with it."""
+    """Return the contact over these frames, with a description of all that is wrong with it."""
     borne = (loads.share[run, p] == BEARS).sum(axis=0)
     foot = int(np.argmax(borne)) if borne.any() else -1
     two = int(((loads.status[run, p] & TWO_FEET) != 0).sum())
@@ -86,9 +86,7 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
 
 
 def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[str]:
-    """Sentences on what cuts a contact at its beginning and its end: a trial, or forces, that begin or end
-    there.
-    """
+    """Return sentences on what truncates a contact: a trial, or forces, that begin or end during it."""
     first, last = int(run[0]), int(run[-1])
     normal, known = loads.force[:, p, 1], np.flatnonzero(loads.loaded[:, p] != NOT_MEASURED)
     small = WHOLE * float(np.nanmax(normal[run]))
@@ -108,14 +106,15 @@ def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[s
 
 
 def _span(times: Array) -> str:
-    """Instants in words."""
+    """Describe a span of time in words."""
     first, last = f"{times[0]:.2f}", f"{times[-1]:.2f}"
     return f"{first} s" if first == last else f"{first} to {last} s"
 
 
 def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[float, str]:
-    """Weight of the person [N] and its source in words: the mass [kg], or the mean force over strides that
-    are completely on plates.
+    """Return the weight of the person [N] and its source in words.
+
+    It comes from the mass [kg], or from the mean force over strides that are completely on plates.
 
     A stride is from the second to the fourth of four successive contacts, so that the foot before the second
     is measured as well. Strides with unknown forces are left out, as these would count as zero. ConfigError
@@ -151,5 +150,5 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
 
 
 def usable(steps: Sequence[FootStep]) -> list[FootStep]:
-    """The complete steps among these steps."""
+    """Return the complete steps among these steps."""
     return [step for step in steps if not step.fault]

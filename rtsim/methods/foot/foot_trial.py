@@ -85,12 +85,12 @@ class FootTrial(NamedTuple):
 
     @property
     def short(self) -> str:
-        """Name of the step, without the folder of its file."""
+        """Short name of the step, without the folder of its file."""
         return self.name.rpartition("/")[2]
 
 
 def low_pass(rate: float) -> ButterworthSpec:
-    """The filter of least order that passes one frequency and reduces another to a tenth, exactly there."""
+    """Return the lowest-order filter that passes one frequency and reduces another to a tenth."""
     stop, passing = (np.tan(np.pi * f / rate) for f in (min(STOP_HZ, 0.45 * rate), PASS_HZ))
     for order in (2, 4, 6, 8):
         corner = stop / (ATTENUATION - 1.0) ** (0.5 / order)
@@ -110,7 +110,7 @@ def prepare_step(
     weight: float,
     static: MarkerTrial | None = None,
 ) -> FootTrial:
-    """The step of a foot; ConfigError where its markers are not seen or do not identify the foot.
+    """Prepare a step of a foot; ConfigError where its markers are not seen or do not identify the foot.
 
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
     static : a trial in which the person stands flat, for marks that are not seen throughout the step
@@ -187,7 +187,8 @@ def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -
 
 
 def level_height(plates: Plates, p: int, where: str) -> float:
-    """Height of a level plate [m]; ConfigError for an inclined one, as a step needs the plane Z = 0."""
+    """Return the height of a level plate [m]; ConfigError for an inclined one, as a step needs the plane Z =
+    0."""
     lean = float(np.degrees(np.arccos(np.clip(plates.axes[p, 2, 1], -1.0, 1.0))))
     if lean > LEAN:
         raise ConfigError(
@@ -225,7 +226,8 @@ def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -
 
 
 def _filtered(trial: MarkerTrial, seen: Array) -> tuple[Array, Array]:
-    """Places and velocities (n, n_marker, 3) of markers without delay; NaN where one is not seen."""
+    """Return filtered positions and velocities (n, n_marker, 3) of markers without delay; NaN where one is
+    not seen."""
     n, n_marker = seen.shape[:2]
     found = smooth(low_pass(trial.rate), plain(3 * n_marker), trial.rate, trial.times, seen.reshape(n, -1))
     return found.q.reshape(n, n_marker, 3), found.v.reshape(n, n_marker, 3)

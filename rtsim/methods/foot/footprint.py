@@ -20,7 +20,7 @@ SHIFTS = np.arange(-0.02, 0.0201, 0.005)
 
 
 def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
-    """Greatest correlation of two images whose principal axes are aligned, also mirrored.
+    """Return the greatest correlation of two pressure images with aligned principal axes, also mirrored.
 
     cells : (n_cell, 2) [m]
     peak : (n_cell,) greatest pressure of a step [Pa]
@@ -44,7 +44,7 @@ def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
 
 
 def _laid(cells: Array, pressure: Array, raster: Array, source: str) -> Array:
-    """Pressure at the places of a raster (n, 2) about its centre and along its principal axes."""
+    """Interpolate the pressure at points (n, 2) of a raster along its principal axes, about its centre."""
     if not pressure.max(initial=0.0) > 0.0:
         raise ConfigError("no cell has a pressure", where=source)
     share = pressure / pressure.sum()

@@ -10,8 +10,8 @@ from rtsim.models.model import Model
 
 
 def prescribed_contacts(model: Model) -> Prescribed:
-    """Contacts of a model, all of them between a body and ground; ConfigError for other contacts, or for
-    none.
+    """Return the contacts of a model, all of them between a body and ground; ConfigError for other contacts,
+    or for none.
     """
     contacts, pairs = model.forces.contacts, model.forces.pairs
     if not len(contacts.pair):

@@ -42,7 +42,7 @@ BENT = np.array([0.0, 0.05, 0.05, 0.1, 0.2, 0.35, 0.6, 0.75])
 
 
 class SyntheticStep(NamedTuple):
-    """A synthetic step with its true parameters and its true correction."""
+    """A synthetic step with the true parameters and the true motion correction."""
 
     trial: FootTrial
     parameters: Array  # (30,)
@@ -50,7 +50,7 @@ class SyntheticStep(NamedTuple):
 
 
 def thesis_frame() -> FootFrame:
-    """The foot of the thesis with the toes' axis of table 5.2; the toes are level when the foot stands
+    """Return the foot of the thesis with the toes' axis of table 5.2; the toes are level when the foot stands
     flat.
     """
     medial = np.array([0.949, -0.306, 0.0])
@@ -71,7 +71,8 @@ def thesis_frame() -> FootFrame:
 
 
 def true_parameters(seed: int) -> Array:
-    """Parameters (30,) that differ from the initial guess by a tenth to a fifth, each by another amount."""
+    """Draw parameters (30,) that differ from the initial guess by a tenth to a fifth, each by another
+    amount."""
     rng = np.random.default_rng([seed, 41])
     off = rng.uniform(0.08, 0.2, len(TABLE_5_4)) * rng.choice([-1.0, 1.0], len(TABLE_5_4))
     small = np.where(TABLE_5_4 == 0.0, 0.02, np.abs(TABLE_5_4))
@@ -89,8 +90,8 @@ def known_step(
     pressure: bool = True,
     friction: bool = False,
 ) -> SyntheticStep:
-    """A synthetic step with these parameters (30,); noise : noise of force and centre of pressure, relative
-    to their scales
+    """Generate a synthetic step with these parameters (30,); noise : of force and centre of pressure,
+    relative to their scales
 
     Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
     cannot follow a step with it.
@@ -121,7 +122,7 @@ def known_step(
 def _moved(
     parameters: Array, knots: Array, phase: Array, times: Array, rng: np.random.Generator
 ) -> FootTrial:
-    """The step with its motion as recorded, nothing measured yet."""
+    """Build the step with its recorded motion, without measurements."""
     n = len(times)
     pitch = CubicSpline(PHASE, PITCH)(phase) * rng.uniform(0.93, 1.07)
     roll, yaw = (
@@ -144,7 +145,7 @@ def _moved(
 
 
 def _turning(rotation: Array, times: Array, like: Array) -> Array:
-    """Angular velocity (n, 3) of splines through the rotations' elements [rad/s]."""
+    """Compute the angular velocity (n, 3) from splines through the elements of rotations [rad/s]."""
     slopes = CubicSpline(times, rotation.reshape(len(times), 9))(times, 1).reshape(-1, 3, 3)
     W = np.einsum("nij,nkj->nik", slopes, rotation)
     found = 0.5 * np.stack(
@@ -155,7 +156,7 @@ def _turning(rotation: Array, times: Array, like: Array) -> Array:
 
 
 def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> Array:
-    """Height of the heel (n,) at which the contacts at rest bear what a step bears [m]."""
+    """Compute the heights of the heel (n,) at which the contacts, at rest, bear the load of a step [m]."""
     n = len(phase)
     zero = np.zeros((n, 3))
     trial = FootTrial(
@@ -183,7 +184,7 @@ def _heights(parameters: Array, knots: Array, rotation: Array, phase: Array) -> 
 
 
 def _with_cells(trial: FootTrial) -> FootTrial:
-    """The step on a mat of the thesis' size."""
+    """Return the step with the cells of a pressure mat of the thesis' size."""
     across, along = np.linspace(-0.06, 0.10, GRID[0]), np.linspace(-0.04, 0.31, GRID[1])
     cells = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
     frames = chosen_frames(len(trial.times))

@@ -31,7 +31,7 @@ SAME_SESSION = "take a static trial of this session, and check whether a marker 
 
 
 def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
-    """Column of each marker on a foot, by its role if it has one, else by its name."""
+    """Return the column of each marker on a foot, by its role if it has one, else by its name."""
     role_of = {name: role for role, name in roles_of(lab, side).items()}
     wanted = [*role_of, *(name for name in side_of(lab, side).tracking.foot if name not in role_of)]
     found = find_markers(wanted, trial.names)
@@ -41,8 +41,10 @@ def foot_markers(trial: MarkerTrial, lab: LabMap, side: str) -> dict[str, int]:
 def carried_marks(
     static: MarkerTrial | None, lab: LabMap, labelled: str, mean: Mapping[str, Array], where: str
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
-    """Landmarks of a foot that only a static trial shows, carried by the foot's other markers, by role (3,)
-    [m], and sentences for the user. Each is carried on its own, those that the frame needs first.
+    """Reconstruct landmarks of a foot that only a static trial shows from the foot's other markers.
+
+    Returns positions by role (3,) [m], and sentences for the user. Each landmark is reconstructed on its own,
+    those that the frame needs first.
 
     ConfigError where one that is needed would be carried by markers that lie otherwise to each other in the
     static trial; others are left out.
@@ -81,8 +83,8 @@ def carried_marks(
 
 
 def beside_of(feet: Array, foot: int) -> float:
-    """Median distance of the other foot to the right of the foot that stands on a plate, in a step [m];
-    NaN = not visible.
+    """Return the median distance of the other foot to the right of the foot on a plate, in a step [m]; NaN =
+    not visible.
 
     feet : (n, 2, 2, 3) - heel and tip of the toes of both feet [m]
     """
@@ -98,7 +100,8 @@ def beside_of(feet: Array, foot: int) -> float:
 def step_axes(
     mean: Mapping[str, Array], labelled: str, where: str, beside: float = math.nan
 ) -> tuple[Array, str, tuple[str, ...]]:
-    """Axes of a step (3, 3) as rows, the side of the foot, and sentences on it.
+    """Determine the axes of a step (3, 3), as rows, and the side of the foot; also return sentences on the
+    side.
 
     mean : role -> (3,) in the laboratory, Y up, during foot flat [m]
     beside : distance of the other foot to the right [m]; if that is clear it determines the side, else the

@@ -54,7 +54,7 @@ def walked_steps(
     static: MarkerTrial | None = None,
     person: str = "",
 ) -> WalkedSteps:
-    """The complete steps of a recorded walk with force plates.
+    """Find and prepare the complete steps of a recorded walk with force plates.
 
     forces : file of the plates; None = the recording itself (C3D), or the file of its name beside it
     lab : marker map; "" = found by the names
@@ -125,7 +125,7 @@ def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """The file with the forces of a trial; ConfigError where there is none."""
+    """Find the file with the forces of a trial; ConfigError where there is none."""
     if has_format(path, FORCES):
         return path
     for ending in BESIDE:
@@ -147,7 +147,7 @@ def _beside(path: Path) -> Path:
 def _checked(
     trial: MarkerTrial, plates: ForceTrial, loads: PlateLoads, feet: Array, mass: float | None
 ) -> list[str]:
-    """Sentences on the plates; ConfigError where they cannot be right."""
+    """Check the plates; return sentences on them, ConfigError where they cannot be right."""
     findings = check_plates(
         plates.names,
         plates.plates,
@@ -164,7 +164,7 @@ def _checked(
 
 
 def _once(findings: Sequence[PlateFinding], names: Sequence[str]) -> list[str]:
-    """A sentence for each kind of finding: that of the first plate, and the names of the others."""
+    """Combine findings: one sentence for each kind, that of the first plate with the names of the others."""
     kinds: dict[str, list[PlateFinding]] = {}
     for finding in findings:
         kinds.setdefault(finding.name, []).append(finding)

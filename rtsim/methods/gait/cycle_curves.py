@@ -28,7 +28,7 @@ ROOT, DIRECTED, ROTATION = "pelvis", "pelvis_angles", "pelvis_rotation"
 
 
 class CycleCurves(NamedTuple):
-    """A quantity over the cycles of one side.
+    """Values of a quantity over all gait cycles of one side.
 
     field, name : names in the results, without side
     unit : unit of the field
@@ -46,7 +46,7 @@ class CycleCurves(NamedTuple):
 
     @property
     def usable(self) -> FloatArray:
-        """(n_stride, 101) values; NaN where they are flagged."""
+        """(n_stride, 101) usable values: NaN where they are flagged."""
         return np.where(self.sound, self.values, math.nan)
 
     @property
@@ -62,7 +62,8 @@ class CycleCurves(NamedTuple):
 
 
 def averaged(strides: FloatArray) -> BoolArray:
-    """(n_stride, ...) whether a stride of (n_stride, ..., 101) enters the mean: strides without gaps.
+    """Return a mask (n_stride, ...) of the strides in (n_stride, ..., 101) that enter the mean: those without
+    gaps.
 
     If there is none, those with the longest known part, as far as they are known at the same points. So a
     mean is over the same strides at all its points and does not jump where strides end.
@@ -82,14 +83,15 @@ def averaged(strides: FloatArray) -> BoolArray:
 
 
 def mean_of(strides: FloatArray) -> FloatArray:
-    """(..., 101) of (n_stride, ..., 101), over the strides of `averaged`; NaN where these are not known."""
+    """Return the mean (..., 101) of (n_stride, ..., 101) over the strides of `averaged`; NaN where these are
+    not known."""
     used = np.where(averaged(strides)[..., None], strides, math.nan)
     n = np.isfinite(used).sum(axis=0)
     return np.where(n > 0, np.nansum(used, axis=0) / np.maximum(n, 1), math.nan)
 
 
 def deviation_of(strides: FloatArray) -> FloatArray:
-    """(..., 101) standard deviation (n - 1) over the strides of `averaged`; NaN for fewer than two
+    """Return (..., 101) standard deviation (n - 1) over the strides of `averaged`; NaN for fewer than two
     strides."""
     used = np.where(averaged(strides)[..., None], strides, math.nan)
     n = np.isfinite(used).sum(axis=0)
@@ -98,7 +100,7 @@ def deviation_of(strides: FloatArray) -> FloatArray:
 
 
 def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) -> FloatArray:
-    """Values (n, ...) at 101 points from begin to end, (101, ...), by linear interpolation between frames.
+    """Interpolate values (n, ...) at 101 points from begin to end, (101, ...), linearly between frames.
 
     NaN outside the frames, and next to an unknown value.
     """
@@ -116,8 +118,8 @@ def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) 
 def curves_over(
     results: Results, spec: FieldSpec, cycles: Sequence[GaitCycle], scale: float = 1.0
 ) -> list[CycleCurves]:
-    """Curves of every entry of a field with one axis: over the cycles of its side, or of both sides for an
-    entry without one.
+    """Return the curves of every entry of a field with one axis: over the cycles of its side, or of both
+    sides for an entry without one.
 
     scale : factor of the values
     """
@@ -144,15 +146,15 @@ def curves_over(
 def strides_of(
     times: FloatArray, values: FloatArray, unsound: BoolArray, cycles: Sequence[GaitCycle]
 ) -> tuple[FloatArray, BoolArray]:
-    """Values (n,) over cycles (n_stride, 101), and whether the frames on both sides of each point are
-    free of flags."""
+    """Return the values (n,) over cycles (n_stride, 101), and whether the frames on both sides of each point
+    are free of flags."""
     rows = [over_cycle(times, values, cycle.strike, cycle.end) for cycle in cycles]
     flags = [over_cycle(times, unsound.astype(np.float64), cycle.strike, cycle.end) for cycle in cycles]
     return np.array(rows), np.array(flags) == 0.0
 
 
 def turned(results: Results, cycle: GaitCycle) -> float:
-    """Rotation of the pelvis from the foot strike to the end of a cycle [rad]; NaN = not known."""
+    """Return the rotation of the pelvis from the foot strike to the end of a cycle [rad]; NaN = not known."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
         return math.nan
@@ -167,7 +169,7 @@ def turned(results: Results, cycle: GaitCycle) -> float:
 
 
 def across(results: Results, cycle: GaitCycle) -> bool:
-    """Whether the pelvis faces away from the direction of walking during a cycle."""
+    """Return whether the pelvis is not facing the direction of walking during a cycle."""
     labels = next((spec.labels for spec in results.session.fields if spec.name == DIRECTED), ())
     if ROTATION not in labels:
         return False
@@ -178,7 +180,8 @@ def across(results: Results, cycle: GaitCycle) -> bool:
 
 
 def straight(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """The cycles of straight walking, and a sentence on those left out; all cycles if none is straight."""
+    """Select the cycles of straight walking; also return a sentence on those left out. All cycles if none is
+    straight."""
     turns = [c for c in cycles if turned(results, c) > TURN_RAD or across(results, c)]
     if not turns:
         return list(cycles), ""

@@ -45,7 +45,7 @@ class GaitCycle(NamedTuple):
 
 
 def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
-    """Complete cycles of both feet, in the order of time.
+    """Find the complete cycles of both feet, in the order of time.
 
     Left out: strides of implausible duration, strides whose events show that a foot strike was missed, and
     strides that differ from the median duration by more than the gait phase accepts.
@@ -90,7 +90,8 @@ def _times(events: Sequence[GaitEvent], side: str, kind: str) -> list[float]:
 
 
 def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, dict[str, float]]:
-    """Side -> name of UNITS -> mean over its cycles; quantities that no cycle has are left out.
+    """Return spatio-temporal values: side -> name of UNITS -> mean over its cycles, without quantities that
+    no cycle has.
 
     Lengths are between the ankles' segment origins at foot strikes, along the stride of the foot itself; none
     on a belt.
@@ -107,7 +108,7 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
 
 
 def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray) -> dict[str, float]:
-    """The spatio-temporal values of one cycle by name; NaN = not known.
+    """Return the spatio-temporal values of one cycle by name; NaN = not known.
 
     feet : as returned by `feet_of`
     """
@@ -133,7 +134,8 @@ def cycle_values(cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatA
 def _lengths(
     cycle: GaitCycle, feet: Mapping[str, FloatArray], times: FloatArray
 ) -> tuple[float, float, float]:
-    """Length of the stride and of the step that ends it, and width of the step [m]; NaN = not known."""
+    """Return length of the stride, length of the step that ends it, and width of that step [m]; NaN = not
+    known."""
     other = next(name for name in SIDES if name != cycle.side)
     if cycle.side not in feet:
         return (math.nan,) * 3
@@ -151,14 +153,14 @@ def _lengths(
 
 
 def _at(time: float, times: FloatArray, places: FloatArray) -> FloatArray:
-    """A place in the ground plane (2,) at a time; NaN outside the frames and in gaps."""
+    """Interpolate a position in the ground plane (2,) at a time; NaN outside the frames and in gaps."""
     if not times[0] <= time <= times[-1]:
         return np.full(2, math.nan)
     return np.array([np.interp(time, times, places[:, k]) for k in range(2)])
 
 
 def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycle], str]:
-    """The cycles in which their foot moves forwards, and a sentence on those left out."""
+    """Select the cycles in which the foot moves forwards; also return a sentence on those left out."""
     places, times = feet_places(results), results.times
     still = []
     for cycle in cycles:
@@ -176,12 +178,12 @@ def moving(results: Results, cycles: Sequence[GaitCycle]) -> tuple[list[GaitCycl
 
 
 def feet_of(results: Results) -> dict[str, FloatArray]:
-    """Positions of the foot of each side in the ground plane, (n, 2) [m]."""
+    """Return the positions of the foot of each side in the ground plane, (n, 2) [m]."""
     return {side: places[:, [0, 2]] for side, places in feet_places(results).items()}
 
 
 def feet_places(results: Results) -> dict[str, FloatArray]:
-    """Positions of the foot of each side, (n, 3) [m]."""
+    """Return the positions of the foot of each side, (n, 3) [m]."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None:
         return {}

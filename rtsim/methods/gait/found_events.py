@@ -1,4 +1,5 @@
-"""Gait events in results: loading and unloading of a foot on plates, and motion of the feet.
+"""Gait events detected in results, from loading and unloading of a foot on plates and from motion of the
+feet.
 
 By plates: the vertical ground reaction of a foot passes THRESHOLD. By markers:
 rtsim/methods/gait/marker_events.py.
@@ -25,21 +26,22 @@ SAME_S = 0.15
 
 
 def found_events(results: Results, with_plates: bool = True) -> tuple[GaitEvent, ...]:
-    """Events by plates, if these are usable, else by markers, in the order of time."""
+    """Detect events from plates, if these are usable, else from markers; in the order of time."""
     plates = by_plates(results) if with_plates else []
     markers = [event for event in by_markers(results) if nearest(event, plates, SAME_S) is None]
     return tuple(sorted([*plates, *markers], key=lambda event: event.time))
 
 
 def nearest(event: GaitEvent, others: Sequence[GaitEvent], within_s: float) -> GaitEvent | None:
-    """The nearest other event of this side and kind, if one is within this time [s]."""
+    """Return the nearest other event of this side and kind, if there is one within this time [s]."""
     alike = [other for other in others if (other.side, other.kind) == (event.side, event.kind)]
     best = min(alike, key=lambda other: abs(other.time - event.time), default=None)
     return best if best is not None and abs(best.time - event.time) <= within_s else None
 
 
 def by_plates(results: Results) -> list[GaitEvent]:
-    """Times at which the vertical force on a foot passes the threshold, interpolated between frames.
+    """Detect events: the times at which the vertical force on a foot crosses the threshold, interpolated
+    between frames.
 
     A load in the first frame, or after unknown frames, is no event.
     """
@@ -56,7 +58,8 @@ def by_plates(results: Results) -> list[GaitEvent]:
 
 
 def _passes(times: FloatArray, load: FloatArray) -> list[tuple[float, bool]]:
-    """Times at which a load (n,) [N] passes the threshold, and whether it rises; not over gaps."""
+    """Return the times at which a load (n,) [N] crosses the threshold, and whether it rises; not across
+    gaps."""
     passes: list[tuple[float, bool]] = []
     above = load > THRESHOLD
     for i in np.flatnonzero(above[1:] != above[:-1]).tolist():

@@ -39,12 +39,12 @@ class GaitScores(NamedTuple):
 
 
 def variable_score(curve: FloatArray, mean: FloatArray) -> float:
-    """Root mean square of the difference of two curves (101,); NaN where one is not known."""
+    """Return the root mean square of the difference of two curves (101,); NaN where one is not known."""
     return math.sqrt(float(np.mean((curve - mean) ** 2)))
 
 
 def scores_of(strides: Mapping[str, Mapping[str, FloatArray]], norms: NormSet) -> GaitScores:
-    """Scores of a person against norms of the same convention.
+    """Return the scores of a person against norms of the same convention.
 
     strides : variable -> side -> (n_stride, 101) [deg]; strides with gaps are not counted
     """

@@ -1,11 +1,11 @@
 """Gait events by markers alone, of a whole recording: when feet come down and leave the ground.
 
-A step is a swing of the foot from its hindmost place before the pelvis to its foremost (Zeni et al. 2008,
-Gait Posture 27:710-714, whose events these turning points are), in which the foot also moves over the ground.
-The foot comes down where its centre, halfway between the hindmost and the foremost of its markers, sinks
-fastest, and has left the ground where it rises fastest (O'Connor et al. 2007, Gait Posture 25:469-474), each
-near its turning point; where there is no such peak, as far from that as with the other steps of the foot.
-Unlike the phase of the gait of a live run (rtsim/methods/gait_phase.py), this looks at later frames.
+A step here is a swing of the foot from its hindmost place before the pelvis to its foremost (Zeni et al.
+2008, Gait Posture 27:710-714, whose events these turning points are), in which the foot also moves over the
+ground. The foot comes down where its centre, halfway between the hindmost and the foremost of its markers,
+sinks fastest, and has left the ground where it rises fastest (O'Connor et al. 2007, Gait Posture 25:469-474),
+each near its turning point; where there is no such peak, as far from that as with the other steps of the
+foot. Unlike the phase of the gait of a live run (rtsim/methods/gait_phase.py), this looks at later frames.
 
 Down a step a foot sinks fastest long before it lands, on its toe or on its heel. There it lands where the
 first of both is stopped, by the largest upward acceleration (Hreljac and Marshall 2000, J Biomech
@@ -52,8 +52,9 @@ APART_M = 0.08
 class FootCourse(NamedTuple):
     """Path of a foot during a recording.
 
-    ahead : (n,) how far its centre is in front of the pelvis [m]; places : (n, 3) of the centre [m]
-    ends : (2, n) heights of its heel and toe [m]; None = the foot has no two markers that tell them
+    ahead : (n,) distance of its centre in front of the pelvis [m]; places : (n, 3) positions of the centre
+      [m]
+    ends : (2, n) heights of its heel and toe [m]; None = the foot lacks the two markers for them
     """
 
     ahead: FloatArray
@@ -62,7 +63,7 @@ class FootCourse(NamedTuple):
 
 
 def by_markers(results: Results) -> list[GaitEvent]:
-    """Events by the motion of the feet, in the order of time; empty if nobody walks forwards."""
+    """Detect events from the motion of the feet, in the order of time; none if nobody walks forwards."""
     spec = next((spec for spec in results.session.fields if spec.name == "segment_positions"), None)
     if spec is None or ROOT not in spec.labels or "segment_rotations" not in results.fields:
         return []
@@ -98,8 +99,8 @@ def by_markers(results: Results) -> list[GaitEvent]:
 
 
 def foot_centre(results: Results, column: int) -> FloatArray:
-    """Midpoint of the hindmost and the foremost marker on a foot (n, 3) [m]; its origin where it has no two
-    such markers.
+    """Return the midpoint of the hindmost and the foremost marker on a foot (n, 3) [m]; its origin where it
+    has no two such markers.
 
     column : column of the foot among the segments
     """
@@ -108,7 +109,7 @@ def foot_centre(results: Results, column: int) -> FloatArray:
 
 
 def foot_ends(results: Results, column: int) -> FloatArray | None:
-    """Hindmost and foremost marker on a foot (2, n, 3) [m]; None where it has no two such markers.
+    """Return the hindmost and foremost marker on a foot (2, n, 3) [m]; None where it has no two such markers.
 
     column : column of the foot among the segments
     """
@@ -132,7 +133,7 @@ def foot_ends(results: Results, column: int) -> FloatArray | None:
 
 
 def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: float) -> FloatArray:
-    """Places (n, 3) filtered below CUTOFF_HZ, with gaps bridged by straight lines."""
+    """Filter positions (n, 3) below CUTOFF_HZ, with gaps bridged by straight lines."""
     whole = np.stack([np.interp(times, times[known], places[known, k]) for k in range(3)], axis=1)
     if rate <= 2.5 * CUTOFF_HZ:
         return whole
@@ -143,8 +144,8 @@ def smoothed(times: FloatArray, places: FloatArray, known: BoolArray, rate: floa
 
 
 def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray, BoolArray]:
-    """Forward direction in the ground plane (n, 2), by the pelvis, and whether one walks that way or turns
-    (n,)."""
+    """Return the forward direction of the pelvis in the ground plane (n, 2), and whether one walks that way
+    or turns (n,)."""
     positions, rotations = results.fields["segment_positions"], results.fields["segment_rotations"]
     axes = rotations[:, root][:, [0, 2], 0]
     size = np.hypot(axes[:, 0], axes[:, 1])
@@ -164,7 +165,8 @@ def _direction(results: Results, root: int, feet: list[int]) -> tuple[FloatArray
 
 
 def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
-    """(n,) - whether a segment was held where it was for want of markers."""
+    """Return a mask (n,) of the frames in which a segment was held at its last pose because markers were
+    missing."""
     labels = next((spec.labels for spec in results.session.fields if spec.name == "segment_status"), ())
     out = np.zeros(len(results.times), np.bool_)
     for name in segments:
@@ -175,7 +177,8 @@ def _held(results: Results, segments: tuple[str, ...]) -> BoolArray:
 
 
 def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[float, str]]:
-    """Fractional rows at which a foot leaves the ground or comes down, and which of the two.
+    """Find the steps of a foot: fractional rows at which it leaves the ground or comes down, and which of the
+    two.
 
     known : (n,) whether a frame shows the foot; an event is reported if most frames around it do
     """
@@ -202,14 +205,15 @@ def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[fl
 
 
 def _placed(pairs: list[tuple[int, float]]) -> list[float]:
-    """Times of a foot's steps by their peaks, or as far from turning points as usual with this foot."""
+    """Return the times of a foot's steps from their peaks; without a peak, at this foot's usual distance from
+    turning points."""
     off = [peak - row for row, peak in pairs if math.isfinite(peak)]
     usual = float(np.median(off)) if off else 0.0
     return [peak if math.isfinite(peak) else row + usual for row, peak in pairs]
 
 
 def turning_points(ahead: FloatArray) -> list[tuple[int, bool]]:
-    """Rows at which a foot reverses relative to the pelvis, and whether they are in front, in order.
+    """Find the rows at which a foot reverses relative to the pelvis, and whether they are in front, in order.
 
     Movements below LEAST_TRAVEL, or LEAST_PART of the usual, are ignored. The first and the last one may be
     ends of the recording.
@@ -222,7 +226,8 @@ def turning_points(ahead: FloatArray) -> list[tuple[int, bool]]:
 
 
 def _zigzag(x: FloatArray, least: float) -> list[tuple[int, bool]]:
-    """Rows of the extremes of x (n,) that lie at least so far from the ones before and after, maxima true."""
+    """Find the rows of extremes of x (n,) that differ by at least `least` from the extremes before and after;
+    True = maximum."""
     found: list[tuple[int, bool]] = []
     high = low = 0
     rises: bool | None = None
@@ -241,13 +246,14 @@ def _zigzag(x: FloatArray, least: float) -> list[tuple[int, bool]]:
 
 
 def _first_peak(curves: FloatArray, first: int, last: int) -> float:
-    """The first of the peaks of curves (n_curve, n) among rows; NaN: there is none."""
+    """Return the row of the first peak of any of the curves (n_curve, n) between two rows; NaN if there is
+    none."""
     peaks = [peak for peak in (_peak(x, first, last) for x in curves) if math.isfinite(peak)]
     return min(peaks, default=math.nan)
 
 
 def _peak(x: FloatArray, first: int, last: int) -> float:
-    """The row of the largest value among first to last, between rows by a parabola; NaN: it is no peak."""
+    """Return the row of the largest value from first to last, refined by a parabola; NaN if it is no peak."""
     row = first + int(np.argmax(x[first : last + 1]))
     before, at, after = x[row - 1 : row + 2].tolist()
     if not (before <= at >= after and before + after < 2.0 * at):

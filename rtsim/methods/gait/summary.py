@@ -25,7 +25,7 @@ C3D = ".c3d"
 class RunGait(NamedTuple):
     """Gait events and cycles of a run.
 
-    told : events in the recording's file
+    told : events stored in the recording's file
     found : events detected by plates and markers
     used : events that delimit the cycles
     cycles : cycles of both feet
@@ -46,13 +46,13 @@ class RunGait(NamedTuple):
 
     @property
     def lacking(self) -> tuple[GaitEvent, ...]:
-        """Detected events of feet and kinds for which the file has no event at all."""
+        """Detected events of those feet and kinds for which the file has no event at all."""
         known = {(event.side, event.kind) for event in self.told}
         return tuple(event for event in self.found if (event.side, event.kind) not in known)
 
 
 def gait_of(results: Results, source: str | Path, person: str = "", with_plates: bool = True) -> RunGait:
-    """Gait events and cycles of a run over a source; only a C3D file stores events.
+    """Determine gait events and cycles of a run over a source; only a C3D file stores events.
 
     Each event is taken from plates if they are usable and show it, else from the file, else from markers;
     marker events are left out if plates and the file's events form cycles, as a user chose the file's
@@ -82,7 +82,7 @@ def gait_of(results: Results, source: str | Path, person: str = "", with_plates:
 
 
 def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[GaitEvent, ...]:
-    """The events that delimit cycles, as `gait_of` takes them, in the order of time."""
+    """Choose the events that delimit cycles, as `gait_of` describes, in the order of time."""
     plates = [event for event in found if event.by == PLATES]
     used = [*plates, *(event for event in told if nearest(event, plates, SAME_S) is None)]
     if not (told and cycles_of(used)):
@@ -91,7 +91,7 @@ def used_of(told: Sequence[GaitEvent], found: Sequence[GaitEvent]) -> tuple[Gait
 
 
 def source_words(gait: RunGait) -> str:
-    """The source of the strikes and offs that delimit cycles, in words."""
+    """Describe the source of the strikes and offs that delimit cycles."""
     names = {PLATES: "plates", FILE: "the file", MARKERS: "markers"}
     parts = []
     for kind, words in ((STRIKE, "foot strikes"), (OFF, "foot offs")):
@@ -102,7 +102,7 @@ def source_words(gait: RunGait) -> str:
 
 
 def without_stride(gait: RunGait) -> str:
-    """A sentence on feet in the results without a complete stride; else ""."""
+    """Return a sentence on those feet in the results that have no complete stride; "" if all have one."""
     if gait.cycles or not gait.feet:
         return ""
     n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}
@@ -116,8 +116,10 @@ def without_stride(gait: RunGait) -> str:
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
-    """Kind and source of events -> number of detected events with a stored one nearby, and mean and standard
-    deviation of detected minus stored times [ms].
+    """Compare detected with stored events, by kind and source of the events.
+
+    Returns the number of detected events with a stored one nearby, and mean and standard deviation of
+    detected minus stored times [ms].
     """
     rows: dict[str, list[float]] = {}
     for event in found:
@@ -131,13 +133,13 @@ def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[st
 
 
 def _deviation(numbers: Sequence[float]) -> float:
-    """Standard deviation, of one number 0."""
+    """Return the standard deviation; 0 for a single number."""
     mean = sum(numbers) / len(numbers)
     return math.sqrt(sum((x - mean) ** 2 for x in numbers) / len(numbers))
 
 
 def as_figures(gait: RunGait) -> dict[str, Any]:
-    """Numbers on the gait of a run, for JSON."""
+    """Return numbers on the gait of a run, for JSON."""
     return {
         "events": [
             {"time": e.time, "side": e.side, "kind": e.kind or e.label, "by": e.by}
@@ -155,7 +157,7 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
 
 
 def in_sentences(gait: RunGait) -> list[str]:
-    """Sentences on the gait of a run; empty for results without feet."""
+    """Describe the gait of a run in sentences; none for results without feet."""
     lacks = without_stride(gait)
     if not (gait.told or gait.found):
         return [lacks] if lacks else []
@@ -188,7 +190,7 @@ def in_sentences(gait: RunGait) -> list[str]:
 
 
 def recorded_with(results: Results, gait: RunGait) -> Results:
-    """The results with the gait events in their descriptor, as `gait_events`: rows of time [s], side,
+    """Return the results with the gait events in their descriptor, as `gait_events`: rows of time [s], side,
     kind and source.
     """
     rows = [
@@ -203,7 +205,7 @@ def recorded_with(results: Results, gait: RunGait) -> Results:
 
 
 def recorded_events(results: Results, by: Sequence[str] = (PLATES, MARKERS)) -> tuple[GaitEvent, ...]:
-    """The events that a descriptor stores by `recorded_with`; () where it has no readable ones."""
+    """Read the events that `recorded_with` stored in a descriptor; () where it has no readable ones."""
     rows = results.session.meta.get("gait_events")
     found = []
     for row in rows if isinstance(rows, (list, tuple)) else ():

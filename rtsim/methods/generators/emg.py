@@ -24,7 +24,7 @@ LEAST = 1e-3
 
 
 def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Array]:
-    """Columns of a table that have these names; ConfigError where none has, or where one is empty."""
+    """Return the columns of a table with these names; ConfigError where there is none, or one is empty."""
     found = {name: table.column(name) for name in names if name in table.columns}
     if not found:
         raise ConfigError("it has none of the columns", where=where, allowed=", ".join(names))
@@ -35,7 +35,7 @@ def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Arra
 
 
 def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> dict[str, Array]:
-    """(n,) values of a table's columns at the frames of a motion, by linear interpolation; times : (n,) [s].
+    """Interpolate a table's columns at the frames of a motion; times : (n,) [s].
 
     ConfigError if the table does not cover the motion, or has a gap there.
     """
@@ -77,7 +77,7 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
 
 
 def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return the least and the greatest activations (n,) that lie within `part` of the EMG."""
+    """Return the least and the greatest activations (n,) within a margin `part` of the EMG."""
     floors = {name: np.clip(values - part, 0.0, 1.0) for name, values in emg.items()}
     return floors, {name: np.clip(values + part, LEAST, 1.0) for name, values in emg.items()}
 
@@ -85,7 +85,7 @@ def around(emg: Mapping[str, Array], part: float) -> tuple[dict[str, Array], dic
 def borne_against(
     placed: Sequence[PlacedGenerator], motion: JointMotion, emg: Mapping[str, Array]
 ) -> dict[str, Array]:
-    """(n,) [N m] co-contraction by coordinates, for joints whose antagonist has EMG.
+    """Compute the co-contraction (n,) [N m] by coordinates, for joints whose antagonist has EMG.
 
     placed : generators before the fit
     """
@@ -107,7 +107,8 @@ def borne_against(
 
 
 def torque_of(one: PlacedGenerator, q: Array, qd: Array, activation: Array) -> Array:
-    """(n,) torque about the joint along a motion [N m]; q [rad], qd [rad/s], activation : (n,) each."""
+    """Compute the torque (n,) about the joint along a motion [N m]; q [rad], qd [rad/s], activation : (n,)
+    each."""
     packed, out, found = pack_generators([one]), np.zeros((1, N_TORQUE)), np.zeros(len(q))
     for k, state in enumerate(np.column_stack([q, qd, activation])):
         torques(packed, state[None], out)

@@ -45,7 +45,7 @@ STILL = 1e-6
 
 
 class JointMotion(NamedTuple):
-    """Joints over time; what a file lacks of a joint is NaN.
+    """Angles, speeds and moments of joints over time; NaN for what the file does not have.
 
     names : coordinates of the joints
     times : (n,) times [s]
@@ -62,13 +62,13 @@ class JointMotion(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def of(self, name: str) -> tuple[Array, Array, Array]:
-        """Angle, speed and moment (n,) of one joint."""
+        """Return the angle, speed and moment (n,) of one joint."""
         k = self.names.index(name)
         return self.angle[:, k], self.speed[:, k], self.moment[:, k]
 
 
 def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] = ()) -> JointMotion:
-    """Motion of the joints from a file; columns : of tables without a header. ConfigError where it has no
+    """Read the motion of joints from a file; columns : names for tables without a header. ConfigError for no
     known joint.
     """
     suffix = path.suffix.lower()
@@ -87,7 +87,7 @@ def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] =
 
 
 def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
-    """Motion of the joints from a recording of results."""
+    """Read the motion of joints from a recording of results."""
     results = read_results(path)
     labels = {spec.name: list(spec.labels) for spec in results.session.fields}
     person = all(field in labels for field in OF_PERSON)
@@ -112,7 +112,7 @@ def of_recording(path: Path, names: Sequence[str]) -> JointMotion:
 
 
 def left_at_root(force: Array) -> str:
-    """A sentence if the external forces do not belong to the motion; force : (n, 3) residual [body
+    """Return a sentence if the external forces do not match the motion; force : (n, 3) residual [body
     weights].
     """
     size = np.linalg.norm(force, axis=1)
@@ -126,8 +126,9 @@ def left_at_root(force: Array) -> str:
 
 
 def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
-    """Motion of the joints from a table whose columns have names; angles without torques are in degrees
-    where the table states so.
+    """Read the motion of joints from a table with named columns.
+
+    Angles of joints without torques are in degrees where the table states so.
     """
     times = table.column("time") if "time" in table.columns else table.data[:, 0]
     scale = np.pi / 180.0 if table.in_degrees else 1.0
@@ -153,8 +154,8 @@ def gathered(
     column: Callable[[str, str], Array | None],
     notes: Sequence[str],
 ) -> JointMotion:
-    """The joints that have an angle and a moment; missing speeds are computed by differences of the angles.
-    Frames without any known joint, as before a filter has settled, are left out.
+    """Collect the joints that have an angle and a moment; compute missing speeds by differences of the
+    angles.
     """
     steps = np.diff(times)
     if len(times) < FEWEST or not ((steps >= SHORTEST_S) & np.isfinite(steps)).all():
@@ -204,7 +205,8 @@ def gathered(
 def judged(
     path: Path, names: Sequence[str], times: Array, angle: Array, speed: Array, moment: Array
 ) -> list[str]:
-    """Sentences on units that the numbers suggest; ConfigError for values that no person's joint can have.
+    """Check the numbers for wrong units; return sentences, ConfigError for values that no person's joint can
+    have.
 
     names : names of the joints; times : (n,) [s]
     angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]
@@ -240,7 +242,7 @@ def largest(values: Array) -> float:
 
 
 def moved(angle: Array) -> bool:
-    """Whether a joint turned at all; angle : (n,) [rad], NaN where it is not known."""
+    """Return whether a joint moved at all; angle : (n,) [rad], NaN where it is not known."""
     known = angle[np.isfinite(angle)]
     return len(known) > 0 and float(np.ptp(known)) >= STILL
 
@@ -252,7 +254,7 @@ def size(values: Array) -> float:
 
 
 def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> JointMotion:
-    """Joints from q_TRIAL.csv and the tables beside it, whose columns the body defines."""
+    """Read joints from q_TRIAL.csv and the tables beside it; the body defines their columns."""
     if not columns:
         raise ConfigError(
             "a table without a header",
@@ -277,7 +279,7 @@ def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> 
 
 
 def numbers_of(path: Path) -> Array:
-    """(n, k) - the numbers of a table without a header."""
+    """Read the numbers (n, k) of a table without a header."""
     lines = [line.replace(",", "\t") for line in read_lines(path, TABLE)]
     width = lines[0].count("\t") + 1
     rows, _ = table_lines(lines, 0, width)
@@ -285,7 +287,8 @@ def numbers_of(path: Path) -> Array:
 
 
 def read_csv(path: Path) -> Table:
-    """A table of comma-separated values; units in the header, as in `name [rad]`, are left out of names."""
+    """Read a table of comma-separated values; units in the header, as in `name [rad]`, are removed from the
+    names."""
     lines = read_lines(path, TABLE)
     heads = next(csv.reader([lines[0]]))
     names = tuple(head.partition(" [")[0].strip() for head in heads)

@@ -56,8 +56,8 @@ def with_strength(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 
 
 def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
-    """Return the generator with this isometric torque before its fit [N m], whatever an earlier fit had
-    changed.
+    """Return the generator as it is before a fit, with this isometric torque [N m], whatever an earlier fit
+    had changed.
     """
     fit = tuple(1.0 if k == S_TAU else value for k, value in enumerate(one.fit))
     return with_strength(one, strength)._replace(fit=fit)
@@ -66,7 +66,7 @@ def beginning_with(one: PlacedGenerator, strength: float) -> PlacedGenerator:
 def weakened(
     placed: Sequence[PlacedGenerator], factors: Mapping[str, float], factor: float = 1.0
 ) -> list[PlacedGenerator]:
-    """Generators with their strength multiplied by factors : of single ones, by their name or their
+    """Return the generators with their strength multiplied by factors; factors of single ones are by name or
     coordinate.
     """
     found = []
@@ -86,7 +86,8 @@ def strength_bounds(
     placed: Sequence[PlacedGenerator], motion: JointMotion, settings: FitSettings, measured: Mapping[str,
     IsometricTorque], tell: Callable[[str], None] = lambda name: None, stopped: Callable[[], bool] = lambda:
 False, ) -> list[StrengthBounds]:  # fmt: skip
-    """Bounds of the legs' generators; measured : by coordinates; tell, stopped : as for fit_all."""
+    """Find the bounds of the legs' generators; measured : isometric torques by coordinate; tell, stopped : as
+    for fit_all."""
     legs = [one for one in placed if one.muscle in FLEXOR_RATIOS and one.joint.coordinate in motion.names]
     found: list[StrengthBounds] = []
     for flexor in legs:
@@ -108,14 +109,12 @@ False, ) -> list[StrengthBounds]:  # fmt: skip
 
 
 def strength_of(fit: FittedGenerator) -> float:
-    """Strength tau_o* s_tau [N m]; NaN where there is no fit."""
+    """Return the fitted strength tau_o* s_tau [N m]; NaN where there is no fit."""
     return float("nan") if fit.fault else fit.placed.spec.strength_Nm * float(fit.x[S_TAU])
 
 
 def isometric(one: PlacedGenerator, measured: IsometricTorque | None) -> float:
-    """The isometric torque at the optimal angle for one measured elsewhere [N m]; NaN without a measured
-    one.
-    """
+    """Convert a measured isometric torque to that at the optimal angle [N m]; NaN without a measured one."""
     if measured is None:
         return float("nan")
     packed = pack_generators([one])

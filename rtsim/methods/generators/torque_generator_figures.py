@@ -1,4 +1,4 @@
-"""Figures of fits: torque over the angle, active torque over the speed, activations, curves of generators.
+"""Figures of torque generators: torque over angle, active torque over speed, activations, and curves.
 
 As figures 1, 4, 5 and A.6 of Millard et al. (2019), J Biomech. In eq. 13 the torque is divided by tau_o,
 which is missing in print. Angles and speeds are those of the joint, also where two joints share one
@@ -28,7 +28,8 @@ LENGTHENING = "lengthening"
 
 
 def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
-    """Both planes of figure 5 before and after, and the activation over the angle as figure 4."""
+    """Return the panels of a fit: both planes of figure 5, before and after it, and activation over angle as
+    in figure 4."""
     found = []
     for words, x in (("before", np.array(fit.placed.fit)), ("after", fit.x)):
         found += [angle_plane(fit, x, words), speed_plane(fit, x, words)]
@@ -50,7 +51,8 @@ def panels_of_fit(fit: FittedGenerator) -> list[FigurePanel]:
 
 
 def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Array:
-    """(n, 4) t^A, t^V, t^PE as fitted and 1 - beta w at angles and speeds in the generator's direction."""
+    """Return t^A, t^V, t^PE as fitted and 1 - beta w, (n, 4), at angles and speeds in the generator's
+    direction."""
     packed = pack_generators([one])
     packed.fit[0], p = x, packed.parameter[0]
     q = one.joint.flexion_sign * one.joint.flexion_of(theta)
@@ -62,7 +64,7 @@ def parts_at(one: PlacedGenerator, x: Array, theta: Array, omega: Array) -> Arra
 
 
 def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion: dict[str, Array]) -> tuple:
-    """One abscissa for curves over a grid and others along a motion, kept separate."""
+    """Join curves over a grid and curves along a motion on one abscissa, with a gap between them."""
     gap, n, m = [np.nan], len(grid), len(along)
     x = np.concatenate([grid, gap, along])
     curves = {name: np.concatenate([y, gap, np.full(m, np.nan)]) for name, y in on_grid.items()}
@@ -71,8 +73,8 @@ def side_by_side(grid: Array, along: Array, on_grid: dict[str, Array], of_motion
 
 
 def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """The torque over the angle: greatest torque, still and lengthening, passive torque, and that of the
-    motion.
+    """Return the panel of torque over angle: greatest torque, still and lengthening, passive torque, and that
+    of the
     """
     span = MARGIN * max(np.ptp(fit.theta), 0.1)
     grid = np.linspace(fit.theta.min() - span, fit.theta.max() + span, N_GRID)
@@ -100,8 +102,8 @@ def angle_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
-    """Active torque over the speed (eq. 13), relative to tau_o: that of the motion, and the greatest of the
-    generator.
+    """Return the panel of active torque over speed (eq. 13), relative to tau_o: that of the motion, and the
+    greatest.
     """
     strength = fit.placed.spec.strength_Nm * float(x[4])
     parts = parts_at(fit.placed, x, fit.theta, fit.omega)
@@ -129,7 +131,8 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
 
 
 def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
-    """Effects of blends, scales and the shift on the curves of a generator, as in figure 1."""
+    """Return the panels that show how blends, scales and the shift change a generator's curves, as in figure
+    1."""
     spec, x = one.spec, np.array(UNFITTED)
     zero = sorted((spec.passive_zero_deg, spec.passive_one_deg))
     ends = spec.optimal_angle_deg - 3.0 * spec.width_deg, spec.optimal_angle_deg + 3.0 * spec.width_deg
@@ -187,8 +190,10 @@ def panels_of_parameters(one: PlacedGenerator) -> list[FigurePanel]:
 
 
 def panels_of_curves(placed: Sequence[PlacedGenerator]) -> list[FigurePanel]:
-    """Torque over angle and over speed of agonist and antagonist of joints, as figure A.6; once where joints
-    have the same.
+    """Return the panels of torque over angle and over speed for agonist and antagonist of joints, as figure
+    A.6.
+
+    Joints with the same generators have one panel.
     """
     found: list[FigurePanel] = []
     joints: dict[tuple, str] = {}

@@ -1,4 +1,4 @@
-"""Fits of torque generators to the motion of a person: assessment before, smallest change, assessment after.
+"""Fits of torque generators to the motion of a person: assessment, smallest change, and assessment again.
 
 Millard et al. (2019), J Biomech, doi 10.1016/j.jbiomech.2019.04.004, section 2.2. The problem is not convex:
 besides the default start others are tried, and the report says where each ends.
@@ -49,7 +49,7 @@ INTERRUPTED = "interrupted before its fit"
 
 
 class Assessment(NamedTuple):
-    """Demands of the motion on a generator, and whether it meets them.
+    """What the motion demands of a generator, and whether the generator can do it.
 
     activation : (n,) activation, not limited to 0 to 1
     passive : (n,) passive torque t^PE
@@ -65,7 +65,7 @@ class Assessment(NamedTuple):
 
     @property
     def words(self) -> str:
-        """Return "feasible", or in words what the generator lacks for the motion."""
+        """Describe what the generator lacks for the motion; "feasible" if nothing."""
         stiff = TOO_MUCH if self.driven else ROW_WORDS[1]
         said = [w for w, at in ((stiff, self.too_stiff), (ROW_WORDS[0], self.too_weak)) if at.any()]
         return " and ".join(said) or "feasible"
@@ -106,7 +106,7 @@ class FittedGenerator:
 
     @property
     def changed(self) -> bool:
-        """Whether the fit changed anything."""
+        """Whether the fit changed any parameter."""
         return not self.fault and bool(np.abs(self.x - self.placed.fit).max() > SAME)
 
 
@@ -146,7 +146,7 @@ def fit_all(
     tell: Callable[[str], None] = lambda name: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[FittedGenerator]:
-    """Fits of all generators whose joints the motion has; faults of a fit are in its `fault`.
+    """Fit all generators whose joints the motion has; a fit that fails states the reason in its `fault`.
 
     tell : called with the name of each before its fit; stopped : whether to end here, with what there is
     """
@@ -163,7 +163,7 @@ def fit_one(
     one: PlacedGenerator, motion: JointMotion, settings: FitSettings, works: dict[int, GeneratorFitWork],
     stopped: Callable[[], bool],
 ) -> FittedGenerator:  # fmt: skip
-    """The fit of one generator; works : room for fits, by the number of frames."""
+    """Fit one generator; works : working space of fits, by the number of frames."""
     begun = FittedGenerator(one, x=np.array(one.fit))
     if stopped():
         return replace(begun, fault=INTERRUPTED)
@@ -220,7 +220,7 @@ def fit_one(
 
 
 def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
-    """Why a generator cannot be fitted to this motion; empty if it can."""
+    """Return why a generator cannot be fitted to this motion; empty if it can."""
     if len(q) < FEWEST:
         return f"{one.joint.coordinate} is known in {len(q)} frames"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
@@ -234,7 +234,7 @@ def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
 
 
 def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> str:
-    """A sentence on why the settings of a generator are impossible over n frames; empty where they are
+    """Return a sentence on why the settings of a generator are impossible over n frames; empty if they are
     possible.
     """
     for name, low, high in zip(PARAMETERS, *bounds_of(one, settings), strict=True):
@@ -256,8 +256,9 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
 
 
 def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
-    """(5,), (5,) lower and upper bounds of x: fits never undo the changes of an earlier one, and the usual
-    bounds permit an unchanged generator.
+    """Return lower and upper bounds of x, (5,) each.
+
+    Fits never undo the changes of an earlier fit, and the usual bounds permit an unchanged generator.
     """
     low, high = np.array(settings.low), np.array(settings.high)
     for k, value in enumerate(one.fit):
@@ -269,8 +270,8 @@ def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array
 
 
 def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
-    """(n,) torque in the generator's direction (eq. 7), including co-contraction; NaN if the joint's is not
-    known.
+    """Return the torque (n,) in the generator's direction (eq. 7), including co-contraction; NaN where it is
+    not known.
     """
     tau = np.where(np.isfinite(tau), tau, np.nan)
     against = settings.co_contraction.get(one.joint.coordinate, 0.0)
@@ -279,14 +280,15 @@ def one_sided(one: PlacedGenerator, tau: Array, settings: FitSettings) -> Array:
 
 
 def activations_asked(one: PlacedGenerator, settings: FitSettings, n: int) -> tuple[Array, Array]:
-    """(n,) upper and lower limits of a generator's activation."""
+    """Return upper and lower limits of a generator's activation, (n,) each."""
     caps, floors = settings.caps.get(one.name, settings.cap), settings.floors.get(one.name, 0.0)
     cap, floor = (np.broadcast_to(np.asarray(values, float), (n,)).copy() for values in (caps, floors))
     return cap, floor
 
 
 def assess(packed: Generators, states: Array, demands: Demands) -> Assessment:
-    """Activations that the only generator of a table needs."""
+    """Assess the only generator of a table: the activations that it needs, and whether it can make the
+    motion."""
     n = len(states)
     activation, parts = np.zeros(n), np.zeros((n, 4))
     activations(packed, 0, states, activation, parts)

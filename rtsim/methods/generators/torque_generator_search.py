@@ -1,5 +1,5 @@
-"""Local minima of the fit of a torque generator: starts, where each leads, and which inequalities limit the
-best.
+"""Local minima of the fit of a torque generator: starts, the minimum that each leads to, and the limiting
+inequalities.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class Basin(NamedTuple):
 
 
 def default_start(demands: Demands, now: Array) -> Array:
-    """The start of the authors' program: ranges of the motion relative to those of the curves, or the
-    present value if it is already larger; now : (5,) - columns S_A to S_TAU.
+    """Return the start of the authors' program: ranges of the motion relative to those of the curves.
+
+    Where the present value is larger, that is taken; now : (5,) - columns S_A to S_TAU.
     """
     p = demands.parameter
     span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
@@ -86,8 +87,10 @@ def search(
     demands: Demands, options: FitOptions, work: GeneratorFitWork, several: bool,
     stopped: Callable[[], bool], more: Sequence[Array] = (),
 ) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:  # fmt: skip
-    """Minima that starts lead to, the best first; the one of the default start; the inequalities that limit
-    the best.
+    """Search for the minima that starts lead to.
+
+    Returns the minima, the best first; the index of that of the default start; the inequalities that limit
+    the best; and a sentence on why there is none.
 
     more : starts (5,) after the usual ones
     """
@@ -118,7 +121,8 @@ def search(
 
 
 def why_none(impossible: bool, least: float, options: FitOptions) -> str:
-    """A sentence on why no start led to a minimum; least : the smallest remaining violation [tau_o]."""
+    """Return a sentence on why no start led to a minimum; least : the smallest remaining violation
+    [tau_o]."""
     if not impossible and least <= options.fulfilled:
         return (
             "no fit was finished: points that fulfil all constraints were found, but the nearest of "
@@ -129,7 +133,11 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
 
 
 def holding_rows(work: GeneratorFitWork, words: tuple[str, ...]) -> tuple[tuple[int, str], ...]:
-    """Frames and names of the inequalities that are active in the last fit, the largest multipliers first;
+    """Return frames and names of the inequalities that are active in the last fit, the largest multipliers
+    first.
+
+    words : names of their kinds
+
     words : names of their kinds.
     """
     multiplier = work.quadratic.multiplier[: len(work.value)]

@@ -1,4 +1,4 @@
-"""The methods of a run's model, and the tracking tasks of a model with its own markers."""
+"""Choice of a run's methods, and of the tracking tasks of a model with its own markers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from rtsim.models.following import TrackingTasks, following_of
 
 
 def followed_by(run: RunConfig, spec: ModelSpec) -> TrackingTasks:
-    """The tracking tasks of a run for a model with its own markers."""
+    """Return the tracking tasks of a run for a model with its own markers."""
     setup = read_ik_setup(run.ik_setup) if run.ik_setup else None
     return following_of(spec, setup, run.ik_setup)
 
 
 def method_of(run: RunConfig, spec: ModelSpec) -> str:
-    """The initial method of a run: the one it names, else the default, or the model's first."""
+    """Return the initial method of a run: the one it names, else the default, or the model's first."""
     return run.method or (USUAL_METHOD if USUAL_METHOD in spec.methods else next(iter(spec.methods)))
 
 
 def methods_of(run: RunConfig, spec: ModelSpec) -> tuple[str, ...]:
-    """The methods that the run can switch to; ConfigError for one that the model does not have."""
+    """Return the methods that the run can switch to; ConfigError for one that the model does not have."""
     methods = run.methods or tuple(method for method in USUAL_METHODS if method in spec.methods)
     begun = method_of(run, spec)
     unknown = [method for method in (begun, *methods) if method not in spec.methods]

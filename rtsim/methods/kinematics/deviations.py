@@ -170,8 +170,8 @@ class MethodDeviations:
         return np.asarray(found)
 
     def write_places(self, places: WeightedPoints, out: Array) -> None:
-        """out : (n_place, 3) standard deviations of positions along ground's axes, at the present pose
-        [m].
+        """Compute standard deviations of positions along ground's axes at the present pose; out : (n_place,
+        3) [m], written.
         """
         tree, pose = self._of_frame[0].tree, self._work[0].solver.pose
         if math.isnan(self.covariance[0, 0]):
@@ -180,12 +180,14 @@ class MethodDeviations:
         self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
 
     def columns(self, q: Array, v: Array, v_dot: Array, apart: float) -> Array | None:
-        """(3, 2, n_v, n) - errors of the tangent coordinates before, at and after a pose that moves, by
-        independent errors of size 1 of the markers, and of dofs that are held, LASTING and NOISE, one a
-        column; overwritten by the next. None where markers and joints do not determine one of the three.
+        """Compute the errors of the tangent coordinates before, at and after a moving pose, (3, 2, n_v, n).
+
+        Each column is the effect of one independent error of size 1, LASTING or NOISE, of the markers or of
+        dofs that are held. The next call overwrites the result. None where markers and joints do not
+        determine one of the three poses.
 
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
-        apart : from one of the three to the next [s]
+        apart : time from one of the three poses to the next [s]
         """
         self.prepare_columns()
         assert self._run_columns is not None
@@ -198,7 +200,7 @@ class MethodDeviations:
         return np.split(self._out.value, self._starts)[k]
 
     def hold(self, options: FrameOptions) -> None:
-        """Compile the kernel for its arguments, and bind these arguments to the machine code."""
+        """Compile the kernel for its arguments, and store these with the machine code."""
         skeleton, method, state = self._of_frame
         arguments = (
             skeleton, method, 0.0, options, self.options, state, self.state, self._work, self._out,
@@ -231,8 +233,9 @@ class MethodDeviations:
         self._run_columns = hold(columns_in_time, arguments, given=())
 
     def run(self, dt: float, converged: bool) -> int:
-        """Update the arrays after a frame: NaN, and all uncertain, if it was not solved; returns the number
-        of uncertain angles.
+        """Update the deviations after a frame; return the number of uncertain angles.
+
+        If the frame was not solved, all deviations are NaN and all angles uncertain.
         """
         if converged:
             assert self._run is not None
@@ -249,7 +252,7 @@ class MethodDeviations:
         return len(self.uncertain)
 
     def doubt(self, turned: Array) -> None:
-        """Mark the repeated frame; uncertain : angles of joints that have turned since it.
+        """Mark angles as uncertain if their joints may have turned too far since the frame that is repeated.
 
         turned : (n_joint,) rotation of each joint [rad]
         """
@@ -257,7 +260,7 @@ class MethodDeviations:
         self.uncertain[beyond.reshape(-1)] = 1.0
 
     def unusual(self, angles: Sequence[int]) -> list[int]:
-        """The ones of these angles whose usual deviation is within the limit."""
+        """Select those of these angles whose usual deviation is within the limit."""
         usual, limit = self.state.usual, self.options.limit
         return [k for k in angles if usual[k] <= limit[k % 3] ** 2]
 
@@ -270,13 +273,13 @@ class MethodDeviations:
         forget_others(self.state.other)
 
     def follow(self, other: MethodDeviations) -> None:
-        """Take over from another method of the same model how long dofs and bodies have been undetermined."""
+        """Copy from another method of the same model for how long dofs and bodies have been undetermined."""
         self.state.held_for[:] = other.state.held_for
         self.state.folded_for[:] = other.state.folded_for
 
 
 def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> WeightedPoints:
-    """The positions of one point (n, 3) on each body (n,) [m]."""
+    """Return the position of one point (n, 3) on each body (n,) [m] as weighted points."""
     n = len(body)
     return WeightedPoints(
         np.arange(n + 1), np.array(body, np.int64), np.ascontiguousarray(point, float), np.ones(n)
@@ -284,7 +287,7 @@ def places_of(body: Sequence[int] | NDArray[np.int64], point: Array) -> Weighted
 
 
 def mean_place(share: Array, point: Array) -> WeightedPoints:
-    """The position that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
+    """Return the position that is the sum of shares (n_body,) times a point (n_body, 3) of each body [m]."""
     n = len(share)
     return WeightedPoints(
         np.array([0, n]), np.arange(n), np.ascontiguousarray(point, float), np.array(share, float)
@@ -292,7 +295,8 @@ def mean_place(share: Array, point: Array) -> WeightedPoints:
 
 
 def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64]:
-    """Bodies inside the tree with a six-degree-of-freedom joint of which constraints leave at most one."""
+    """Return the bodies inside the tree with a six-degree-of-freedom joint that constraints leave at most one
+    of them."""
     tree, elements = skeleton.tree, skeleton.elements
     hard = [elements.path[e, : elements.n_path[e]] for e in np.flatnonzero(method.roles.mode == HARD)]
     found = []
@@ -304,12 +308,12 @@ def one_dof_joints(skeleton: Skeleton, method: SolverMethod) -> NDArray[np.int64
 
 
 def displaced_joints(body_names: Sequence[str], distal: NDArray[np.int64]) -> list[int]:
-    """Joints whose displacements are reported: those that carry a shank."""
+    """Return the joints whose displacements are reported: those that carry a shank."""
     return [j for j, b in enumerate(distal) if kind_of_segment(body_names[b]) == "shank"]
 
 
 def error_bounds(model: Model, stated: Uncertainty) -> ErrorBounds:
-    """Bounds of the errors of a model's markers."""
+    """Return the bounds of the errors of a model's markers."""
     by_kind = {
         "pelvis": stated.pelvis_mm,
         "thigh": stated.thigh_mm,

@@ -11,7 +11,7 @@ from rtsim.models.model import Model
 
 
 def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
-    """(n_element,) joint whose first angle enters eq. 1: the one between the bodies of an element.
+    """Return for each element (n_element,) the joint whose flexion enters eq. 1: the one between its bodies.
 
     0 for elements that depend on none; ConfigError if a length depends on an angle but the model has no such
     flexion angle.

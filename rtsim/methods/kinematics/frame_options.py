@@ -26,7 +26,7 @@ LEAST_MISFIT_M = 0.01
 
 
 def track_options(solver: Solver) -> TrackOptions:
-    """Kernel options for tracking the solution from frame to frame."""
+    """Return the kernel options for tracking the solution from frame to frame."""
     return TrackOptions(
         SolverOptions(solver.tolerance, solver.max_iterations, solver.max_step),
         1e-3 * solver.restart_rms_mm,
@@ -36,14 +36,14 @@ def track_options(solver: Solver) -> TrackOptions:
 
 
 def slack_of(model: Model) -> Array:
-    """(n_marker,) factor by which the limits of each marker of a person are widened."""
+    """Return the factors (n_marker,) by which the limits of each marker of a person are widened."""
     of_segment = {"foot": FOOT_SLACK, TRUNK: TRUNK_SLACK}
     bodies = [kind_of_segment(model.names.bodies[b]) if b >= 0 else "" for b in model.markers.body]
     return np.array([of_segment.get(kind, 1.0) for kind in bodies])
 
 
 def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
-    """Kernel options of the marker checks; slack : (n_marker,)."""
+    """Return the kernel options of the marker checks; slack : (n_marker,)."""
     return HealthOptions(
         downweight=np.array([check.downweight], np.int64),
         floor=1e-3 * check.floor_mm,
@@ -59,5 +59,5 @@ def health_options(check: MarkerCheck, slack: Array) -> HealthOptions:
 
 
 def fill_options(check: MarkerCheck) -> FillOptions:
-    """Kernel options for filling in markers that are missing for a short time."""
+    """Return the kernel options for filling in markers that are missing for a short time."""
     return FillOptions(check.fill_s, RATE_SMOOTHING_S, REST_S, LEAST_MISFIT_M)

@@ -24,7 +24,7 @@ MOVES = np.radians(20.0)
 
 
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: RunConfig) -> Subject:
-    """The subject with ligament_mean_mm from a movement.
+    """Add ligament_mean_mm, the mean lengths over a movement, to the subject.
 
     Unchanged if fewer than half of the frames are solved, for a knee that hardly moves (a static trial), and
     for keypoints, which have no information on ligaments.
@@ -50,7 +50,7 @@ def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: 
 
 
 def experimental_lengths(estimator: MultibodyEstimator) -> NDArray[np.float64]:
-    """(n_element,) lengths of eq. 1 at the knee flexion of the last frame [m]; NaN for planes."""
+    """Return the lengths of eq. 1 at the knee flexion of the last frame, (n_element,) [m]; NaN for planes."""
     model = estimator.model
     theta = np.degrees(estimator.flexion)
     powers = theta[:, None] ** np.arange(1, model.lengths.polynomial.shape[1] + 1)

@@ -1,6 +1,5 @@
-"""Systematic error of an angle by the method itself, as its model states it: neither an error of markers
-nor a deviation.
-"""
+"""Systematic error of an angle that comes from the method itself, as stated by its model, apart from errors
+of markers."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ from rtsim.subjects.subject import kind_of_segment
 
 
 def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
-    """Systematic errors by the names of the model's joint angles [deg]; angles without a stated one are left
-    out.
+    """Return the systematic errors [deg] by the model's joint angles, without angles that have no stated
+    error.
 
     Each leg has the value for persons whose joints are all registered, or that for others.
     """
@@ -31,5 +30,5 @@ def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
 
 
 def side_of(body: str) -> str:
-    """The suffix of a body's name that gives its side, empty where there is none."""
+    """Return the suffix of a body's name that gives its side, empty where there is none."""
     return body[len(kind_of_segment(body)) :]

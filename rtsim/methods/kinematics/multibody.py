@@ -180,15 +180,15 @@ class MultibodyEstimator:
 
     @property
     def followed(self) -> tuple[Array, Array]:
-        """(n_marker, 3), (n_marker,) marker positions of the last frame with gaps filled [m], and weights (0
-        = not used).
+        """Markers fitted in the last frame, with gaps filled: positions (n_marker, 3) [m] and weights
+        (n_marker,), 0 = not used.
         """
         segments = self._now.state.segments
         return segments.place, segments.weight
 
     @property
     def held_bodies(self) -> list[str]:
-        """Bodies that no marker determined in the last frame, so that they were held near their last pose."""
+        """Bodies that no marker determined in the last frame, held near their last pose."""
         s = self._now
         held = s.model.tree.dof_body[s.work.open == 1]
         return [s.model.names.bodies[b] for b in dict.fromkeys(held.tolist())]
@@ -200,7 +200,7 @@ class MultibodyEstimator:
 
     @property
     def pressed(self) -> Array:
-        """(n_v,) gradient of the objective in the last frame [m^2/rad, m]: clearly nonzero only for a degree
+        """Gradient of the objective in the last frame, (n_v,) [m^2/rad, m]: clearly nonzero only for a degree
         of freedom at a bound.
         """
         return self._now.work.solver.lagrangian
@@ -229,7 +229,7 @@ class MultibodyEstimator:
         return float(self.health.waited[0])
 
     def turned_meanwhile(self) -> Array:
-        """(n_body,) rotation that each joint may have made since the repeated frame, at its last speed
+        """Return how far each joint may have rotated since the repeated frame at its last speed, (n_body,)
         [rad]; 0 for bodies without a parent.
         """
         tree, speed = self._now.model.tree, self._now.state.track.speed
@@ -243,9 +243,7 @@ class MultibodyEstimator:
         return self._now.deviations
 
     def deviate(self, dt: float, solution: Solution) -> int:
-        """Standard deviations of the results of the frame that was just estimated; returns how many angles
-        are uncertain.
-        """
+        """Compute the standard deviations of the newest estimate; return how many angles are uncertain."""
         found = self._now.deviations
         return found.run(float(dt), solution.converged) if found is not None else 0
 
@@ -256,7 +254,7 @@ class MultibodyEstimator:
                 setup.deviations.prepare_columns()
 
     def aim(self, time: float) -> None:
-        """Set the target values of prescribed coordinates for a time [s], if they vary."""
+        """Set the target values of prescribed coordinates for a time [s], if they vary in time."""
         for k, drawn in self._now.moving:
             target = drawn.at(time)
             for roles in (self._now.method.roles, self._now.method.first):
@@ -285,7 +283,7 @@ class MultibodyEstimator:
         self.method, self._now = method, new
 
     def _holding(self, s: _Setup) -> _Setup:
-        """The setup with the machine code for its arguments, and these in place."""
+        """Compile the machine code of a setup for its arguments, and return the setup with it."""
         arguments = (s.skeleton, s.method, np.zeros(s.shape), 0.0, self.options, s.state, s.work, s.outputs)
         if s.deviations is not None:
             s.deviations.hold(self.options)
@@ -298,7 +296,7 @@ class MultibodyEstimator:
         self._forget_markers()
 
     def _forget_markers(self) -> None:
-        """Forget what is usual for the markers."""
+        """Discard the markers' usual residuals and the rest of their history."""
         fresh = new_health(len(self.health.weight))
         for old, new in zip(self.health, fresh, strict=True):
             old[...] = new
@@ -307,15 +305,16 @@ class MultibodyEstimator:
 
     @property
     def downweights(self) -> bool:
-        """Whether markers at fault are left out; otherwise they are only reported."""
+        """Whether faulty markers are left out; otherwise they are only reported."""
         return bool(self.options.health.downweight[0])
 
     def set_downweighting(self, on: bool) -> None:
-        """Leave faulty markers out, or only report them; written in place, as frames do not wait."""
+        """Choose whether faulty markers are left out or only reported; written in place, as frames do not
+        wait."""
         self.options.health.downweight[0] = on
 
     def placed_by(self, method: str) -> tuple[Model, Roles, Pose, Array]:
-        """A method's model and roles, and the arrays of pose and coordinates that its solver writes."""
+        """Return a method's model and roles, and the pose and coordinates that its solver writes."""
         s = self._setups[method]
         return s.model, s.method.roles, s.work.solver.pose, s.state.track.q
 
@@ -326,7 +325,7 @@ class MultibodyEstimator:
 
 
 def forget(setup: _Setup) -> None:
-    """Forget all frames, so that the next one counts as the first."""
+    """Discard all frames of a setup, so that the next one counts as the first."""
     for track in (setup.state.track, setup.state.first):
         track.started[0] = track.trusted[0] = track.doubt[0] = 0
         track.speed[:] = 0.0
@@ -344,8 +343,8 @@ def set_up(
     health: Health,
     following: TrackingTasks | None = None,
 ) -> _Setup:
-    """Choose the roles of one method and allocate everything it writes to, but the markers' history: that of
-    all methods.
+    """Choose the roles of one method, and allocate all its arrays except the markers' history, which all
+    methods share.
     """
     check_fits_markers(spec)
     how, roles = find_method(spec, method), roles_of(spec, method, subject)

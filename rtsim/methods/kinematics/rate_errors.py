@@ -35,10 +35,10 @@ MOST_CORRELATED = 6.0
 
 @lru_cache(maxsize=16)
 def products(spec: RateSpec, rate: float, time: float) -> Array:
-    """(2, 3, 3) variances and covariances of values, speeds and accelerations after a filter, for errors of
-    size 1.
+    """Compute (co)variances of values, speeds and accelerations after a filter, (2, 3, 3), for errors of size
+    1.
 
-    LASTING, with the time constant T [s], and NOISE; rate : rate of the frames [Hz]
+    The first index is LASTING (time constant `time` [s]) or NOISE; rate : rate of the frames [Hz]
     """
     h = impulse_response(spec, rate)
     reach = min(int(MOST_CORRELATED * time * rate), len(h) - 1)
@@ -76,15 +76,17 @@ class RateDeviations:
         self._plain_v = np.array([v for v in range(n_v) if v not in dofs_of_turns], np.int64)
 
     def forget(self) -> None:
-        """Forget the filtered motion."""
+        """Discard the filtered motion and its deviations."""
         self._newest, self._n_mean = None, 0
         for array in (self.q, self.v, self.v_dot):
             array[:] = math.nan
 
     def update(self, found: MethodDeviations, rates: Rates, time: float) -> None:
-        """Deviations of the rates by the newest covariance, in a filtered motion at a time [s]; means of
-        their squares over `average_s`, as long as the same markers take part: where a coordinate of a
-        mechanism turns its slope vanishes, and poses nearby count as well (kernels/uncertainty/deviation).
+        """Compute the deviations of the rates from the newest covariance, in a filtered motion at a time [s].
+
+        They are averaged (squared) over `average_s`, as long as the same markers take part: where a
+        coordinate of a mechanism reverses, its slope vanishes, and poses nearby count as well
+        (kernels/uncertainty/deviation).
 
         An error e of the markers in the bodies is one of the tangent coordinates S e, and S changes by S'
         and S'' while the skeleton moves: rates are off by S e' + S' e, and so on. A joint that turns by w in
@@ -117,8 +119,10 @@ class RateDeviations:
             self.q[at_q : at_q + 4] = np.sqrt(np.maximum(((slopes @ square) * slopes).sum(axis=1), 0.0))
 
     def _average(self, found: MethodDeviations, time: float, squared: list[Array]) -> None:
-        """Take variances (3, n_v) into their mean, which begins anew with other markers, another method, and
-        where dofs are held: what is known of these is less with every frame.
+        """Add variances (3, n_v) to their running mean.
+
+        The mean restarts with other markers, another method, and where dofs are held, as less is known of
+        these with every frame.
         """
         told, constant = (id(found), found.state.pose.seen.tobytes()), found.stated.average_s
         since, self._time = time - self._time, time
@@ -131,7 +135,8 @@ class RateDeviations:
             self._mean += max(1.0 / self._n_mean, since / constant) * (np.array(squared) - self._mean)
 
     def _carried(self, v: Array) -> Array:
-        """(n_v, n_v) - w x of every turn, by speeds or accelerations v : (n_v,); zero elsewhere."""
+        """Return the matrix (n_v, n_v) of - w x for every rotation, from speeds or accelerations v : (n_v,);
+        zero elsewhere."""
         carried = np.zeros((len(v), len(v)))
         for _, d in self._turns:
             x, y, z = v[d : d + 3]
@@ -144,9 +149,10 @@ class RateDeviations:
         return self._newest is not None
 
     def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
-        """(n,) - of the rates of numbers of a pose that is known: they err by F S e' + (F S)' e.
+        """Compute the deviations (n,) of the rates of numbers that depend on the pose; their errors are F S
+        e' + (F S)' e.
 
-        slopes_at : of coordinates (n_q,), the slopes F : (n, n_v) of the numbers
+        slopes_at : function of coordinates (n_q,) that returns the slopes F : (n, n_v) of the numbers
         """
         assert self._newest is not None
         columns, course = self._newest
@@ -157,11 +163,12 @@ class RateDeviations:
 
 
 def squares(rows: Array) -> Array:
-    """(..., n) sums of squares along the last axis of rows (..., n, m)."""
+    """Return the sums of squares (..., n) along the last axis of rows (..., n, m)."""
     return np.asarray((rows * rows).sum(axis=-1))
 
 
 def quaternion_slopes(q: Array) -> Array:
-    """(4, 3) derivatives of a unit quaternion w, x, y, z by rotations about the child's axes."""
+    """Return (4, 3) derivatives of a unit quaternion w, x, y, z with respect to rotations about the child's
+    axes."""
     w, x, y, z = q
     return 0.5 * np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])

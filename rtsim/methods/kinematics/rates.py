@@ -36,7 +36,7 @@ DECAYED = 50.0
 
 
 class _Kernel(NamedTuple):
-    """An estimator: the kernel with its options, and how long its memory is."""
+    """An estimator of rates: its kernel with options, and the length of its memory."""
 
     run: Any
     options: Any
@@ -54,7 +54,8 @@ class Response(NamedTuple):
 
 
 class RateEstimator:
-    """Filters coordinates and gives their speeds and accelerations at the same delay, frame by frame.
+    """Filter of coordinates that also gives their speeds and accelerations, with the same delay, frame by
+    frame.
 
     Parameters
     ----------
@@ -73,19 +74,19 @@ class RateEstimator:
         self._run = bind(self._kernel.run, arguments)
 
     def take(self, t: float, q: Array) -> int:
-        """Take one frame: time [s] and coordinates (n_q,); the status is one of kernels/rates/manifold.
+        """Filter one frame, time [s] and coordinates (n_q,); return a status of kernels/rates/manifold.
 
         `rates` then contains the results for the time t - delay_s.
         """
         return int(self._run(self.manifold, self._kernel.options, t, q, self._state, self.rates))
 
     def restart(self) -> None:
-        """Forget all frames."""
+        """Discard all frames."""
         self._state = self._kernel.new_state(self._n_q, int(self.manifold.v_start[-1]))
 
 
 def filter_of(told: Mapping[str, Any]) -> RateSpec:
-    """The filter of a run for the data of its session, in which all values have the same delay."""
+    """Return the filter of a run for its session's data, with the same delay for all values."""
     options = {key: value for key, value in told.items() if key not in ("delay_s", "noise_gain")}
     if options["kind"] == "savitzky_golay" and options["order"] > 2:  # of order 2 it is that of the middle
         options["delay_s"] = told["delay_s"][0]
@@ -93,8 +94,8 @@ def filter_of(told: Mapping[str, Any]) -> RateSpec:
 
 
 def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
-    """The estimator of a filter at a rate [Hz]; ConfigError where the rate is invalid, or too low for the
-    filter.
+    """Return the estimator of a filter at a rate [Hz]; ConfigError where the rate is invalid, or too low for
+    the filter.
     """
     if not 0.0 < rate <= FASTEST:
         raise ConfigError(
@@ -106,7 +107,7 @@ def kernel_of(spec: RateSpec, rate: float) -> _Kernel:
 
 
 def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
-    """A Butterworth filter; its cut-off must be well below half the rate."""
+    """Return a Butterworth filter; its cut-off must be well below half the rate."""
     if spec.cutoff_hz > HIGHEST * rate:
         raise ConfigError(
             f"a cut-off of {spec.cutoff_hz:g} Hz is too high for {rate:g} frames per second",
@@ -125,7 +126,7 @@ def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
 
 
 def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
-    """A Savitzky-Golay filter; its window is a whole number of steps."""
+    """Return a Savitzky-Golay filter; its window is a whole number of steps."""
     n_step = round(spec.window_s * rate)
     if n_step < spec.order:
         raise ConfigError(
@@ -146,7 +147,7 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
 
 
 def response(spec: RateSpec, rate: float) -> Response:
-    """Delay and noise gain of an estimator, from its impulse response h_k, k steps after the impulse.
+    """Compute delay and noise gain of an estimator from its impulse response h_k, k steps after the impulse.
 
     The delay of the d-th derivative is the response to t^(d+1) / (d+1)!: (-1)^d sum h_k (k T)^(d+1) / (d+1)!.
     """
@@ -158,7 +159,8 @@ def response(spec: RateSpec, rate: float) -> Response:
 
 @lru_cache(maxsize=8)
 def impulse_response(spec: RateSpec, rate: float) -> Array:
-    """(n, 3) - value, speed and acceleration in each step after one frame of value 1 among zeros.
+    """Compute the impulse response (n, 3): value, speed and acceleration in each step after one frame of 1
+    among zeros.
 
     Read only: it is computed once, as sessions may begin while frames arrive.
     """
@@ -183,7 +185,8 @@ class FilteredRows(NamedTuple):
 
 
 def track(spec: RateSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
-    """The filtered rows (n, n_q) of a recording as in a live run, each with its delay; NaN where ignored."""
+    """Filter the rows (n, n_q) of a recording as in a live run, each with its delay; NaN where a row is
+    ignored."""
     estimator = RateEstimator(spec, manifold, rate)
     found = new_track(len(times), manifold)
     for k, (t, q) in enumerate(zip(times, np.ascontiguousarray(rows, float), strict=True)):

@@ -1,4 +1,4 @@
-"""Scales a model to a person by a static trial: sizes, masses, muscles, markers.
+"""Scaling of a model to a person by a static trial: sizes, masses, muscles, markers.
 
 The steps are those of OpenSim's scale tool, as stated in its setup file: factors by measurements and by
 hand, geometry of the bodies, masses, fibre and tendon lengths in proportion to the paths, then the static
@@ -42,7 +42,7 @@ class Scaled(NamedTuple):
 
 
 def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, person: str = "") -> Scaled:
-    """The model of a person by a setup; `static` replaces the trials that the setup names.
+    """Scale a model to a person by a setup; `static` replaces the trials that the setup names.
 
     person : the person, if these trials have several
     """
@@ -69,9 +69,7 @@ def scale(spec: ModelSpec, setup: ScaleSetup, static: Path | None, note: Note, p
 
 
 def with_markers(spec: ModelSpec, path: Path, note: Note) -> ModelSpec:
-    """The model with the markers of a file in addition to its own; markers with the same name are
-    replaced.
-    """
+    """Add the markers of a file to the model's own; markers with the same name are replaced."""
     found, notes = read_marker_set(path, tuple(body.name for body in spec.bodies))
     for text in notes:
         note(text)
@@ -89,7 +87,7 @@ def read_static(path: Path | None, spec: ModelSpec, person: str, note: Note) -> 
 
 
 def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
-    """Positions of the model's markers in ground at the initial coordinates [m]."""
+    """Return the positions of the model's markers in ground at the initial coordinates [m]."""
     if not spec.markers:
         return {}
     places = arms.body_places(arms.assembled())
@@ -101,8 +99,8 @@ def neutral_markers(spec: ModelSpec, arms: MomentArms) -> dict[str, Array]:
 
 
 def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str, float]:
-    """Ratio of each path length to its former length, at the initial coordinates; 1, with a note, if a path
-    fails.
+    """Return the ratio of each path length to its former length at the initial coordinates; 1, with a note,
+    if a path fails.
     """
     lengths = [arms.lengths(arms.assembled()) for arms in (before, after)]
     ratios = {}
@@ -120,7 +118,8 @@ def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str
 def place(
     spec: ModelSpec, placer: Placer, static: Path | None, note: Note, person: str = ""
 ) -> tuple[ModelSpec, StaticPose]:
-    """The static pose, and the model with its markers moved to their measured positions."""
+    """Find the static pose and move the model's markers to their measured positions; return model and
+    pose."""
     trial = read_static(static or placer.marker_file, spec, person, lambda text: None)  # told once already
     if trial is None:
         raise ConfigError(
@@ -146,7 +145,7 @@ def place(
 
 
 def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> dict[str, tuple[float, float]]:
-    """Target value [rad, m] and weight of every coordinate task."""
+    """Return the target value [rad, m] and the weight of every coordinate task."""
     model, goals = arms.model, {}
     for task in placer.tasks.coordinates:
         value = task.value
@@ -161,7 +160,7 @@ def coordinate_goals(placer: Placer, arms: MomentArms, trial: MarkerTrial) -> di
 
 
 def of_file(placer: Placer, name: str, in_degrees: bool, trial: MarkerTrial) -> float:
-    """A coordinate of the setup's coordinate file at the time of the pose [rad, m]."""
+    """Read a coordinate from the setup's coordinate file at the time of the pose [rad, m]."""
     if placer.coordinate_file is None:
         raise ConfigError(
             f"the value of {name} comes from a coordinate_file, and the setup names none",

@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 
 
 def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array, rows: Array) -> FilteredRows:
-    """The rows (n, n_q) of a recording without delay, as `rtsim.methods.kinematics.rates.track` gives them
-    with it.
+    """Smooth the rows (n, n_q) of a recording without delay; `rtsim.methods.kinematics.rates.track` has a
+    delay.
 
     Rows with a number that is not finite are left out and NaN afterwards; each segment between gaps longer
     than longest_gap_s is smoothed separately. It is extended by point reflection at its ends, which
@@ -41,13 +41,14 @@ def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array,
 
 
 def cutoff_of_each_run(spec: ButterworthSpec, rate: float) -> float:
-    """Cut-off [Hz] of each of the two runs that together have the stated cut-off, including prewarping."""
+    """Return the cut-off [Hz] of each of the two runs that together have the stated cut-off, including
+    prewarping."""
     higher = (np.sqrt(2.0) - 1.0) ** (-0.5 / spec.order)
     return float(rate / np.pi * np.arctan(higher * np.tan(np.pi * spec.cutoff_hz / rate)))
 
 
 def n_beyond(spec: ButterworthSpec, rate: float) -> int:
-    """Number of rows by which a segment is extended, until the initial state has no influence."""
+    """Return the number of rows by which a segment is extended until the initial state has no influence."""
     return 2 * round(kernel_of(spec, rate).options.settling * rate)
 
 
@@ -67,14 +68,14 @@ def smooth_stretch(
 
 
 def taken(estimator: RateEstimator, t: float, q: Array) -> tuple[Array, Array, Array]:
-    """Value, speed and acceleration after a frame, as new arrays."""
+    """Filter a frame; return value, speed and acceleration as new arrays."""
     estimator.take(t, q)
     q_now, v, v_dot = estimator.rates
     return q_now.copy(), v.copy(), v_dot.copy()
 
 
 def padded(manifold: Manifold, times: Array, rows: Array, n: int) -> tuple[Array, Array]:
-    """Times and rows with n rows before and after: point reflections at the first and the last row."""
+    """Extend times and rows by n rows before and after: point reflections at the first and the last row."""
     q = np.concatenate([rows[n:0:-1], rows, rows[-2 : -n - 2 : -1]])
     t = np.concatenate([2 * times[0] - times[n:0:-1], times, 2 * times[-1] - times[-2 : -n - 2 : -1]])
     step = np.zeros(int(manifold.v_start[-1]))

@@ -47,7 +47,7 @@ class StaticPose(NamedTuple):
 
 
 def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
-    """The nearest pose; ModelError where it is not found."""
+    """Find the nearest pose; ModelError where there is none."""
     followed = followed_by(spec, wanted)
     estimator = MultibodyEstimator(
         spec, None, next(iter(spec.methods)), solver=Solver(max_iterations=MAX_ITERATIONS),
@@ -67,7 +67,7 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
 
 
 def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
-    """The markers with a measurement and a weight, and the coordinates; ConfigError without any."""
+    """Return the tasks: markers with a measurement and a weight, and coordinates; ConfigError without any."""
     weights = {
         marker.name: wanted.weights[marker.name] for marker in spec.markers
         if marker.name in wanted.markers and wanted.weights.get(marker.name, 0.0) > 0.0
@@ -93,9 +93,9 @@ def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
 
 
 def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array], note: Note) -> ModelSpec:
-    """The model with its markers moved to their measured positions in a pose, except fixed ones.
+    """Move the model's markers to their measured positions in a pose, except fixed ones.
 
-    A marker without a measurement is left out, as its place on this person is unknown.
+    A marker without a measurement is left out, as its position on this person is unknown.
     """
     absent = [marker.name for marker in spec.markers if marker.name not in measured]
     if absent:
@@ -117,8 +117,8 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
 
 
 def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Mean position (3,) of every marker over the frames in which it is seen (NaN for none), and its
-    movement.
+    """Return the mean position (3,) and the movement of every marker over the frames in which it is seen (NaN
+    for none).
 
     positions : (n, n_marker, 3) [m]
     """

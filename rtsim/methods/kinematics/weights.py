@@ -10,14 +10,16 @@ from rtsim.models.roles import find_method, roles_among
 
 
 def can_reweigh(spec: ModelSpec, method: str) -> bool:
-    """Whether the weights of a method's soft elements may be replaced: only if it has no other elements."""
+    """Return whether the weights of a method's soft elements may be replaced: only if it has no other
+    elements."""
     how = find_method(spec, method)
     return bool(how.soft) and not (how.follows and find_method(spec, how.follows).soft)
 
 
 def reweigh(estimator: MultibodyEstimator, spec: ModelSpec, how: MethodSpec) -> None:
-    """Take the weights of a method's soft elements from `how`, in place, so that bound kernels use them; the
-    next frame must be treated as the first.
+    """Copy the weights of a method's soft elements from `how`, in place, so that bound kernels use them.
+
+    The next frame must be treated as the first.
 
     spec : the estimator's model; how : its method in use, with other weights
     """

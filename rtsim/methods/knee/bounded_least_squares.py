@@ -17,7 +17,7 @@ the end."""
 def least_squares_within(
     residuals: Callable[[Array], Array], slopes: Callable[[Array], Array], x: Array, bound: Array, n_step: int
 ) -> Array:
-    """The x (n,) of least squared residuals with |x| <= bound, from a start within.
+    """Minimise the squared residuals over x (n,) with |x| <= bound, from a start within the bound.
 
     The method of Levenberg and Marquardt; a parameter whose step would leave its bound is fixed there for
     the step. Steps are least-squares solutions with the Jacobian itself, not with the normal equations,

@@ -1,4 +1,4 @@
-"""Most isometric fibres of ligaments in a motion, and their lengths as polynomials of flexion."""
+"""The most isometric fibres of ligaments in a motion, and their lengths as polynomials of flexion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class IsometricFibre(NamedTuple):
 
 
 def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> IsometricFibre:
-    """The pair of points of two areas whose distance has the smallest standard deviation.
+    """Find the pair of points of two areas whose distance has the smallest standard deviation.
 
     origins : (k, 3) points on the femur [m]
     insertions : (m, 3) points on the tibia [m]
@@ -55,8 +55,8 @@ def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> Isomet
 
 
 def isometric_within(fibre: IsometricFibre, poses: KneePoses, bound: float) -> IsometricFibre:
-    """The most isometric fibre whose ends are within a bound along every axis from those of another
-    one [m].
+    """Find the most isometric fibre whose ends are within a bound along every axis from those of another one
+    [m].
     """
     R, places = poses.rotations, MM * poses.places
 
@@ -80,12 +80,12 @@ def isometric_within(fibre: IsometricFibre, poses: KneePoses, bound: float) -> I
 
 
 def fibre_lengths(origins: Array, insertions: Array, poses: KneePoses) -> Array:
-    """(n, k) distances of origins (k, 3) and insertions (k, 3) in poses [m]."""
+    """Compute the distances (n, k) of origins (k, 3) and insertions (k, 3) in poses [m]."""
     return np.linalg.norm(origins - poses.carried(insertions), axis=2)
 
 
 def length_polynomials(extension: Array, lengths: Array, neutral: Array) -> Array:
-    """(k, 7) - a1 to a7 of eq. 1 by least squares: d = (1 + a1 t + ... + a7 t^7) d(0).
+    """Fit a1 to a7 of eq. 1, (k, 7), by least squares: d = (1 + a1 t + ... + a7 t^7) d(0).
 
     extension : (n,) - t [deg], negative in flexion; lengths : (n, k), neutral : (k,) - d(0) [m]
 

@@ -59,7 +59,8 @@ class Adjusted(NamedTuple):
 
 
 class Ties(NamedTuple):
-    """Target values of parameters, as changes from the start, with their tolerances.
+    """Target values of parameters as changes from the start, with tolerances that limit how far a fit departs
+    from them.
 
     middle, spread : (35,) [mm]; spread is infinite for free parameters
     """
@@ -86,7 +87,7 @@ def adjust_knee(
 
 
 def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -> Array:
-    """Changes (35,) [mm] to the most isometric fibres, wherever they end within the bound [m]."""
+    """Return the changes (35,) [mm] to the most isometric fibres, wherever these end within the bound [m]."""
     x = np.zeros(N_PARAMETER)
     for k in range(HELD):
         own = slice(3 * k, 3 * k + 3)
@@ -99,7 +100,7 @@ def with_isometric_fibres(poses: KneePoses, start: KneeGeometry, bound: float) -
 
 
 def misfit_of(poses: KneePoses, start: KneeGeometry, x: Array) -> float:
-    """Deviation of the motion from a mechanism [m]."""
+    """Return how far a motion deviates from that of a mechanism [m]."""
     geometry = changed(start, x)
     problem = KneeProblem(poses, None, start, nearest_where_found(geometry, poses))
     problem.linearise(geometry)
@@ -114,8 +115,9 @@ def rounds(
     x: Array,
     ties: Ties | None,
 ) -> tuple[Array, float]:
-    """Adjust the parameters in rounds: changes x (35,) [mm] within the bounds, and the deviation of the
-    motion [m]; ties : None = without.
+    """Adjust the parameters in rounds; return the changes x (35,) [mm] and the deviation of the motion [m].
+
+    ties : targets of the parameters; None = without
 
     From round to round the weights of the constraints follow the geometry, and ties are as strong as the
     misfit of the round before justifies.
@@ -136,13 +138,15 @@ def rounds(
 
 
 def deviation_of(motion: Array) -> float:
-    """Standard deviation of a coordinate of the motion, from the misfits of all coordinates [m]."""
+    """Return the standard deviation of one coordinate of the motion, from the misfits of all coordinates
+    [m]."""
     return float(np.sqrt(np.sum(motion**2) / max(1, motion.size - N_PARAMETER)))
 
 
 def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> Ties:
-    """Targets at the centres of the areas with their spread; without an anatomy the start, and half of the
-    bounds.
+    """Return targets at the centres of the measured areas, with their spread.
+
+    Without an anatomy the targets are the start, and the spreads half of the bounds.
     """
     middle, spread = np.zeros(N_PARAMETER), np.full(N_PARAMETER, np.inf)
     if anatomy is None:
@@ -161,7 +165,7 @@ def ties_of(start: KneeGeometry, anatomy: KneeAnatomy | None, bound: Array) -> T
 
 
 def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
-    """The poses of the mechanism nearest to these; for a pose without one nearby, the pose itself."""
+    """Return the poses of the mechanism nearest to these; for a pose without one nearby, the pose itself."""
     nearest = nearest_poses(geometry, poses, N_NEAREST)
     off = np.hstack([nearest.angles - poses.angles, nearest.places - poses.places]) * SCALE
     is_near = np.linalg.norm(off, axis=1) < NEAR
@@ -169,7 +173,8 @@ def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
 
 
 class KneeProblem:
-    """Residuals [mm] and their slopes by the changes x (35,) [mm] of a start.
+    """Residuals [mm] of a knee's adjustment, and their slopes with respect to the changes x (35,) [mm] of a
+    start.
 
     The residuals of the motion are distances of the measured poses from the mechanism's motion, linearised
     about nearby poses of the mechanism.
@@ -193,12 +198,13 @@ class KneeProblem:
         self.factor, self.ahead = weighed(slopes), slopes @ self.off
 
     def tied(self, pull: Array, middle: Array) -> KneeProblem:
-        """The problem with targets at the middle (35,) [mm], of strengths pull (35,)."""
+        """Return the problem with targets `middle` (35,) [mm], weighted by strengths `pull` (35,)."""
         self.pull, self.middle = pull, middle
         return self
 
     def residuals(self, x: Array) -> Array:
-        """Residuals (5 n,) of the motion, then of the surfaces' points, then of deviations from the guess."""
+        """Compute the residuals: (5 n,) of the motion, then of the surfaces' points, then of deviations from
+        the guess."""
         geometry = changed(self.start, x)
         motion = np.linalg.solve(self.factor, constraints(geometry, self.poses)[:, :, None] + self.ahead)
         parts = [MM * motion.ravel()]
@@ -208,7 +214,7 @@ class KneeProblem:
         return np.concatenate([*parts, self.pull * (x - self.middle)])
 
     def slopes(self, x: Array) -> Array:
-        """Derivatives of the residuals, (n, 35)."""
+        """Compute the derivatives of the residuals with respect to the changes, (n, 35)."""
         geometry = changed(self.start, x)
         motion = np.linalg.solve(self.factor, self._constraint_slopes(geometry, x))
         parts = [motion.reshape(-1, N_PARAMETER)]
@@ -225,7 +231,7 @@ class KneeProblem:
         return np.vstack([*parts, np.diag(self.pull)])
 
     def _constraint_slopes(self, geometry: KneeGeometry, x: Array) -> Array:
-        """(n, 5, 35) - of the constraints."""
+        """Compute the derivatives of the constraints with respect to the changes, (n, 5, 35)."""
         R = self.rotations
         slopes = np.zeros((len(R), 5, N_PARAMETER))
         gaps = geometry.condyles - self.poses.carried(geometry.plateaus)
@@ -246,25 +252,26 @@ class KneeProblem:
 
 
 def turns_of(k: int) -> slice:
-    """Indices of the two rotations of plane k among the parameters."""
+    """Return the slice of the two rotations of plane k among the parameters."""
     return slice(TURNS.start + 2 * k, TURNS.start + 2 * k + 2)
 
 
 def directions_across(normal: Array) -> Array:
-    """(2, 3) two directions perpendicular to a normal (3,) and to each other."""
+    """Return two directions (2, 3) perpendicular to a normal (3,) and to each other."""
     first = np.cross(normal, np.eye(3)[int(np.abs(normal).argmin())])
     first /= np.linalg.norm(first)
     return np.stack([first, np.cross(normal, first)])
 
 
 def turned_normal(start: KneeGeometry, x: Array, k: int) -> Array:
-    """(3,) normal of plane k after its rotations, not of unit length."""
+    """Return the normal (3,) of plane k after its rotations, not of unit length."""
     turn = x[turns_of(k)] @ directions_across(start.normals[k])
     return np.asarray(start.normals[k] + turn / (MM * LEVER))
 
 
 def normal_slopes(start: KneeGeometry, x: Array, k: int) -> Array:
-    """(3, 2) - of the unit normal of plane k by its turns [1/mm]."""
+    """Return the derivatives (3, 2) of the unit normal of plane k with respect to its two rotations
+    [1/mm]."""
     turned = turned_normal(start, x, k)
     size = float(np.linalg.norm(turned))
     unit = turned / size
@@ -273,8 +280,10 @@ def normal_slopes(start: KneeGeometry, x: Array, k: int) -> Array:
 
 
 def changed(start: KneeGeometry, x: Array) -> KneeGeometry:
-    """The geometry after changes x (35,) [mm]: centres and radii of the condyles, heights and turns of the
-    planes, ends and lengths of ACL, PCL, MCL; a turn is a distance at LEVER.
+    """Apply changes x (35,) [mm] to a geometry and return the result.
+
+    They are those of centres and radii of the condyles, heights and rotations of the planes, ends and lengths
+    of ACL, PCL, MCL; a rotation is given as a distance at LEVER.
     """
     normals = np.array([turned_normal(start, x, k) for k in range(2)])
     origins, insertions = start.origins.copy(), start.insertions.copy()
@@ -292,7 +301,7 @@ def changed(start: KneeGeometry, x: Array) -> KneeGeometry:
 
 
 def parameter_names() -> list[str]:
-    """Names of the changes in their order."""
+    """Return the names of the changes in their order."""
     held = LIGAMENTS[:HELD]
     return [
         *(f"{name} condyle {axis}" for name in COMPARTMENTS for axis in "XYZ"),

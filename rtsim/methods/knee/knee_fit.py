@@ -33,8 +33,8 @@ class KneeFit(NamedTuple):
     """An identified knee.
 
     geometry, preliminary : geometry after and before the adjustment
-    means : (4,) mean experimental lengths over the motion [m]
-    polynomials : (4, 7) a1 to a7 of eq. 1
+    means : (4,) mean lengths of the ligaments by eq. 1 over the motion [m]
+    polynomials : (4, 7) coefficients a1 to a7 of eq. 1 for each ligament
     misfits : root mean square distances of the mechanism from the measured poses: rotation [rad] and
         translation [m]
     surface_misfits : by compartment, of the sphere and the plane from their points [m]; empty without any
@@ -100,7 +100,7 @@ def fit_knee(
 
 
 def root_mean_square(values: Array) -> float:
-    """Root mean square of the lengths of vectors (n, 3)."""
+    """Return the root mean square of the lengths of vectors (n, 3)."""
     return float(np.sqrt(np.mean(np.sum(values**2, axis=1))))
 
 
@@ -123,7 +123,8 @@ def check_motion(poses: KneePoses) -> None:
 def preliminary(
     poses: KneePoses, anatomy: KneeAnatomy
 ) -> tuple[KneeGeometry, dict[str, tuple[float, float]]]:
-    """The geometry of best-fitting surfaces and most isometric fibres, and the surfaces' misfits [m]."""
+    """Return the geometry of best-fitting surfaces and most isometric fibres, and the surfaces' misfits
+    [m]."""
     spheres = [fit_sphere(anatomy.condyles[name], f"condyles.{name}") for name in COMPARTMENTS]
     planes = [
         fit_plane(anatomy.plateaus[name], sphere.centre, f"plateaus.{name}")

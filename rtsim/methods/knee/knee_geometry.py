@@ -47,7 +47,8 @@ class KneeGeometry(NamedTuple):
 
 
 def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
-    """The geometry of a model; ConfigError where it has other contacts or ligaments at the knee."""
+    """Return the knee geometry of a model; ConfigError where it has other contacts or ligaments at the
+    knee."""
     contacts = by_name(spec.contacts, COMPARTMENTS, spec, "contacts")
     ligaments = by_name(spec.ligaments, LIGAMENTS, spec, "ligaments")
     normals = np.array([contact.plane.normal for contact in contacts])
@@ -69,7 +70,7 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
 
 
 def by_name(records: tuple, names: tuple[str, ...], spec: ModelSpec, key: str) -> list:
-    """The records of these names; ConfigError if one does not exist."""
+    """Return the records with these names; ConfigError if one does not exist."""
     there = {record.name: record for record in records}
     lacking = [name for name in names if name not in there]
     if lacking:
@@ -83,7 +84,7 @@ def by_name(records: tuple, names: tuple[str, ...], spec: ModelSpec, key: str) -
 def with_knee_geometry(
     spec: ModelSpec, geometry: KneeGeometry, means: Array, polynomials: Array, name: str, source: str
 ) -> ModelSpec:
-    """The model with another geometry.
+    """Return the model with another knee geometry.
 
     means : (4,) mean lengths for the method `minimised` [m]
     polynomials : (4, 7) - a1 to a7 of eq. 1, of a flexion in degrees, negative as extension is positive
@@ -110,7 +111,7 @@ def with_knee_geometry(
 
 
 def contact_with(contact: Any, geometry: KneeGeometry, k: int) -> Any:
-    """A contact with the sphere and the plane of compartment k."""
+    """Return a contact with the sphere and the plane of compartment k."""
     sphere = msgspec.structs.replace(
         contact.ellipsoid, offset_mm=in_mm(geometry.condyles[k]), radius_mm=1e3 * float(geometry.radii[k])
     )
@@ -123,7 +124,7 @@ def contact_with(contact: Any, geometry: KneeGeometry, k: int) -> Any:
 def ligament_with(
     ligament: Ligament, geometry: KneeGeometry, k: int, mean: float, polynomial: Array
 ) -> Ligament:
-    """A ligament with the ends and lengths of ligament k."""
+    """Return a ligament with the ends and lengths of ligament k."""
     length = Length(
         target_mm=1e3 * float(geometry.lengths[k]) if k < HELD else None,
         mean_mm=1e3 * mean,

@@ -23,7 +23,8 @@ SCALE = np.array([LEVER] * 3 + [1.0] * 3)
 
 
 def constraints(geometry: KneeGeometry, poses: KneePoses) -> Array:
-    """(n, 5) - distances of the spheres from the planes, then ligaments beyond their lengths [m]."""
+    """Compute the constraint errors (n, 5): distances of the spheres from the planes, then excess lengths of
+    ligaments [m]."""
     R = poses.rotations
     normals = np.einsum("nij,kj->nki", R, geometry.normals)
     gaps = geometry.condyles - poses.carried(geometry.plateaus)
@@ -33,7 +34,8 @@ def constraints(geometry: KneeGeometry, poses: KneePoses) -> Array:
 
 
 def constraint_slopes(geometry: KneeGeometry, poses: KneePoses) -> Array:
-    """(n, 5, 6) - derivatives of the constraints by the three angles [m/rad] and the three places [1]."""
+    """Compute the derivatives (n, 5, 6) of the constraints with respect to three angles [m/rad] and three
+    positions [1]."""
     R, slopes = poses.rotations, rotation_slopes(poses.angles)
     normals = np.einsum("nij,kj->nki", R, geometry.normals)
     gaps = geometry.condyles - poses.carried(geometry.plateaus)
@@ -51,8 +53,9 @@ def constraint_slopes(geometry: KneeGeometry, poses: KneePoses) -> Array:
 
 
 def moved_along(geometry: KneeGeometry, flexion: Array) -> KneePoses:
-    """Poses of the mechanism at flexions (n,) [rad], each found from the one before, the first from full
-    extension.
+    """Solve for the poses of the mechanism at flexions (n,) [rad], each from the one before.
+
+    The first pose starts from full extension.
 
     ModelError where the mechanism cannot be assembled at a flexion.
     """
@@ -65,7 +68,7 @@ def moved_along(geometry: KneeGeometry, flexion: Array) -> KneePoses:
 
 
 def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> KneePoses:
-    """The pose at an extension [rad] that is nearest to a start, by Newton's method."""
+    """Solve for the pose at an extension [rad] that is nearest to a start, by Newton's method."""
     angles, places = start.angles.copy(), start.places.copy()
     angles[:, 0] = extension
     for _ in range(N_STEP):
@@ -86,8 +89,8 @@ def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> 
 
 
 def weighed(slopes: Array) -> Array:
-    """(n, 5, 5) matrices whose inverse converts constraint errors to distances from the motion of the
-    mechanism.
+    """Return the matrices (n, 5, 5) whose inverse converts constraint errors to distances from the
+    mechanism's motion.
 
     slopes : (n, 5, 6) - of the constraints
 
@@ -100,7 +103,7 @@ def weighed(slopes: Array) -> Array:
 
 
 def nearest_poses(geometry: KneeGeometry, poses: KneePoses, n_step: int = N_STEP) -> KneePoses:
-    """The poses of the mechanism that are nearest to these, in the same measure."""
+    """Return the poses of the mechanism that are nearest to given ones, in the measure of `weighed`."""
     angles, places = poses.angles, poses.places
     for _ in range(n_step):
         now = KneePoses(angles, places)

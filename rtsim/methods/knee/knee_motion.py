@@ -32,14 +32,14 @@ WRITTEN = "write one by `rtsim analyse RECORDING --method free --out FILE.mot`"
 
 
 class KneeMotion(NamedTuple):
-    """Poses of a knee, and sentences on omitted ones."""
+    """Poses of a knee, and sentences on poses that were omitted."""
 
     poses: KneePoses
     notes: tuple[str, ...]
 
 
 def read_knee_motion(path: Path, side: str) -> KneeMotion:
-    """The motion of a table (.mot, .sto, .csv) as `rtsim analyse` writes it.
+    """Read a knee's motion from a table (.mot, .sto, .csv) as `rtsim analyse` writes it.
 
     Columns: knee_flexion, knee_adduction, knee_internal_rotation, and the displacements lateral, anterior,
     proximal of the tibia [m], for one leg, or with _r and _l for both. ConfigError if it is not such a
@@ -77,7 +77,7 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
 
 
 def column_of(table: Table, name: str, side: str, path: Path) -> Array:
-    """A column by its name, with the suffix of the side if both legs are there."""
+    """Return a column by its name, with the suffix of the side if the table has both legs."""
     candidates = [f"{before}{name}{ending}" for ending in ENDINGS[side] for before in ("", FIELDS[name])]
     found = next((column for column in candidates if column in table.columns), None)
     if found is None:
@@ -89,7 +89,7 @@ def column_of(table: Table, name: str, side: str, path: Path) -> Array:
 
 
 def read_knee_points(path: Path) -> KneeAnatomy:
-    """Surfaces and attachment areas of a file (.toml); ConfigError for one that cannot be read."""
+    """Read surfaces and attachment areas from a file (.toml); ConfigError for one that cannot be read."""
     spec = load_toml(path, KneePointsSpec)
 
     def metres(record: msgspec.Struct) -> dict[str, Array]:

@@ -22,7 +22,7 @@ class KneePoses(NamedTuple):
 
     @property
     def rotations(self) -> Array:
-        """(n, 3, 3) axes of the tibia as columns."""
+        """Rotation matrices (n, 3, 3) with the tibia's axes as columns."""
         return rotations_of(self.angles)
 
     def chosen(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> KneePoses:
@@ -30,12 +30,12 @@ class KneePoses(NamedTuple):
         return KneePoses(self.angles[rows], self.places[rows])
 
     def carried(self, points: Array) -> Array:
-        """(n, k, 3) points (k, 3) of the tibia in the axes of the femur [m]."""
+        """Transform points (k, 3) of the tibia to the axes of the femur in every pose, (n, k, 3) [m]."""
         return np.einsum("nij,kj->nki", self.rotations, points) + self.places[:, None, :]
 
 
 def rotations_of(angles: Array) -> Array:
-    """(n, 3, 3) = Rz(extension) Rx(adduction) Ry(internal rotation), of angles (n, 3) [rad]."""
+    """Return (n, 3, 3) = Rz(extension) Rx(adduction) Ry(internal rotation), of angles (n, 3) [rad]."""
     (ca, cb, cc), (sa, sb, sc) = np.cos(angles).T, np.sin(angles).T
     rows = [
         [ca * cc - sa * sb * sc, -sa * cb, ca * sc + sa * sb * cc],
@@ -46,7 +46,7 @@ def rotations_of(angles: Array) -> Array:
 
 
 def rotation_slopes(angles: Array) -> Array:
-    """(3, n, 3, 3) - derivatives of `rotations_of` by its angles."""
+    """Return the derivatives of `rotations_of` with respect to its angles, (3, n, 3, 3)."""
     zero = np.zeros((len(angles), 3))
     x, y, z = (zero + axis for axis in np.eye(3))
     about_z = rotations_of(np.stack([angles[:, 0], zero[:, 0], zero[:, 0]], axis=1))
@@ -57,15 +57,16 @@ def rotation_slopes(angles: Array) -> Array:
 
 
 def crossed(axes: Array) -> Array:
-    """(n, 3, 3) cross-product matrices of axes (n, 3)."""
+    """Return the cross-product matrices (n, 3, 3) of axes (n, 3)."""
     x, y, z = axes.T
     zero = np.zeros_like(x)
     return np.moveaxis(np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]), 2, 0)
 
 
 def poses_of(angles: Array, displacements: Array) -> KneePoses:
-    """Poses of angles (n, 3) [rad] and displacements (n, 3) along the axes of the joint coordinate system,
-    lateral, anterior, proximal [m], which need not be square to each other.
+    """Convert angles (n, 3) [rad] and displacements (n, 3) along the joint coordinate system [m] to poses.
+
+    The displacements are lateral, anterior and proximal; their axes need not be at right angles.
     """
     R = rotations_of(angles)
     first, third = np.broadcast_to([0.0, 0.0, 1.0], displacements.shape), R[:, :, 1]
@@ -76,7 +77,8 @@ def poses_of(angles: Array, displacements: Array) -> KneePoses:
 
 
 def displacements_of(poses: KneePoses) -> Array:
-    """(n, 3) - lateral, anterior, proximal displacement, as `poses_of` takes them [m]."""
+    """Return the displacements of poses (n, 3) in the order of `poses_of`: lateral, anterior, proximal
+    [m]."""
     third = poses.rotations[:, :, 1]
     first = np.broadcast_to([0.0, 0.0, 1.0], third.shape)
     second = np.cross(third, first)

@@ -22,7 +22,7 @@ LEVER = 0.1
 
 
 def anatomy_of(geometry: KneeGeometry, rng: np.random.Generator, noise: float) -> KneeAnatomy:
-    """Points on the geometry's surfaces, and in areas around its ligaments' ends.
+    """Generate points on the geometry's surfaces, and in areas around its ligaments' ends.
 
     noise : standard deviation of every coordinate of a point [m]
     """
@@ -46,14 +46,14 @@ def anatomy_of(geometry: KneeGeometry, rng: np.random.Generator, noise: float) -
 
 
 def in_ball(rng: np.random.Generator, n: int, radius: float) -> Array:
-    """(n, 3) - points within a radius, evenly spread."""
+    """Draw points (n, 3) within a radius, evenly spread."""
     points = rng.normal(size=(n, 3))
     points /= np.linalg.norm(points, axis=1)[:, None]
     return np.asarray(points * radius * np.cbrt(rng.random((n, 1))))
 
 
 def measured_motion(poses: KneePoses, rng: np.random.Generator, noise: float) -> KneePoses:
-    """Poses with noise of the position [m], and of angles as if measured by markers at LEVER."""
+    """Return poses with noise of the position [m], and of the angles as if measured by markers at LEVER."""
     return KneePoses(
         poses.angles + rng.normal(scale=noise / LEVER, size=poses.angles.shape),
         poses.places + rng.normal(scale=noise, size=poses.places.shape),

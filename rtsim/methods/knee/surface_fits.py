@@ -39,7 +39,7 @@ class FittedPlane(NamedTuple):
 
 
 def fit_sphere(points: Array, where: str) -> FittedSphere:
-    """The sphere of least squared distances from points (n, 3) [m].
+    """Fit the sphere of least squared distances from points (n, 3) [m].
 
     where : names the points in errors. ConfigError for too few points, or ones in a plane.
     """
@@ -63,7 +63,8 @@ def fit_sphere(points: Array, where: str) -> FittedSphere:
 
 
 def fit_plane(points: Array, towards: Array, where: str) -> FittedPlane:
-    """The plane of least squared distances from points (n, 3), its normal on the side of `towards` (3,) [m].
+    """Fit the plane of least squared distances from points (n, 3); its normal points to the side of `towards`
+    (3,) [m].
 
     ConfigError for too few points, or ones on a line.
     """
@@ -75,7 +76,7 @@ def fit_plane(points: Array, towards: Array, where: str) -> FittedPlane:
 
 
 def check_points(points: Array, fewest: int, rank: int, kind: str, where: str) -> Array:
-    """The centre of points (n, 3); ConfigError if they cannot determine a surface of this kind."""
+    """Return the centre of points (n, 3); ConfigError if they cannot determine a surface of this kind."""
     if len(points) < fewest:
         raise ConfigError(
             f"{len(points)} points do not determine a {kind}", where=where, allowed=f"{fewest} or more"

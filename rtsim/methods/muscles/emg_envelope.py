@@ -24,7 +24,7 @@ LEAST_PER_PASS = 4.0
 
 
 class EmgEnvelope:
-    """Rectified and filtered samples of some channels, as they come.
+    """Envelope filter: rectified and filtered samples of some channels, as they come.
 
     rate : samples per second [Hz]
     n_channel : number of channels
@@ -60,7 +60,7 @@ class EmgEnvelope:
         self._owed = np.full(n_channel, self._n_settle)  # samples until each channel tells something
 
     def __call__(self, samples: FloatArray) -> FloatArray:
-        """(n, n_channel) samples to their envelope, in the same unit; what is no number counts as none.
+        """Return the envelope of samples (n, n_channel), in the same unit; invalid numbers count as missing.
 
         A sample that is not valid is NaN in the envelope, too, and goes into the filters as zero. So is the
         envelope until the filters, which begin at rest, have settled, and after a gap for as long.
@@ -72,7 +72,8 @@ class EmgEnvelope:
         return np.where(gone | self._unsettled(gone), np.nan, envelope)
 
     def _unsettled(self, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """(n, n_channel) - where filters have not settled yet; gone : likewise, invalid samples."""
+        """Return a mask (n, n_channel) of samples at which filters have not settled; gone : mask of invalid
+        samples."""
         n = len(gone)
         if not gone.any():
             unsettled: NDArray[np.bool_] = np.arange(n)[:, None] < self._owed

@@ -42,7 +42,7 @@ MAX_ITERATIONS = 50
 
 
 class SweepPoint(NamedTuple):
-    """One configuration of a sweep."""
+    """One configuration of a sweep over an angle."""
 
     value: float  # of the angle [rad]
     q: Array  # (n_q,)
@@ -73,7 +73,7 @@ class MomentArms:
         self._run = bind(moment_arms, (self.leverage, q, FORCE, self._moving, self._work, self._arms))
 
     def assembled(self, q: Array | None = None, angle: str | None = None, value: float = 0.0) -> Array:
-        """(n_q,) nearest coordinates that satisfy the constraints, with an angle at a value [rad].
+        """Find the nearest coordinates (n_q,) that satisfy the constraints, with an angle at a value [rad].
 
         Raises ModelError if there are none.
         """
@@ -93,7 +93,7 @@ class MomentArms:
         return q
 
     def body_places(self, q: Array) -> dict[str, tuple[Array, Array]]:
-        """Rotation and position of every body in ground."""
+        """Return rotation and position of every body in ground."""
         self._evaluate(q, PARTIAL_VELOCITY)
         at = self._work.pose
         return {
@@ -102,14 +102,14 @@ class MomentArms:
         }
 
     def constraint_rows(self, q: Array) -> Array:
-        """(n, n_v) Jacobian of all constraints."""
+        """Compute the Jacobian (n, n_v) of all constraints."""
         self._evaluate(q, PARTIAL_VELOCITY)
         n = int(np.sum(self.constraints.roles.mode == HARD)) + len(self.constraints.couplers.dof)
         n += 3 * len(self.model.names.rolls)
         return self._work.constraint.row[:n].copy()
 
     def at(self, q: Array, method: str = "force") -> Array:
-        """(n_muscle, n_angle) [m] moment arms at coordinates that satisfy the constraints.
+        """Compute the moment arms (n_muscle, n_angle) [m] at coordinates that satisfy the constraints.
 
         r = -dl/dtheta: positive if tension increases the angle. NaN about angles that do not exist at q, and
         for muscles whose path fails there (`failures`).
@@ -123,13 +123,15 @@ class MomentArms:
         return arms
 
     def lengths(self, q: Array) -> Array:
-        """(n_muscle,) [m] lengths of all paths; NaN for a path that fails."""
+        """Compute the lengths of all paths, (n_muscle,) [m]; NaN for a path that fails."""
         self._evaluate(q, PARTIAL_VELOCITY)
         return np.where(self._work.path.status == muscle_path.OK, self._work.path.length, np.nan)
 
     def measure(self, q: Array, lengths_out: Array, arms_out: Array) -> int:
-        """Lengths and arms at coordinates as of a frame, by the partial velocities alone; returns how many
-        paths fail, whose rows are NaN.
+        """Compute lengths and arms at a frame's coordinates by partial velocities alone; return how many
+        paths fail.
+
+        The rows of paths that fail are NaN.
 
         lengths_out, arms_out : (n_muscle,), (n_muscle, n_angle) [m]
         """
@@ -144,7 +146,7 @@ class MomentArms:
 
     @property
     def gradient(self) -> Array:
-        """(n_muscle, n_v) derivatives of the lengths along the tangent coordinates, from the last
+        """Derivatives (n_muscle, n_v) of the lengths along the tangent coordinates, from the last
         evaluation.
         """
         return self._work.path.gradient
@@ -152,7 +154,10 @@ class MomentArms:
     def measure_moving(
         self, q: Array, v: Array, lengths_out: Array, speeds_out: Array, arms_out: Array
     ) -> int:
-        """Same as `measure`, with the rates of all lengths: v (n_v,) [rad/s, m/s], speeds_out (n_muscle,)."""
+        """Do the same as `measure`, and compute the rates of all lengths; return how many paths fail.
+
+        v : (n_v,) speeds [rad/s, m/s]; speeds_out : (n_muscle,) rates of the lengths [m/s], written
+        """
         failed = self.measure(q, lengths_out, arms_out)
         np.dot(self._work.path.gradient, v, out=speeds_out)
         speeds_out[self._work.path.status != muscle_path.OK] = np.nan
@@ -160,8 +165,10 @@ class MomentArms:
 
     @property
     def couplings(self) -> Array:
-        """(n_angle, n_v) speeds of all dofs when an angle changes at unit rate and dependent ones follow, at
-        the last measured coordinates; a view.
+        """Speeds of all dofs (n_angle, n_v) when each angle changes at unit rate and dependent
+        dofs follow.
+
+        They are those at the last measured coordinates; a view.
         """
         return self._work.angle.coupling
 
@@ -171,7 +178,7 @@ class MomentArms:
         return self._work.pose
 
     def speeds(self, q: Array, v: Array, speeds_out: Array) -> int:
-        """Rates of all lengths in a motion; returns how many paths fail, whose rates are NaN.
+        """Compute the rates of all lengths in a motion; return how many paths fail, whose rates are NaN.
 
         q, v : (n_q,), (n_v,) - coordinates and speeds [rad, m; rad/s, m/s]; speeds_out : (n_muscle,) [m/s]
         """
@@ -182,22 +189,22 @@ class MomentArms:
         return int(failed.sum())
 
     def slopes(self, q: Array) -> Array:
-        """(n_muscle, n_v) derivatives of all lengths along the tangent coordinates at q; NaN if a path
-        fails.
+        """Compute the derivatives (n_muscle, n_v) of all lengths along the tangent coordinates at q; NaN if a
+        path fails.
         """
         self._evaluate(q, PARTIAL_VELOCITY)
         known = self._work.path.status == muscle_path.OK
         return np.where(known[:, None], self._work.path.gradient, np.nan)
 
     def failures(self, q: Array) -> dict[str, str]:
-        """Muscles whose path fails at q, and why."""
+        """Return the muscles whose path fails at q, each with the reason."""
         self._evaluate(q, PARTIAL_VELOCITY)
         return {
             self.model.names.muscles[m]: self._reason(int(m)) for m in np.flatnonzero(self._work.path.status)
         }
 
     def coupling(self, q: Array, angle: str) -> Array:
-        """(n_v,) speeds of all dofs when the angle changes at unit rate: C of eq. 13.
+        """Return the speeds of all dofs (n_v,) when the angle changes at unit rate: C of eq. 13.
 
         Raises ModelError if no coordinate determines the angle, or the constraints fix it.
         """
@@ -213,7 +220,7 @@ class MomentArms:
         return self._work.angle.coupling[row].copy()
 
     def about(self, q: Array, theta: Callable[[Array], float]) -> Array:
-        """(n_muscle,) [m] moment arms about any angle theta(q) [rad], a function of q : (n_q,).
+        """Compute the moment arms (n_muscle,) [m] about any angle theta(q) [rad], a function of q : (n_q,).
 
         NaN if a path fails.
         """
@@ -238,7 +245,7 @@ class MomentArms:
     def sweep(
         self, angle: str, values: Iterable[float], q: Array | None = None, method: str = "force"
     ) -> Iterator[SweepPoint]:
-        """Moment arms about one angle over its values, one after the other, with the constraints
+        """Yield the moment arms about one angle at its values, one after the other, with the constraints
         satisfied.
         """
         row = self.angle_index(angle)
@@ -257,11 +264,11 @@ class MomentArms:
         )
 
     def angle_index(self, angle: str) -> int:
-        """Row of an angle; ModelError names the allowed ones."""
+        """Return the row of an angle; ModelError names the allowed ones."""
         return index_of(self.model.names.angles, angle, "angle", self.model.name)
 
     def range_of(self, angle: str) -> tuple[float, float]:
-        """Range of an angle [rad, m]; infinite where the model states none."""
+        """Return the range of an angle [rad, m]; infinite where the model states none."""
         names = self.model.coordinates.names
         if angle not in names:
             return -np.inf, np.inf
@@ -269,15 +276,15 @@ class MomentArms:
         return float(low), float(high)
 
     def is_rotation(self, angle: str) -> bool:
-        """Whether an angle is measured in rad, not in m."""
+        """Return whether an angle is measured in rad, not in m."""
         return bool(self.model.angle_is_rotation[self.angle_index(angle)])
 
     def si(self, angle: str, value: float) -> float:
-        """A value of an angle in degrees or millimetres as rad or m."""
+        """Convert a value of an angle from degrees or millimetres to rad or m."""
         return float(np.radians(value)) if self.is_rotation(angle) else 1e-3 * value
 
     def shown(self, angle: str, value: float) -> float:
-        """A value of an angle in rad or m as degrees or millimetres."""
+        """Convert a value of an angle from rad or m to degrees or millimetres."""
         return float(np.degrees(value)) if self.is_rotation(angle) else 1e3 * value
 
     def told(self, angle: str, value: float) -> str:
@@ -288,13 +295,14 @@ class MomentArms:
         self._run(self.leverage, np.ascontiguousarray(q, float), method, self._moving, self._work, self._arms)
 
     def _reason(self, m: int) -> str:
-        """Why the path of muscle m failed the last time."""
+        """Return why the path of muscle m failed in the last evaluation."""
         status = int(self._work.path.status[m])
         inside = self._point_inside(m) if status == muscle_path.POINT_INSIDE else ""
         return inside or muscle_path.STATUS_NAMES[status]
 
     def _point_inside(self, m: int) -> str:
-        """Sentence on a point of a muscle's path inside a surface; empty where it is a contact point."""
+        """Return a sentence on a point of a muscle's path inside a surface; empty where it is a contact
+        point."""
         stations, work = self.leverage.stations, self._work
         rows = range(stations.start[m], stations.start[m + 1])
         placed = work.path.wrap.placement
@@ -351,7 +359,7 @@ def arms_of(spec: ModelSpec, method: str | None = None) -> MomentArms:
 
 
 def index_of(names: tuple[str, ...], name: str, what: str, model: str) -> int:
-    """Index of a name; ModelError names the allowed ones."""
+    """Return the index of a name; ModelError names the allowed ones."""
     if name not in names:
         raise ModelError(f"unknown {what} {name!r}", where=f"model {model}", allowed=", ".join(names))
     return names.index(name)

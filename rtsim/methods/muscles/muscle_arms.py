@@ -1,5 +1,7 @@
-"""Muscle lengths and moment arms, frame by frame, at the pose of a marker method: about the joint angles, or
-about the coordinates of a model that names none."""
+"""Muscle lengths and moment arms, frame by frame, at the pose that a marker method finds.
+
+The arms are about the joint angles or, for a model that names none, about the coordinates.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ class MuscleArms:
         return self._work.path.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Muscles whose path failed the last time, and why."""
+        """Yield the muscles whose path failed in the last evaluation, each with the reason."""
         for name, status in zip(self.names, self._work.path.status, strict=True):
             if status != OK:
                 yield name, STATUS_NAMES[status]
@@ -84,14 +86,13 @@ class CoordinateArms:
         return self._of.gradient
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Muscles whose path failed the last time, and why."""
+        """Yield the muscles whose path failed in the last evaluation, each with the reason."""
         yield from self._of.failures(self._q).items()
 
 
 def arms_at(model: Model, roles: Roles, pose: Pose, q: np.ndarray) -> MuscleArms | CoordinateArms:
-    """Return the object that computes moment arms of a model's muscles, about the angles that the
-    model names.
-    """
+    """Return the object that computes moment arms of a model's muscles about the angles that the model
+    names."""
     if model.names.joint_angles:
         return MuscleArms(model, roles, pose, q)
     return CoordinateArms(model, roles, q)

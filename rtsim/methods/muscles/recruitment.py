@@ -97,7 +97,8 @@ class MuscleRecruitment:
         self.objective, self.gap = self._out.objective, self._out.gap
 
     def share(self, q: Array, v: Array, tau: Array) -> int:
-        """Share the generalized forces tau (n_v,) of a motion q (n_q,), v (n_v,); status of the solver.
+        """Distribute the generalized forces tau (n_v,) of a motion q (n_q,), v (n_v,) among the muscles;
+        return the status.
 
         All results are NaN if the forces are unknown, a path fails, or no solution is found.
         """
@@ -135,12 +136,14 @@ class MuscleRecruitment:
         self.objective[0] = self.gap[0] = math.nan
 
     def _reaction_actions(self) -> Array:
-        """(n_reaction, n_angle) - of the reactions at full strength, at the coordinates measured last."""
+        """Return the actions (n_reaction, n_angle) of the reactions at full strength, at the coordinates
+        measured last."""
         self._rows_of(*self._reaction_arguments)
         return self._pushing.strength[:, None] * (self._reaction_arguments[-1] @ self._arms.couplings.T)
 
     def _rows(self) -> NDArray[np.int64]:
-        """Coordinates that a muscle with a force crosses, a reaction works on, or that have a reserve."""
+        """Return the coordinates that a muscle with a force crosses, a reaction works on, or that have a
+        reserve."""
         model = self._arms.model
         rng, names = np.random.default_rng(0), model.names.angles
         n = len(model.coordinates.names)
@@ -159,7 +162,8 @@ class MuscleRecruitment:
         )
 
     def _weights(self, n_element: int) -> Array:
-        """(n_element,) - in the criterion; reserves and reactions count as the heaviest muscle."""
+        """Return the weights (n_element,) of elements in the criterion; reserves and reactions count as the
+        heaviest muscle."""
         weight = np.ones(n_element)
         if self._spec.weight == "volume":
             muscles, acting = self._muscles, self._acting

@@ -1,4 +1,4 @@
-"""Checks whether the forces of the two feet are exchanged: then the loaded foot swings and the other rests.
+"""Check whether the forces of the two feet are exchanged: then the loaded foot swings and the other rests.
 
 The sum of all forces is then still right, and the centre of pressure may still be under a foot, as in files
 with one column set per foot. But a loaded foot is lower and slower than one in swing, forwards, backwards,
@@ -34,7 +34,7 @@ which it is told: a choice inside the gap that docs/kinetics.md gives."""
 
 
 def judge_feet(results: Results, mass: float) -> str:
-    """A sentence if the forces belong to the other feet; "" otherwise, or if it is not known."""
+    """Return a sentence if the forces belong to the other feet; "" otherwise, or if that is not known."""
     bears, swings = swinging(results, mass)
     step = float(np.median(np.diff(results.times))) if len(results.times) > 1 else 0.0
     told = [swings[bears == foot] for foot in range(len(SUFFIXES))]
@@ -48,8 +48,10 @@ def judge_feet(results: Results, mass: float) -> str:
 
 
 def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For the n frames of single support with the other foot in swing: (n,) the loaded foot, 0 = right, and
-    (n,) whether that one moves like the swinging foot and is higher.
+    """Return the loaded foot in frames of single support, and whether it moves like a swinging foot.
+
+    Of the n frames of single support with the other foot in swing: (n,) the loaded foot, 0 = right, and (n,)
+    whether that foot moves like the swinging one and is higher.
     """
     fields, centres = results.fields, labels_of(results, "joint_centres")
     names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]
@@ -70,7 +72,7 @@ def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[
 
 
 def floor_speeds(places: Array, times: Array) -> Array:
-    """(n, 2) horizontal speeds of the ankles (n, 2, 3) at times (n,) [m/s]; NaN at the ends."""
+    """Compute the horizontal speeds (n, 2) of the ankles (n, 2, 3) at times (n,) [m/s]; NaN at the ends."""
     speeds = np.full(places.shape[:2], np.nan)
     half = max(1, round(HALF_S / float(np.median(np.diff(times))))) if len(times) > 1 else 1
     if len(times) > 2 * half:

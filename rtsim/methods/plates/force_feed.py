@@ -1,4 +1,5 @@
-"""Force plates for a stream of markers: sessions and samples as they arrive, and the wrenches at a frame.
+"""Force plates for a stream of markers: their sessions and samples, and the wrenches at the time of a marker
+frame.
 
 An input delivers the messages of a forces stream, a stage requests the wrenches at the time of a marker
 frame. Both streams are paired by `time` if their senders state that it is common, else by the clock.
@@ -53,11 +54,11 @@ class ForceFeed:
 
     @property
     def paired(self) -> bool:
-        """Whether it is known which markers the forces belong to."""
+        """Whether it is known to which markers the forces belong."""
         return self._markers is not None
 
     def turn_to(self, markers: Session) -> None:
-        """Begin another session of markers, to which the frames from now on belong."""
+        """Begin a new session of markers, to which the frames from now on belong."""
         if markers is not self._markers:
             self._markers = markers
             if self.session is not None and share_time(markers, self.session) != self._by_time:
@@ -75,25 +76,24 @@ class ForceFeed:
         self.session = session
 
     def admit(self, message: ReceivedFrame) -> None:
-        """Take a message of forces."""
+        """Add the samples of a message of forces."""
         if message.session is not self.session:
             self.begin(message.session)
         assert self.intake is not None
         self.intake.admit(message.data, message.time, message.t_capture)
 
     def instant(self, frame: ReceivedFrame) -> float:
-        """Time of a marker frame on the clock of the samples [s]."""
+        """Convert the time of a marker frame to the clock of the samples [s]."""
         return (frame.time if self._by_time else 1e-9 * frame.t_capture) - SLACK_S
 
     def reaches(self, frame: ReceivedFrame) -> bool:
-        """Whether a sample at or after a frame of markers exists, or none will come."""
+        """Return whether a sample at or after a marker frame exists, or none will come."""
         if self.intake is None:
             return False
         return not self.intake.usable or self.intake.newest >= self.instant(frame)
 
     def take(self, frame: ReceivedFrame, force_out: FloatArray, moment_out: FloatArray) -> int:
-        """The wrenches (n_plate, 3) at a frame of markers; NaN unless kernels.algebra.resampling.TAKEN is
-        returned.
+        """Interpolate the wrenches (n_plate, 3) at a marker frame; NaN unless TAKEN is returned.
 
         Without plates NO_PLATES is returned, else as kernels.algebra.resampling.wrenches_at.
         """
@@ -103,7 +103,7 @@ class ForceFeed:
         return self.intake.read(self.instant(frame), force_out, moment_out)
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Counters since the start, and sentences since the last call."""
+        """Return counters since the start, and the messages since the last call."""
         if self.intake is None:
             return self._former, []
         intake = self.intake

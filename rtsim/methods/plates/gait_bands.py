@@ -20,7 +20,7 @@ SLOW, FREE, FAST, RUNS = "slow", "free", "fast", "runs"
 
 
 class PeakRange(NamedTuple):
-    """Peaks of an internal moment per body mass [N m/kg], by gait."""
+    """Range of the peaks of an internal moment per body mass [N m/kg], by gait."""
 
     angle: str  # whose moment it is
     muscles: str  # that deliver it, against the angle
@@ -52,7 +52,8 @@ weights, above which it is."""
 
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
-    """Muscles with their side, and the range of published peaks of their moment; None where there is none.
+    """Return the muscles of a moment, with their side, and the range of its published peaks; None where there
+    is none.
     stature : [m], 0 = unknown
     """
     band = next((b for b in BANDS if angle.startswith(b.angle)), None)
@@ -64,7 +65,8 @@ def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
 
 
 def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
-    """The gait of a person, and the speed over the ground or the belt [m/s], NaN if it is not known."""
+    """Return the gait of a person, and the speed over the ground or the belt [m/s], NaN if it is not
+    known."""
     loads = results.fields["foot_loads"]
     known = np.isfinite(loads).all(axis=1) & (loads.sum(axis=1) > 0.5 * mass * GRAVITY)
     both = float((loads[known].min(axis=1) > THRESHOLD).mean()) if known.any() else 1.0
@@ -78,8 +80,8 @@ def gait_of(results: Results, mass: float, stature: float) -> tuple[str, float]:
 
 
 def speed_of(results: Results) -> float:
-    """Speed of the root relative to the single foot on the ground, on a belt as over ground [m/s]; NaN =
-    unknown.
+    """Return the speed of the root relative to the single foot on the ground, on a belt as over ground [m/s];
+    NaN = unknown.
     """
     places, loads = results.fields["segment_positions"], results.fields["foot_loads"]
     names = next((tuple(s.labels) for s in results.session.fields if s.name == "segment_positions"), ())

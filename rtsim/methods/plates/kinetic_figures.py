@@ -43,7 +43,8 @@ FLAGS = {
 
 
 def kinetic_figures(results: Results) -> dict[str, Any] | None:
-    """Numbers on the plates, and with a mass on moments and residual; None for results without plates."""
+    """Summarise the plates of a run and, with a mass, moments and residual in numbers; None for results
+    without plates."""
     if "plate_status" not in results.fields:
         return None
     figures: dict[str, Any] = plate_figures(results)
@@ -69,16 +70,18 @@ def kinetic_figures(results: Results) -> dict[str, Any] | None:
 
 
 def warnings_of(results: Results) -> list[str]:
-    """The warnings of the summary as sentences: plates that do not fit the mass, the feet or the model."""
+    """Return the warnings of the summary as sentences: plates that do not fit the mass, the feet or the
+    model."""
     figures = kinetic_figures(results)
     told = in_sentences(figures) if figures else []
     return [words.partition(": ")[2] for words in told if words.startswith(WARNING)]
 
 
 def plate_figures(results: Results) -> dict[str, Any]:
-    """Shares of the loaded samples in which the centre of pressure is under the foot on the plate (one
-    plate in one frame). Samples with two feet on a plate are only counted; if the run states which bodies
-    bear the plates, there are no shares.
+    """Compute the shares of the loaded samples with the centre of pressure under the foot on the plate.
+
+    A sample is one plate in one frame. Samples with two feet on a plate are only counted; if the run states
+    which bodies bear the plates, there are no shares.
     """
     bits = results.fields["plate_status"].astype(np.int64)
     found = "plate_shares" in results.fields
@@ -102,19 +105,20 @@ def plate_figures(results: Results) -> dict[str, Any]:
 
 
 def gait(results: Results, mass: float) -> tuple[str, float | None]:
-    """The kind of gait of a walking or running person, and the speed if it is known [m/s]."""
+    """Return the kind of gait of a walking or running person, and the speed if it is known [m/s]."""
     found, speed = gait_of(results, mass, stature_of(results))
     return found, speed if np.isfinite(speed) else None
 
 
 def stature_of(results: Results) -> float:
-    """Stature of the person [m], 0 = unknown."""
+    """Return the stature of the person [m], 0 = unknown."""
     return float(results.session.meta.get("stature_m") or 0.0)
 
 
 def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
-    """The greatest moment of each joint that has a band, per body mass [N m/kg]; the band of the gait, where
-    one walks or runs.
+    """Return the greatest moment of each joint with published peaks, per body mass [N m/kg].
+
+    The range of published peaks is included where the person walks or runs.
     """
     moments, found = results.fields["joint_moments"], {}
     for k, angle in enumerate(labels_of(results, "joint_moments")):
@@ -131,8 +135,8 @@ def peaks(results: Results, mass: float, gait: str) -> dict[str, Any]:
 
 
 def weight(results: Results, mass: float) -> dict[str, Any] | None:
-    """The weight on all plates while the person stands upright, compared with the mass; None if nobody
-    stands on them.
+    """Compare the weight on all plates while the person stands upright with the mass; None if nobody stands
+    on them.
     """
     labels = labels_of(results, "joint_angles")
     knees = [k for k, name in enumerate(labels) if name.startswith("knee_flexion")]
@@ -149,8 +153,9 @@ def weight(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def residual(results: Results, mass: float) -> dict[str, Any] | None:
-    """Residual at the pelvis, in body weights and body weights times metres: mean and largest, and the mean
-    upward force that the missing body parts do not explain.
+    """Summarise the residual at the pelvis, in body weights and body weights times metres.
+
+    Mean and largest, and the mean upward force that the missing body parts do not explain.
     """
     if "residual_force" not in results.fields:  # of a leg without a pelvis
         return None
@@ -173,7 +178,7 @@ def residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def single_support(results: Results, mass: float) -> float:
-    """The fraction of single support among the frames in which known forces on the feet bear half the
+    """Return the fraction of single support among the frames in which known forces on the feet bear half the
     weight.
     """
     loads = results.fields["foot_loads"]
@@ -182,7 +187,7 @@ def single_support(results: Results, mass: float) -> float:
 
 
 def cut_steps(results: Results) -> list[str]:
-    """Feet that are loaded when the recording begins or ends: their steps are incomplete."""
+    """Return the feet that are loaded when the recording begins or ends: their steps are incomplete."""
     loads, said = results.fields["foot_loads"], []
     for k, side in enumerate(SIDES):
         row = np.nan_to_num(loads[:, k])
@@ -195,7 +200,7 @@ def cut_steps(results: Results) -> list[str]:
 
 
 def root_speed(results: Results) -> Array:
-    """(n,) - speed of the root along the floor [m/s]; NaN where it is not known."""
+    """Return the speed of the root along the floor, (n,) [m/s]; NaN where it is not known."""
     place = results.fields["segment_positions"][:, 0, [0, 2]]
     if len(results.times) < 2:
         return np.full(len(results.times), np.nan)
@@ -203,7 +208,8 @@ def root_speed(results: Results) -> Array:
 
 
 def feet_are_still(results: Results) -> NDArray[np.bool_]:
-    """(n,) frames around which the feet (or all segments, if feet are not named) do not move."""
+    """Return a mask (n,) of the frames around which the feet (or all segments, if feet are not named) do not
+    move."""
     places = results.fields["segment_positions"][..., [0, 2]]
     names = labels_of(results, "segment_positions")
     side = side_of(results)
@@ -216,7 +222,7 @@ def feet_are_still(results: Results) -> NDArray[np.bool_]:
 
 
 def side_of(results: Results) -> str:
-    """The side of a single modelled leg, "" if both are modelled or it is unknown."""
+    """Return the side of a single modelled leg, "" if both are modelled or it is unknown."""
     side = str(results.session.meta.get("side", ""))
     return side if side in SIDES else ""
 
@@ -227,7 +233,7 @@ def part(n: int, of: int) -> float | None:
 
 
 def in_sentences(figures: dict[str, Any]) -> list[str]:
-    """The summary as sentences."""
+    """Return the summary as sentences."""
     told = []
     if figures["under"] is not None:
         feet = ", ".join(
@@ -282,10 +288,10 @@ def in_sentences(figures: dict[str, Any]) -> list[str]:
 
 
 def percent(share: float | None) -> str:
-    """A share in percent, a dash for none."""
+    """Return a share as text in percent, a dash for none."""
     return "-" if share is None else f"{100.0 * share:.1f} %"
 
 
 def vector(x: list[float], digits: int = 2) -> str:
-    """Three numbers as text."""
+    """Return three numbers as text."""
     return "(" + ", ".join(f"{value:.{digits}f}" for value in x) + ")"

@@ -1,4 +1,4 @@
-"""Checks whether force plate data are possible for a person on them, and names the probable mistake."""
+"""Check whether force plate data are possible for a person on them, and name the probable mistake."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ PRESSED = 200.0
 class PlateFinding(NamedTuple):
     """A fault of force plates, or a remark on them.
 
-    name : weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned, mirrored, exchanged,
-        displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
+    name : kind of the finding: weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned,
+        mirrored, exchanged, displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
     plate : index of the plate, -1 = of all
-    figure : its measured size
+    figure : measured size of the fault
     sentence : the finding and its remedy
     """
 
@@ -91,8 +91,7 @@ def check_plates(
     origins: FloatArray | None = None,
     pressed: Sequence[str] = (),
 ) -> list[PlateFinding]:
-    """Sentences on what is wrong with the wrenches of plates on which a person stands or walks; empty where
-    all is well.
+    """Check the wrenches of plates on which a person stands or walks; return all faults that are found.
 
     names, plates : of the n_plate plates
     force, moment : (n, n_plate, 3) wrench meant to act on the person, about the ground origin; NaN = missing
@@ -145,7 +144,7 @@ def check_plates(
 def _elsewhere(
     contact: PlateContacts, status: NDArray[np.int64], findings: Sequence[PlateFinding]
 ) -> list[PlateFinding]:
-    """Whether most of the load is where no foot is, whatever the reason, or in another unit by a finding."""
+    """Report plates that bear most of the load where no foot is, or, by a finding, in another unit."""
     loaded = (contact.loaded == LOADED) & contact.seen[:, None]
     if not loaded.any():
         return []
@@ -168,12 +167,12 @@ def _elsewhere(
 
 
 def _of_plates(findings: Sequence[PlateFinding], n_plate: int) -> list[list[str]]:
-    """Names of the findings of each plate."""
+    """Sort the names of findings by plate."""
     return [[finding.name for finding in findings if finding.plate == p] for p in range(n_plate)]
 
 
 def _lies(force: FloatArray, normal: FloatArray, p: int, name: str) -> PlateFinding | None:
-    """The finding of a plate p that is pushed along its surface rather than pressed; force : (n, 3) [N]."""
+    """Return the finding for a plate p that is pushed along its surface, not pressed; force : (n, 3) [N]."""
     heavy = force[np.linalg.norm(np.nan_to_num(force), axis=1) >= THRESHOLD]
     if not heavy.size:
         return None
@@ -207,12 +206,12 @@ def _idle(force: FloatArray, mass: float | None) -> PlateFinding:
 
 
 def _greatest(force: FloatArray) -> float:
-    """The greatest vertical part [N] of all forces (n, n_plate, 3) together; what is missing counts as 0."""
+    """Return the greatest vertical force [N] of all plates (n, n_plate, 3) together; missing values are 0."""
     return float(np.nan_to_num(force[:, :, 1]).sum(axis=1).max(initial=0.0))
 
 
 def _nobody(most: float, mass: float) -> PlateFinding:
-    """The finding of plates that bear noise and vibration of the floor, while somebody stands beside them."""
+    """Return the finding for plates with only noise and vibration: the person stands beside them."""
     return PlateFinding(
         "idle", -1, most,
         f"The plates together bear {most:.3g} N at the most, {100 * most / (mass * GRAVITY):.0f} % of the "
@@ -231,13 +230,13 @@ def _vertical(mean: FloatArray, axis: int) -> PlateFinding:
 
 
 def _unit_of(ratio: float) -> str:
-    """The unit whose confusion with newtons makes a weight `ratio` times too large, "" = none."""
+    """Return the unit whose confusion with newtons makes a weight `ratio` times too large, "" = none."""
     near = [name for factor, name in UNITS.items() if abs(ratio / factor - 1.0) < UNIT_OFF]
     return near[0] if near else ""
 
 
 def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> list[PlateFinding]:
-    """The weight of a person who stands with both feet on plates, against the mass."""
+    """Compare the weight of a person who stands with both feet on plates with the mass."""
     if mass is None or len(times) < 2:
         return []
     speed = np.linalg.norm(np.gradient(contact.feet, times, axis=0), axis=-1)
@@ -271,8 +270,7 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
 
 
 def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[PlateFinding]:
-    """The force (n, n_plate, 3) on all plates of a person who never stands on them, against the mass: wrong
-    units alone.
+    """Compare the load on all plates, (n, n_plate, 3) forces, of a person who never stands with the mass.
 
     whole : (n,) - frames in which no foot may stand beside the plates, or is not seen
     """
@@ -298,7 +296,7 @@ def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[Plat
 def _position(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
 ) -> list[PlateFinding]:
-    """Whether plate p is pressed where feet are, and else which correction would have it so."""
+    """Check whether plate p is pressed where feet are; if not, find the correction that would make it so."""
     if not ((contact.loaded[:, p] == LOADED) & contact.seen).any():
         return []
     now = contact.under(p, contact.force[:, p], contact.moment[:, p])
@@ -347,8 +345,9 @@ def _position(
 def _in_one_place(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
 ) -> list[PlateFinding]:
-    """Whether pressure keeps to one place under a foot that walks, and would roll along it in other units: it
-    is under the foot all the same where that steps on the middle of the plate.
+    """Report a centre of pressure that stays in place under a walking foot, but would roll in other units.
+
+    Where the foot steps on the middle of the plate, such a centre of pressure is under the foot all the same.
     """
     if not contact.keeps(p):
         return []
@@ -368,7 +367,7 @@ def _feet(
     loaded: NDArray[np.int64],
     pressed: Sequence[str],
 ) -> list[PlateFinding]:
-    """Plates that are named by a side and borne by the other, and plates with two feet."""
+    """Report plates that are named after one side but loaded by the other, and plates with two feet."""
     findings = []
     for p, name in enumerate(names):
         n_loaded = int((loaded[:, p] == LOADED).sum())

@@ -1,4 +1,4 @@
-"""Distances of the centres of pressure from the feet, and the mistakes that would explain them."""
+"""Distances of the centres of pressure from the feet, and mistakes that would explain them."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ ARRANGED = (
 
 
 class PlateContacts:
-    """Contacts of all plates, and how far they are from the feet.
+    """Contacts of all plates, and their distances from the feet.
 
-    seen : (n,) frames that show both feet; others cannot show that no foot is at a place
+    seen : (n,) mask of frames that show both feet; other frames cannot prove that no foot is at a position
     one_foot : whether no frame shows both, so that `seen` are frames with one foot
     """
 
@@ -71,8 +71,9 @@ class PlateContacts:
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Share of the loaded frames seen in which this wrench (n, 3) has its centre of pressure on plate p,
-        under a foot.
+        """Return how often this wrench (n, 3) has its centre of pressure on plate p, under a foot.
+
+        It is a share of the loaded frames in which the feet are seen.
         """
         wrench = np.zeros_like(self.force), np.zeros_like(self.moment)
         wrench[0][:, p], wrench[1][:, p] = force, moment
@@ -84,13 +85,13 @@ class PlateContacts:
         return float((near & ~self._is_beside(p, centre[rows, p])).mean())
 
     def is_elsewhere(self, p: int) -> bool:
-        """Whether the centre of pressure of plate p is mostly where no foot is."""
+        """Return whether the centre of pressure of plate p is mostly where no foot is."""
         rows = (self.loaded[:, p] == LOADED) & self.seen
         return bool(rows.any()) and self.under(p, self.force[:, p], self.moment[:, p]) < HALF
 
     def moves(self, p: int) -> bool:
-        """Whether a foot moves while plate p is loaded, as for a standing person a correction could fit by
-        chance.
+        """Return whether a foot moves while plate p is loaded; for a standing person a correction could fit
+        by chance.
         """
         rows = self.feet[(self.loaded[:, p] == LOADED) & self.seen].mean(axis=2)
         places = rows[:, np.isfinite(rows).any(axis=(0, 2))]
@@ -98,7 +99,7 @@ class PlateContacts:
         return bool((high - low >= GOES).any())
 
     def keeps(self, p: int) -> bool:
-        """Whether the centre of pressure of plate p hardly moves while a foot steps on it."""
+        """Return whether the centre of pressure of plate p hardly moves while a foot steps on it."""
         rows = (self.loaded[:, p] == LOADED) & self.seen
         if not rows.any() or not self.moves(p):
             return False
@@ -106,17 +107,19 @@ class PlateContacts:
         return bool((high - low < SHORTEST).all())
 
     def beyond(self, p: int) -> float:
-        """Share of the loaded frames in which the centre of pressure of plate p is outside its surface."""
+        """Return the share of the loaded frames in which the centre of pressure of plate p is outside its
+        surface."""
         rows = self.loaded[:, p] == LOADED
         return float(self._is_beside(p, self.centre[rows, p]).mean()) if rows.any() else 0.0
 
     def _is_near(self, p: int, force: FloatArray, centre: FloatArray, feet: FloatArray) -> NDArray[np.bool_]:
-        """Whether points (n, 3) where forces (n, 3) press plate p are under one of the feet (n, 2, 2, 3)."""
+        """Return whether points (n, 3), where forces (n, 3) press plate p, are under one of the feet (n, 2,
+        2, 3)."""
         reach = self.reach + self.error / (force @ self.plates.axes[p, 2])
         return np.asarray((distances(centre, feet, self.plates.axes[p]) <= reach[:, None]).any(axis=1))
 
     def _is_beside(self, p: int, centre: FloatArray) -> NDArray[np.bool_]:
-        """Whether points (n, 3) lie beside the surface of plate p."""
+        """Return whether points (n, 3) lie outside the surface of plate p."""
         along = np.abs((centre - self.plates.centre[p]) @ self.plates.axes[p, :2].T)
         return np.asarray((along - self.plates.half[p]).max(axis=1) > self.edge)
 
@@ -133,8 +136,10 @@ class PlateContacts:
         return force, wrench[1] @ axes + np.cross(centre, force)
 
     def explained(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Share of the loaded frames seen in which this wrench (n, 3) acts on plate p under a foot, or, on
-        its surface, between both feet.
+        """Return how often this wrench (n, 3) acts on plate p under a foot or, on the plate's surface,
+        between both feet.
+
+        It is a share of the loaded frames in which the feet are seen.
         """
         wrench = self.force.copy(), self.moment.copy()
         wrench[0][:, p], wrench[1][:, p] = force, moment
@@ -142,7 +147,11 @@ class PlateContacts:
         return other.under(p, force, moment) + other.between(p, on_surface=True)
 
     def between(self, p: int, on_surface: bool = False) -> float:
-        """Share of the loaded frames seen in which the centre of pressure of plate p is between both feet."""
+        """Return how often the centre of pressure of plate p is between both feet, as a share of the loaded
+        frames with feet seen.
+
+        on_surface : count it only where it is also on the plate's surface
+        """
         rows = np.flatnonzero((self.loaded[:, p] == LOADED) & self.seen)
         if rows.size == 0:
             return 0.0
@@ -156,8 +165,11 @@ class PlateContacts:
 
 
 def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatArray:
-    """Distances of points (n, 3) along the lines of feet (n, n_foot, 2, 3) [m]; infinite where a foot is
-    not seen.
+    """Return the distances (n, n_foot) of points (n, 3) from the lines, heel to toes, of feet (n, n_foot, 2,
+    3) [m].
+
+    axes : two directions along the plate, onto which all is projected; the distance is infinite where a foot
+    is not seen
     """
     flat = feet @ axes[:2].T
     point = (centre @ axes[:2].T)[:, None]
@@ -171,7 +183,8 @@ def distances(centre: FloatArray, feet: FloatArray, axes: FloatArray) -> FloatAr
 def corrections(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None = None
 ) -> Iterator[tuple[float, str, str]]:
-    """Share under a foot, name and sentence for each possible mistake of plate p.
+    """Yield the possible mistakes of plate p, each as the share of frames under a foot after its correction,
+    name and sentence.
 
     origin : (3,) as in ForceTrial [m]
     """
@@ -226,7 +239,9 @@ def corrections(
 def of_units(
     contact: PlateContacts, name: str, p: int, to_middle: FloatArray
 ) -> Iterator[tuple[float, str, str]]:
-    """Units of moments, as of `corrections`; to_middle : (3,) - from where plate p measures to its middle.
+    """Yield possible mistakes in the unit of moments, as `corrections` does.
+
+    to_middle : (3,) vector from the point where plate p measures to its middle
 
     Only if the centre of pressure is implausibly far away, or nearly constant: a foot may be in the middle.
     """
@@ -244,7 +259,8 @@ def of_units(
 
 
 def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float, str, str]]:
-    """Possible mistakes in points of a file that does not store where plates lie, as in `corrections`."""
+    """Yield possible mistakes in points of a file that does not store where plates lie, as `corrections`
+    does."""
     for factor, (unit, taken) in LENGTHS.items():
         said = (
             f"Centres of pressure of {name} look like {unit} taken as {taken}, or its moments about the "
@@ -260,7 +276,8 @@ def of_points(contact: PlateContacts, name: str, p: int) -> Iterator[tuple[float
 
 
 def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, str] | None:
-    """A constant displacement of a plate or its points, as in `corrections`; None = small.
+    """Return a constant displacement of a plate or its points as a possible mistake, as in `corrections`;
+    None = small.
 
     It fits two parameters, and a single step hardly has more information, so that it could explain other
     mistakes, too: it is tried last, and must explain half of the load on all displaced plates.
@@ -291,8 +308,8 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
 
 
 def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
-    """Share of the frames in which plate p, moved with its centre of pressure by a shift (3,), is under a
-    foot.
+    """Return the share of frames with a foot under the centre of pressure when plate p is moved by a shift
+    (3,).
     """
     centre, force = contact.plates.centre.copy(), contact.force[:, p]
     centre[p] += shift
@@ -301,7 +318,7 @@ def under_moved(contact: PlateContacts, p: int, shift: FloatArray) -> float:
 
 
 def moved(contact: PlateContacts, p: int, points: FloatArray) -> Wrench:
-    """The wrench of plate p with its force and free moment at other points (n, 3) [m]."""
+    """Return the wrench of plate p with its force and free moment at other points (n, 3) [m]."""
     force = contact.force[:, p]
     free = np.where(contact.loaded[:, p] == LOADED, contact.free_moment[:, p], 0.0)
     at = np.where(np.isfinite(points), points, 0.0)

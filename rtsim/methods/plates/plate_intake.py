@@ -1,4 +1,4 @@
-"""Converts the forces stream of any sender to samples in ground, kept until markers request them.
+"""Conversion of any sender's stream of forces to samples in ground, kept until markers request them.
 
 Implausible data are reported in plain language and counted. Order, duplicates, clock jumps and infinities of
 messages are checked before, by the subscriber.
@@ -39,14 +39,14 @@ SAY_EVERY = 500
 
 
 class PlateIntake:
-    """Takes in the messages of one forces session.
+    """Receiver of the messages of one session of forces.
 
     Attributes
     ----------
     usable : whether the session describes plates; otherwise nothing is stored
     names : names of the plates
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
-    plates : plates for the kernels
+    plates : records of the plates for the kernels
     zero : offsets that are subtracted from all samples
     counters : unfit - messages of other shapes than the session says; samples_out_of_order - samples whose
         time is not after that of the one before; samples_restarted - leaps of their clock, before which all
@@ -55,7 +55,8 @@ class PlateIntake:
     """
 
     def __init__(self, session: Session, by_time: bool) -> None:
-        """by_time : samples are held by their time in the trial, else by the sender's clock (t_capture)."""
+        """by_time : whether samples are stored by their time in the trial, else by the sender's clock
+        (t_capture)"""
         self.counters: Counter[str] = Counter(
             unfit=0, samples_out_of_order=0, samples_restarted=0, samples_in_part=0
         )
@@ -86,7 +87,7 @@ class PlateIntake:
         self._read = hold(wrenches_at, held, given=(4, 5, 6))
 
     def admit(self, data: Mapping[str, FloatArray], time: float, t_capture: int) -> int:
-        """Take in the samples of a message; returns how many there were.
+        """Store the samples of a message; return how many there were.
 
         data : the message's fields, of the shapes in the session
         time, t_capture : of the message [s], [ns]
@@ -121,7 +122,8 @@ class PlateIntake:
         return float(self.held.times[(first + n - 1) % len(self.held.times)]) if n else -math.inf
 
     def read(self, t: float, force_out: FloatArray, moment_out: FloatArray) -> int:
-        """The wrenches of all plates (n_plate, 3) [N, N m] at a time, on the clock chosen [s].
+        """Interpolate the wrenches of all plates (n_plate, 3) [N, N m] at a time on the chosen clock [s];
+        return the status.
 
         NaN unless kernels.algebra.resampling.TAKEN is returned.
         """
@@ -129,10 +131,11 @@ class PlateIntake:
         return status
 
     def _hold_all(self, n_used: int) -> int:
-        """Hold the first rows; returns how many were left out because of their time.
+        """Store the first rows; return how many were left out because of their time.
 
-        A clock that was set back, or one time that leapt ahead, would leave out all that comes after: a
-        second message on end that goes on from the first, both before what is held, is believed instead.
+        After a clock was set back, or after one wrong time ahead, all later samples would be left out. So a
+        second message in succession that continues the first, both earlier than the stored samples, is
+        accepted instead.
         """
         times, values = self._times[:n_used], self._values[:n_used]
         n_out: int = self._hold(times, values)
@@ -152,7 +155,8 @@ class PlateIntake:
         return n_out
 
     def _fits(self, data: Mapping[str, FloatArray]) -> bool:
-        """Whether a message has the arrays that the session says: the kernel trusts their shapes."""
+        """Return whether a message has the arrays that the session describes, as the kernel trusts their
+        shapes."""
         for name, shape in self._shapes.items():
             array = data.get(name)
             fits = array is not None and array.shape == shape and array.flags.c_contiguous
@@ -164,7 +168,7 @@ class PlateIntake:
         return True
 
     def _tell(self, kind: str, sentence: str) -> None:
-        """Say a sentence about a fault that may last, now and then."""
+        """Report a fault that may last, from time to time."""
         if self._n_message >= self._told.get(kind, -SAY_EVERY) + SAY_EVERY:
             self._told[kind] = self._n_message
             self._say(sentence)
@@ -174,9 +178,10 @@ class PlateIntake:
 
 
 def share_time(markers: Session, forces: Session) -> bool:
-    """Whether `time` of both streams has the same origin and pace, as the senders declare by meta time_base.
+    """Return whether `time` of both streams has the same origin and pace, as the senders declare by meta
+    time_base.
 
-    Otherwise they are paired by t_capture.
+    Otherwise the streams are paired by t_capture.
     """
     bases = [session.meta.get("time_base", "") for session in (markers, forces)]
     return isinstance(bases[0], str) and bool(bases[0]) and bases[0] == bases[1]

@@ -1,5 +1,5 @@
-"""The loads of force plates on each foot at the times of the markers: the computations of a live frame
-applied to a trial.
+"""Loads of force plates on each foot at the times of the markers: the computation of a live frame for a
+trial.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class PlateLoads(NamedTuple):
 
 
 def at_times(trial: ForceTrial, times: FloatArray, before: float = 0.0, after: float = 0.0) -> FloatArray:
-    """Force and moment (n, n_plate, 6) at these times [s]: the mean from `before` to `after` them [s].
+    """Average force and moment (n, n_plate, 6) around these times [s], from `before` to `after` each of them
+    [s].
 
     Their delay is (before - after) / 2. Without a span it is the interpolant. NaN where the trial has no
     samples.
@@ -77,8 +78,9 @@ def assign(
     times: FloatArray,
     rules: AssignmentRules,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Share (n, n_plate, n_foot) and status (n, n_plate) of kernels.plates.plate_assignment.assign_feet,
-    frame after frame.
+    """Assign feet to plates, frame after frame, by kernels.plates.plate_assignment.assign_feet.
+
+    Returns share (n, n_plate, n_foot) and status (n, n_plate).
 
     force : (n, n_plate, 3) - on the person [N]
     centre (n, n_plate, 3), loaded (n, n_plate) : of kernels.plates.plate_contact.contacts
@@ -105,7 +107,7 @@ def plate_loads(
     threshold: float = THRESHOLD,
     rules: AssignmentRules | None = None,
 ) -> PlateLoads:
-    """Contacts of every plate and the wrench on every foot, at these times (n,) [s].
+    """Compute the contacts of every plate and the wrench on every foot at these times (n,) [s].
 
     feet : (n, n_foot, 2, 3) - heel and tip of the toes at these times [m]; NaN = not seen
     before, after : as of at_times [s]

@@ -35,12 +35,12 @@ class PlateNoise:
 
     @property
     def covariance(self) -> Array:
-        """(n_plate, 6, 6) covariance of the noise of moment about the ground origin and force [N m, N]."""
+        """Covariance (n_plate, 6, 6) of the noise of moment about the ground origin and force [N m, N]."""
         return self.errors.covariance
 
     def pressed(self, force: Array) -> Array:
-        """(6, 6) covariance of a wrench due to a horizontal error of the point of action of its force (3,)
-        [N].
+        """Return the covariance (6, 6) of a wrench due to a horizontal error of the point at which its force
+        (3,) acts [N].
         """
         x, y, z = self.off * force
         found = np.zeros((6, 6))

@@ -1,4 +1,4 @@
-"""The residual at the root as a test of plates and mass: which single mistake would explain it.
+"""The residual at the root as a test of plates and mass: search for the single mistake that would explain it.
 
 By Newton's second law the forces on all feet are N = m (a - g), with the acceleration a of the whole body's
 mass centre. Inverse dynamics leaves R = N - F at the root, so that N = R + F is known from motion and mass
@@ -80,8 +80,8 @@ class Mistake(NamedTuple):
 
 
 def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
-    """The residual of the whole-body momentum balance, and the most likely mistake; None if nothing is
-    known.
+    """Summarise the residual of the whole-body momentum balance, and the most likely mistake; None if nothing
+    is known.
 
     rms : residual in body weights
     seconds : duration of the data
@@ -102,7 +102,8 @@ def judge_residual(results: Results, mass: float) -> dict[str, Any] | None:
 
 
 def momentum_of(results: Results, mass: float) -> Momentum | None:
-    """Forces required by the motion and measured by the plates, with the same filter.
+    """Compare the forces that the motion requires with those that the plates measure, both with the same
+    filter.
 
     None if they are not known long enough, or only one leg is modelled.
     """
@@ -135,12 +136,12 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
 
 
 def labels_of(results: Results, field: str) -> tuple[str, ...]:
-    """Labels of a field's first axis; empty where a run has no such field."""
+    """Return the labels of a field's first axis; empty where a run has no such field."""
     return next((tuple(spec.labels) for spec in results.session.fields if spec.name == field), ())
 
 
 def smoothed(spec: RateSpec, rate: float, times: Array, x: Array) -> tuple[Array, Array]:
-    """(n, 3) each, values and accelerations of x (n, 3) by the run's filter; NaN until it has settled."""
+    """Return values and accelerations (n, 3) of x (n, 3) by the run's filter; NaN until it has settled."""
     estimator = RateEstimator(spec, plain(6), rate)
     value, acceleration = np.full(x.shape, np.nan), np.full(x.shape, np.nan)
     row = np.zeros(6)
@@ -227,7 +228,8 @@ def of_shear(found: Momentum) -> Iterator[Mistake]:
 
 
 def is_turned(found: Momentum, plates: NDArray[np.int64], axis: int) -> bool:
-    """Whether plates push along an axis of ground in the opposite direction to what the motion requires."""
+    """Return whether plates push along an axis of ground in the opposite direction to what the motion
+    requires."""
     own = found.borne[plates, :, axis].sum(axis=0)
     rest = found.borne[..., axis].sum(axis=0) - own
     if np.sqrt(np.mean(own**2)) < LEAST_FORCE:

@@ -1,4 +1,5 @@
-"""The zero of live force plates: gathered while they are unloaded, subtracted from the following samples."""
+"""The zero of live force plates: averaged while they are unloaded, and subtracted from the following
+samples."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ class PlateZero:
     """
 
     def __init__(self, names: tuple[str, ...], plates: Plates, sent: FloatArray, longest: float) -> None:
-        """sent : (n_plate, 6) - what the sender has taken off [N, N m]; longest : step of samples that is
-        no gap [s]
+        """sent : (n_plate, 6) - tare that the sender has subtracted already [N, N m]; longest : largest step
+        between samples without a gap [s]
         """
         n = len(names)
         self._names, self._plates, self._longest = names, plates, longest
@@ -45,16 +46,16 @@ class PlateZero:
 
     @property
     def told(self) -> str:
-        """The state of the zero in a few words; empty where none was requested."""
+        """Describe the state of the zero in a few words; empty where none was requested."""
         return f"taring ({self._gathered:.1f} of {self._needed:g} s)" if self._needed else self.words
 
     def begin(self, seconds: float) -> None:
-        """Gather the coming samples for this time [s]; until it is over the former zero is subtracted."""
+        """Average the coming samples for this time [s]; until it is over the former zero is subtracted."""
         self._forget(self._tare)
         self._needed, self._gathered, self._newest = seconds, 0.0, -np.inf
 
     def apply(self, times: FloatArray, values: FloatArray) -> None:
-        """Gather samples, where requested, and subtract the zero from them, in place.
+        """Average samples, if requested, and subtract the zero from them, in place.
 
         times : (n,) [s]; values : (n, 6 n_plate) - force and moment of each plate in turn [N, N m]
         """
@@ -64,7 +65,7 @@ class PlateZero:
         self._take_off(values)
 
     def _count(self, first: float, last: float, n: int) -> None:
-        """Count the time over which samples were gathered, without gaps and leaps of the clock."""
+        """Add up the time over which samples were averaged, without gaps and jumps of the clock."""
         since = self._newest if 0.0 <= first - self._newest <= self._longest else first
         self._gathered += max(0.0, min(last - since, n * self._longest))
         self._newest = last
@@ -72,7 +73,7 @@ class PlateZero:
             self._finish()
 
     def _finish(self) -> None:
-        """The mean of what was gathered is the zero of the plates that were empty."""
+        """Set the zero of those plates that were empty to the mean of the samples."""
         self._needed = 0.0
         self._settle(self._tare, THRESHOLD, MOST_DRIFT, self._found)
         baseline = normal_of(self._plates, self._tare.baseline)

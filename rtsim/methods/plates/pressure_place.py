@@ -1,4 +1,4 @@
-"""Detects a constant offset of the centre of pressure of one plate, or of all plates.
+"""Detection of a constant offset of the centre of pressure, of one plate or of all plates.
 
 There are two sources of evidence. A foot rolls over its plate from the heel to the toes: the path of the
 centre of pressure has a usual position across and along the foot, with individual deviations of both feet
@@ -100,7 +100,7 @@ class Displacement(NamedTuple):
 
 
 def judge_places(results: Results, mass: float, residual: dict[str, Any] | None) -> dict[str, Any] | None:
-    """The most likely offset of the centre of pressure in walking; None without a complete step.
+    """Find the most likely offset of the centre of pressure in walking; None without a complete step.
 
     residual : result of judge_residual; if it names a mistake, moments at the root are not used
     Returns plate (its name, "all plates", or "" for none), shift_m (along X and Z of ground) and a sentence.
@@ -129,7 +129,8 @@ def judge_places(results: Results, mass: float, residual: dict[str, Any] | None)
 
 
 def steps_of(results: Results, mass: float) -> list[PressedStep]:
-    """Positions of each foot on each plate, in complete and faultless steps."""
+    """Return the positions of the centre of pressure under each foot on each plate, in complete and faultless
+    steps."""
     fields, centres = results.fields, labels_of(results, "joint_centres")
     needed = ("plate_centres", "plate_shares", "plate_forces", "plate_status", "segment_status")
     if any(name not in fields for name in needed):
@@ -157,8 +158,9 @@ def steps_of(results: Results, mass: float) -> list[PressedStep]:
 
 
 def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Frames (n,) of each spell of load (m,) that begins and ends within the recording, known (m,) at both
-    ends and nearly throughout.
+    """Return the frames (n,) of each spell of load (m,) that lies completely within the recording.
+
+    The foot must be known (m,) at both ends and nearly throughout.
     """
     edges = np.flatnonzero(np.diff(loaded.astype(np.int64)))
     spells = [(int(a) + 1, int(b) + 1) for a, b in pairwise(edges) if loaded[a + 1]]
@@ -171,8 +173,9 @@ def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[n
 
 
 def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedStep | None:
-    """The step of one foot on one plate, foot 0 = right; at, line : (n, 3) centre of pressure and toes from
-    the ankle [m]; load : (n,) [N].
+    """Return the step of one foot on one plate.
+
+    foot : 0 = right; at, line : (n, 3) centre of pressure and toes from the ankle [m]; load : (n,) [N]
 
     None if the foot does not roll, as in standing.
     """
@@ -192,8 +195,10 @@ def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedSt
 
 
 def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[dict[int, Array], float]:
-    """Offset (2,) of each loaded plate that minimises the residual moment at the root, and its deviation
-    [m]; {} if unknown.
+    """Find the offset (2,) of each loaded plate that minimises the residual moment at the root, and its
+    deviation [m].
+
+    {} if unknown.
     """
     if found is None:
         return {}, np.inf
@@ -211,7 +216,8 @@ def turned_by(results: Results, found: Momentum | None, mass: float) -> tuple[di
 
 
 def displacements(steps: list[PressedStep], turned: tuple[dict[int, Array], float]) -> Iterator[Displacement]:
-    """Yield the offset of each loaded plate, and that of all, with the explained part."""
+    """Yield the offset of each loaded plate, and that common to all, with the part of the errors that it
+    explains."""
     pressed_plates = sorted({step.plate for step in steps})
     for plate, moved in [(p, (p,)) for p in pressed_plates] + [(-1, tuple(pressed_plates))]:
         habits = (HABIT, OWN) if plate >= 0 else (ANY, ANY)
@@ -225,7 +231,8 @@ def solved(
     moved: tuple[int, ...],
     habits: tuple[Array, Array],
 ) -> tuple[Array, float]:
-    """Offset (2,) of the plates `moved`, and the remaining sum of squared errors, in variances.
+    """Solve for the offset (2,) of the plates `moved`; return it and the remaining sum of squared errors, in
+    variances.
 
     habits : deviations (2,) of what both feet share and of each foot's own, outwards and ahead [m]
 

@@ -18,8 +18,9 @@ BEARS, BORNE = 0.05, 0.3
 
 
 def reaction_figures(results: Results) -> dict[str, Any] | None:
-    """Vertical forces beside those of the plates, in body weights, and centres of pressure [m]; None if a
-    run does not have both.
+    """Compare predicted ground reactions with those of the plates; None if a run does not have both.
+
+    Vertical forces are in body weights, centres of pressure in metres.
 
     total : the whole body, if the plates measure all of it; feet : each foot, if the plates measure it;
         share : share of
@@ -58,7 +59,7 @@ def spread(off: Array) -> dict[str, float | int] | None:
 
 
 def reaction_words(figures: dict[str, Any]) -> list[str]:
-    """The summary as sentences."""
+    """Describe the summary in sentences."""
     told = []
     if figures["total"]:
         told.append(f"without plates, vertical force of the whole body is off by {words(figures['total'])}")

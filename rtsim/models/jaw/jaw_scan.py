@@ -45,7 +45,7 @@ class RigidMotion(NamedTuple):
     shift: Array  # (3,) [m]
 
     def of(self, x: Array) -> Array:
-        """(..., 3) points x : (..., 3) after the motion."""
+        """Move points x : (..., 3) by the motion."""
         return x @ self.R.T + self.shift
 
 
@@ -58,8 +58,9 @@ class JawRegistration(NamedTuple):
 
 
 def frame_of(scan: JawScan, where: str) -> RigidMotion:
-    """The rigid motion from the scan in metres to the frame with X forwards, Y up, Z to the right, midway
-    between the condyles.
+    """Determine the rigid motion from the scan in metres to the anatomical frame of the mandible.
+
+    The frame has X forwards, Y up, Z to the right, and its origin midway between the condyles.
 
     Raises ConfigError if landmarks are missing or unknown, do not define a plane, or have coinciding
     condyles or exchanged sides.
@@ -87,15 +88,15 @@ def frame_of(scan: JawScan, where: str) -> RigidMotion:
 
 
 def tops_of(scan: JawScan, frame: RigidMotion) -> dict[str, Array]:
-    """(3,) [m] - the highest point of each side's condyle in the frame."""
+    """Find the highest point of each side's condyle in the frame, (3,) [m]."""
     return {side: frame.of(METRES[scan.unit] * np.array(scan.landmarks[f"{side}_condyle"])) for side in SIDES}
 
 
 def registered(
     scan: JawScan, frame: RigidMotion, trial: MarkerTrial, names: tuple[str, ...], where: str
 ) -> JawRegistration:
-    """Places of the model's markers `names`, frame by frame, after the scan's markers were fitted to the
-    measured ones.
+    """Locate the model's markers `names`, frame by frame, after fitting the scan's markers to the measured
+    ones.
 
     Raises ConfigError if markers are missing, or if those of the scan are nearly on a line or far from those
     of the trial.
@@ -127,7 +128,7 @@ def registered(
 
 
 def laid(x: Array, y: Array) -> RigidMotion:
-    """The rigid motion that fits points x to y, both (n, 3), by least squares (Kabsch 1976)."""
+    """Fit points x to y, both (n, 3), by a rigid motion in the sense of least squares (Kabsch 1976)."""
     here, there = x.mean(axis=0), y.mean(axis=0)
     R = Rotation.align_vectors(y - there, x - here)[0].as_matrix()
     return RigidMotion(R, there - R @ here)
@@ -136,7 +137,7 @@ def laid(x: Array, y: Array) -> RigidMotion:
 def surfaces_of(
     scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[dict[str, TriangleSurface], list[str]]:
-    """Condyles and fossae in the frame, and sentences for the user; empty if the scan has none.
+    """Read condyles and fossae in the frame; also return sentences for the user. Empty if the scan has none.
 
     A missing fossa is replaced by the mirror image of the other, moved like the mirrored condyle onto its
     counterpart.
@@ -173,13 +174,13 @@ def surfaces_of(
 
 
 def mirrored(surface: TriangleSurface) -> TriangleSurface:
-    """The surface mirrored in the plane between right and left, with its outer side still outside."""
+    """Mirror a surface in the plane between right and left, with its outer side still outside."""
     return TriangleSurface(surface.vertices * MIRROR, np.ascontiguousarray(surface.triangles[:, ::-1]))
 
 
 def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
-    """The rigid motion that fits points x to the closest points of y, iteratively (Besl & McKay 1992); RMS
-    [mm].
+    """Fit points x to the closest points of y by a rigid motion, iteratively (Besl & McKay 1992); return it
+    and the RMS [mm].
     """
     tree = cKDTree(y)
     motion = RigidMotion(np.eye(3), y.mean(axis=0) - x.mean(axis=0))
@@ -190,7 +191,7 @@ def closest(x: Array, y: Array) -> tuple[RigidMotion, float]:
 
 
 def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[str, Array]) -> ModelSpec:
-    """The mandible with its markers at these positions, and with planes and smooth contacts moved to the
+    """Build the mandible with its markers at these positions, and with planes and smooth contacts at the
     scan's condyles.
     """
     at = tops_of(scan, frame)
@@ -209,7 +210,7 @@ def model_of(spec: ModelSpec, scan: JawScan, frame: RigidMotion, places: dict[st
 
 
 def replaced(record: Any, shift_mm: Array) -> Any:
-    """Return an element or a contact with all its places shifted [mm]."""
+    """Return an element or a contact with all its points shifted [mm]."""
     row = msgspec.to_builtins(record)
     for part in row.values():
         if isinstance(part, dict) and "offset_mm" in part:
@@ -219,5 +220,5 @@ def replaced(record: Any, shift_mm: Array) -> Any:
 
 
 def rounded(x: Array) -> tuple[float, ...]:
-    """Numbers in millimetres, rounded to a micrometre."""
+    """Round numbers in millimetres to a micrometre."""
     return tuple(np.round(x, 3).tolist())

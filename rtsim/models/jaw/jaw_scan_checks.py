@@ -61,7 +61,7 @@ def check_sides(orbitale: Array, where: str) -> None:
 
 
 def check_residuals(residual_mm: dict[str, float], where: str) -> None:
-    """Raise ConfigError where a marker of the scan lies far from its place in the reference trial."""
+    """Raise ConfigError where a marker of the scan lies far from its position in the reference trial."""
     worst = max(residual_mm, key=lambda name: residual_mm[name])
     if residual_mm[worst] > LARGEST_RESIDUAL_MM:
         raise ConfigError(
@@ -99,7 +99,8 @@ def check_surfaces(surfaces: dict[str, TriangleSurface], tops: dict[str, Array],
 
 
 def outside(surface: TriangleSurface, points: Array) -> float:
-    """Share of the points : (n, 3) near a surface that are on the outer side of their nearest triangle."""
+    """Return the fraction of the points : (n, 3) near a surface that are on the outer side of their nearest
+    triangle."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     middle = (a + b + c) / 3.0
     apart, nearest = cKDTree(middle).query(points)

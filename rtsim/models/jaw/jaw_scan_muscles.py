@@ -31,7 +31,7 @@ LEAST_TENDON_MM = 0.5
 def with_muscles(
     spec: ModelSpec, scan: JawScan, frame: RigidMotion, path: Path
 ) -> tuple[ModelSpec, list[str]]:
-    """The model with the scan's ends of muscles, and sentences for the user.
+    """Return the model with the scan's muscle ends, and sentences for the user.
 
     path : path of the scan, to which the files are relative
     Raises ConfigError for unknown muscles, or ends that are not those of the muscle.
@@ -57,7 +57,7 @@ def with_muscles(
 
 
 def ends_of(scan: JawScan, name: str, path: Path) -> Array:
-    """(2, 3) - both ends of a muscle, in the scan's unit and axes, in any order."""
+    """Read both ends of a muscle, (2, 3), in the scan's unit and axes, in any order."""
     given = scan.muscles[name]
     if not isinstance(given, str):
         return np.array(given)
@@ -71,10 +71,11 @@ def ends_of(scan: JawScan, name: str, path: Path) -> Array:
 
 
 def moved(muscle: Muscle, ends_mm: Array, where: str) -> tuple[Muscle, str]:
-    """A muscle between other ends : (2, 3) [mm], in any order, with fibres and tendon of the new length.
+    """Move a muscle to other ends : (2, 3) [mm], in any order; fit the lengths of fibres and tendon to the
+    new path.
 
-    Fibres keep their length where the path was, teeth together; the tendon fills up the rest. Where it would
-    vanish, fibre and tendon are shortened alike.
+    With the teeth together the fibres keep their length, and the tendon takes the rest of the new path. Where
+    the tendon would vanish, fibre and tendon are shortened alike.
     """
     shipped = np.array([station.offset_mm for station in muscle.path])
     apart = [np.linalg.norm(ends - shipped, axis=1) for ends in (ends_mm, ends_mm[::-1])]

@@ -1,6 +1,6 @@
 """Condyles and fossae of the shipped mandible as triangle surfaces computed by formulas, as fine as a scan.
 
-A condyle is an ellipsoid at the place of the shipped contact's, 1 mm smaller to leave space for the soft
+A condyle is an ellipsoid at the position of the shipped contact's, 1 mm smaller to leave space for the soft
 tissue that the contact adds. A fossa curves down the eminence, 30 degrees steep where the teeth are
 together, and is hollow across. Both just touch there.
 """
@@ -84,14 +84,15 @@ def of_formulas(spec: ModelSpec, folder: Path) -> ModelSpec:
 
 
 def condyle(side: str) -> TriangleSurface:
-    """The condyle of the side "right" or "left", in the axes of the mandible."""
+    """Compute the condyle of the side "right" or "left", in the axes of the mandible."""
     x, triangles = ball(1.0, N_LAT, N_LON)
     x = x @ Rotation.from_rotvec(TURNED).as_matrix()
     return TriangleSurface(x * RADII + np.array(CENTRE) * sign(side), triangles)
 
 
 def fossa(side: str) -> TriangleSurface:
-    """The fossa of the side "right" or "left", in the axes of the skull; its outer side faces down."""
+    """Compute the fossa of the side "right" or "left", in the axes of the skull; its outer side faces
+    down."""
     middle = (np.array(CENTRE) * sign(side))[2]
     height = resting_height()
 
@@ -102,15 +103,15 @@ def fossa(side: str) -> TriangleSurface:
 
 
 def depth(x: Array, z: Array) -> Array:
-    """Depth of a fossa below its height over the condyle's centre [m]: its surface falls forwards and to
-    both sides.
+    """Compute how far a fossa's surface falls, forwards and to both sides, below its height over the
+    condyle's centre [m].
     """
     return -SLOPE * x - BEND * x * np.abs(x) - HOLLOW * z**2
 
 
 def resting_height() -> float:
-    """Height of a fossa over the condyle's centre [m] at which the condyle, enlarged by the offset, just
-    touches.
+    """Compute the height of a fossa over the condyle's centre [m] at which the condyle, enlarged by the
+    offset, just touches.
     """
     polar, around = np.meshgrid(np.linspace(0.0, 0.5 * np.pi, 721), np.linspace(0.0, 2.0 * np.pi, 721))
     unit = np.stack([np.sin(polar) * np.cos(around), np.cos(polar), np.sin(polar) * np.sin(around)], axis=-1)
@@ -121,5 +122,5 @@ def resting_height() -> float:
 
 
 def sign(side: str) -> Array:
-    """(3,) signs of the coordinates of a place on this side of the body: z points to the right."""
+    """Return the signs (3,) of the coordinates of a point on this side of the body: z points to the right."""
     return np.array([1.0, 1.0, 1.0 if side == "right" else -1.0])

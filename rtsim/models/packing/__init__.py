@@ -1,1 +1,1 @@
-"""Build kernel parameters from models and subjects: the only place that does."""
+"""Packing of models and subjects into kernel parameters, which is done here only."""

@@ -1,4 +1,4 @@
-"""Tables of bodies: mass, markers, axes for joint angles, points for pictures."""
+"""Tables of bodies: mass, markers, axes for joint angles, and points for stick figures."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 
 
 def body_index(spec: ModelSpec) -> dict[str, int]:
-    """Number of every segment; ground is -1."""
+    """Return the index of every segment by name; ground is -1."""
     return {GROUND: -1, **{body.name: b for b, body in enumerate(spec.bodies)}}
 
 
 def pack_bodies(spec: ModelSpec) -> Bodies:
-    """Mass properties of bodies; a body without any is a massless intermediate frame."""
+    """Pack the mass properties of bodies; a body without any is a massless intermediate frame."""
     n = len(spec.bodies)
     inertia = np.zeros((n, 3, 3))
     for b, body in enumerate(spec.bodies):
@@ -41,7 +41,8 @@ def pack_bodies(spec: ModelSpec) -> Bodies:
 def pack_markers(
     spec: ModelSpec, subject: Subject | None, anatomy: Anatomy
 ) -> tuple[ModelMarkers, tuple[str, ...]]:
-    """The subject's markers by segment, or the model's own without a subject, and their names."""
+    """Pack the subject's markers by segment, or the model's own without a subject; also return their
+    names."""
     if subject is None:
         index = body_index(spec)
         at = [anatomy.place(marker, marker.segment, f"markers.{marker.name}") for marker in spec.markers]
@@ -67,7 +68,7 @@ def pack_markers(
 
 
 def pack_joint_axes(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> JointAxes:
-    """Axes and centres of the joints that have angles."""
+    """Pack the axes and centres of the joints that have angles."""
     jointed = [(body, body.angles, body.parent or body.name) for body in spec.bodies if body.angles]
     return JointAxes(
         proximal=np.array([index[parent] for *_, parent in jointed], np.int64),
@@ -90,7 +91,8 @@ class Outline:
 
 
 def pack_outline(spec: ModelSpec, anatomy: Anatomy) -> Outline:
-    """Origin of every segment, and the distal ends of the last ones where a subject's segments have them."""
+    """Pack the origins of all segments, and the distal ends of the last ones where a subject's segments have
+    them."""
     points, body = [np.zeros(3) for _ in spec.bodies], list(range(len(spec.bodies)))
     parents = {segment.parent for segment in spec.bodies}
     for b, segment in enumerate(spec.bodies):

@@ -1,4 +1,5 @@
-"""Coordinates that depend on others or are prescribed, and angles that are functions of coordinates."""
+"""Packing of coordinates that depend on others or are prescribed, and of angles that are functions of
+coordinates."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ fit, and it extends a little beyond."""
 
 
 def pack_couplers(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Couplers:
-    """Couplers in the file's order; a prescribed coordinate is its own driver."""
+    """Pack the couplers in the file's order; a prescribed coordinate is its own driver."""
     follower, driver, function = [], [], []
     for coupler in spec.couplers:
         where = f"couplers.{coupler.coordinate}"
@@ -52,7 +53,7 @@ def at_rest(value: float) -> FunctionSpec:
 
 
 def drivers_first(couplers: Couplers) -> Couplers:
-    """The couplers in an order in which no dependent coordinate is used before it has its value."""
+    """Sort the couplers so that no dependent coordinate is used before it has its value."""
     order: list[int] = []
     waiting = dict(enumerate(couplers.coordinate))
     while waiting:
@@ -67,20 +68,21 @@ def drivers_first(couplers: Couplers) -> Couplers:
 
 
 def follow_couplers(couplers: Couplers, functions: FunctionTable, q: NDArray[np.float64]) -> None:
-    """Move coupled coordinates of q : (n_q,) to where their couplers put them at time zero, drivers first."""
+    """Set the coupled coordinates of q : (n_q,) to the values that their couplers give at time zero, drivers
+    first."""
     ordered = drivers_first(couplers)
     for own, driver, f in zip(ordered.coordinate, ordered.driver, ordered.function, strict=True):
         q[own] = value(functions.rows[f], 0.0 if own == driver else float(q[driver]))
 
 
 def with_couplers(tree: Tree, couplers: Couplers) -> Tree:
-    """The tree for methods that eliminate dependent coordinates; unchanged without any."""
+    """Return the tree for methods that eliminate dependent coordinates; unchanged without any."""
     check_timeless(tree, couplers)
     return tree._replace(couplers=drivers_first(couplers)) if len(couplers.dof) else tree
 
 
 def check_timeless(tree: Tree, couplers: Couplers) -> None:
-    """Raise ConfigError if a coordinate is prescribed over time, for methods without time."""
+    """Raise ConfigError if a coordinate is prescribed over time and the method has no time."""
     alone = couplers.function[couplers.coordinate == couplers.driver]
     if (tree.functions.kind[alone] != CONSTANT).any():
         raise ConfigError(
@@ -91,7 +93,7 @@ def check_timeless(tree: Tree, couplers: Couplers) -> None:
 
 
 def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTable) -> Angles:
-    """Every coordinate on its own, then the named angles."""
+    """Pack the angles: every coordinate on its own, then the named angles."""
     n = len(coordinates.names)
     terms = [(k, IDENTITY, 1.0) for k in range(n)]
     start = list(range(n + 1))
@@ -111,8 +113,9 @@ def pack_angles(spec: ModelSpec, coordinates: Coordinates, functions: FunctionTa
 
 
 def named_rotations(spec: ModelSpec, coordinates: Coordinates) -> NDArray[np.bool_]:
-    """(n_named,) whether each named angle is a rotation; it is not if it is a sum of lengths only, without
-    functions.
+    """Return a mask (n_named,) of the named angles that are rotations.
+
+    A sum of lengths only, without functions, is none.
     """
     lengths = {name for name, turns in zip(coordinates.names, coordinates.is_angle, strict=True) if not turns}
     return np.array(

@@ -17,14 +17,14 @@ REST = FunctionSpec(constant=0.0)
 
 
 def generator_names(spec: ModelSpec) -> tuple[str, ...]:
-    """Names of the generators of a model, in the order of their table."""
+    """Return the names of a model's torque generators, in the order of their table."""
     if spec.torque_generators is None:
         return ()
     return tuple(one.name for one in generators_of(spec.torque_generators.set))
 
 
 def pack_driven_generators(spec: ModelSpec, coordinates: Coordinates) -> DrivenGenerators | None:
-    """The table of generators; None for a model without. ConfigError for an unknown coordinate or
+    """Pack the torque generators; None for a model without. ConfigError for an unknown coordinate or
     generator.
     """
     said = spec.torque_generators

@@ -25,8 +25,10 @@ N_POLYNOMIAL = 7
 
 @dataclass(frozen=True)
 class ScalarElement:
-    """One scalar constraint of a contact, a ligament or an element; an element of kind point has three,
-    of kind point_on_line two."""
+    """One scalar constraint of a contact, a ligament or an element.
+
+    An element of kind point has three of them, one of kind point_on_line two.
+    """
 
     name: str
     record: str  # name in the model, which methods hold
@@ -40,7 +42,7 @@ class ScalarElement:
 
 
 def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
-    """All scalar constraints: contacts, ligaments, elements, each in the order of the file."""
+    """List all scalar constraints: contacts, ligaments, elements, each in the order of the file."""
     rows = [row_of_contact(contact) for contact in spec.held_contacts]
     rows += [row_of_ligament(ligament) for ligament in spec.held_ligaments]
     for element in spec.elements:
@@ -49,7 +51,10 @@ def scalar_elements(spec: ModelSpec) -> list[ScalarElement]:
 
 
 def row_of_contact(contact: Contact) -> ScalarElement:
-    """(a - b) . n = R with n as printed, divided by |n|: the normal is unit without moving the plane."""
+    """Build the constraint (a - b) . n = R of a contact, with n as printed divided by |n|.
+
+    The normal becomes a unit vector without moving the plane.
+    """
     normal, radius = np.array(contact.b.normal), contact.held_radius_mm
     assert radius is not None
     return ScalarElement(
@@ -69,8 +74,9 @@ def row_of_ligament(ligament: Ligament) -> ScalarElement:
 
 
 def rows_of_element(element: Element) -> list[ScalarElement]:
-    """The scalar constraints of an element: one; three for coinciding points, in three planes of body B; or
-    two planes for a point on a line.
+    """Build the scalar constraints of an element.
+
+    One; three for coinciding points, in three planes of body B; or two planes for a point on a line.
     """
     name, where, length = element.name, f"elements.{element.name}", Length(element.target_mm)
     a, b = element.a, element.b
@@ -125,7 +131,7 @@ def rows_of_element(element: Element) -> list[ScalarElement]:
 
 
 def across(element: Element) -> tuple[Array, Array]:
-    """Two unit normals of planes through a line, in body B, perpendicular to it and to each other."""
+    """Return two unit normals of planes through a line, in body B, perpendicular to it and to each other."""
     along = unit(np.array(element.direction))
     first = unit(np.cross(along, np.eye(3)[np.abs(along).argmin()]))
     return first, np.cross(along, first)
@@ -164,7 +170,7 @@ def pack_elements(rows: list[ScalarElement], anatomy: Anatomy, index: dict[str, 
 
 
 def path_between(tree: Tree, body_a: int, body_b: int) -> list[tuple[int, float]]:
-    """Dofs that move only one of two bodies, ground first: (dof, +1 moves A, -1 moves B)."""
+    """List the dofs that move only one of two bodies, ground first: (dof, +1 moves A, -1 moves B)."""
     moves_a, moves_b = dofs_towards_ground(tree, body_a), dofs_towards_ground(tree, body_b)
     return [(d, 1.0) for d in sorted(moves_a - moves_b)] + [(d, -1.0) for d in sorted(moves_b - moves_a)]
 
@@ -194,14 +200,15 @@ def pack_lengths(rows: list[ScalarElement]) -> Lengths:
 
 @dataclass(frozen=True)
 class Reported:
-    """Elements that appear in the results."""
+    """Elements that are reported in the results."""
 
     ligaments: NDArray[np.int64]  # (n_ligament,) - by their lengthening
     contacts: NDArray[np.int64]  # (n_contact,) - by their contact point
 
 
 def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
-    """All contacts, and the ligaments except those that are always held at their length."""
+    """Select the elements for the results: all contacts, and the ligaments except those always kept at their
+    length."""
     contacts = [contact.name for contact in spec.contacts]
     ligaments = [ligament.name for ligament in spec.ligaments if lengthens(spec, ligament.name)]
     return Reported(
@@ -211,15 +218,15 @@ def pack_reported(spec: ModelSpec, rows: list[ScalarElement]) -> Reported:
 
 
 def lengthens(spec: ModelSpec, ligament: str) -> bool:
-    """Whether the lengthening of a ligament is a result: if a method keeps its length as a soft constraint,
-    or none keeps it.
+    """Return whether the lengthening of a ligament is a result: no method, or one with a soft constraint,
+    keeps its length.
     """
     methods = spec.methods.values()
     return any(ligament in how.soft for how in methods) or not any(ligament in how.hard for how in methods)
 
 
 def neutral_length(row: ScalarElement) -> float:
-    """Length [m] when both segments' origins and axes coincide (d(0) of eq. 1); NaN for planes."""
+    """Return the length [m] when both segments' origins and axes coincide (d(0) of eq. 1); NaN for planes."""
     if row.kind != DISTANCE:
         return float("nan")
     if row.length.neutral_mm is not None:

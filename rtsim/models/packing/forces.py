@@ -52,7 +52,7 @@ class PairTable:
         self.rows: list[tuple[int, int]] = []
 
     def find(self, a: str, b: str, where: str) -> int:
-        """Return the number of a pair of segments, which is added where it is new."""
+        """Return the index of a pair of segments, which is added if it is new."""
         pair = self.index[a], self.index[b]
         if not path_between(self.tree, *pair):
             raise ConfigError(
@@ -85,7 +85,7 @@ class PairTable:
 def pack_forces(
     spec: ModelSpec, anatomy: Anatomy, index: dict[str, int], coordinates: Coordinates, tree: Tree, q: Array
 ) -> ForceElements:
-    """All force elements; q : (n_q,) the neutral pose, for lengths that a model does not state."""
+    """Pack all force elements; q : (n_q,) the neutral pose, for lengths that a model does not state."""
     pairs = PairTable(tree, index)
     at_rest = new_pose(len(tree.parent), len(tree.dof_body), len(tree.chains.dof))
     if spec.springs or any(
@@ -109,7 +109,7 @@ def pack_forces(
 
 
 def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pose) -> LineElements:
-    """Ligaments with a force law, then the springs between points."""
+    """Pack the ligaments with a force law, then the springs between points."""
     pair, law, ends, parameters = [], [], [], []
     springs = [spring for spring in spec.springs if spring.a is not None]
     for kind, element in [("ligaments", x) for x in pulling(spec)] + [("springs", x) for x in springs]:
@@ -137,12 +137,12 @@ def pack_lines(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable, at_rest: Pos
 
 
 def pulling(spec: ModelSpec) -> list[Ligament]:
-    """The straight ligaments that have a force law."""
+    """Return the straight ligaments that have a force law."""
     return [ligament for ligament in spec.ligaments if ligament.pulls and not ligament.through]
 
 
 def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array]) -> float:
-    """Distance between two points of bodies, or of ground (-1) [m]."""
+    """Compute the distance between two points of bodies, or of ground (-1) [m]."""
     a, b = (
         x if body < 0 else at_rest.position[body] + at_rest.rotation[body] @ x
         for body, x in zip((body_a, body_b), points, strict=True)
@@ -151,7 +151,7 @@ def distance(at_rest: Pose, body_a: int, body_b: int, points: tuple[Array, Array
 
 
 def ligament_row(ligament: Ligament, neutral_length: float) -> tuple[float, ...]:
-    """Parameters of kernels/forces/ligament from either of the two sets of numbers."""
+    """Return the parameters of kernels/forces/ligament from either of the two sets of numbers in the file."""
     strain = ligament.threshold_strain
     slack = None if ligament.slack_length_mm is None else 1e-3 * ligament.slack_length_mm
     if ligament.reference_strain is not None:
@@ -235,18 +235,19 @@ def whole(numbers: Iterable[int]) -> NDArray[np.int64]:
 
 
 def millimetres(rows: Sequence[Sequence[float]]) -> Array:
-    """(n, 3) rows in millimetres as metres."""
+    """Convert rows (n, 3) from millimetres to metres."""
     return 1e-3 * np.array(rows, float).reshape(-1, 3)
 
 
 def points(places: Sequence[Place], anatomy: Anatomy, keys: Sequence[str]) -> Array:
-    """(n, 3) points of the model on their segments [m]."""
+    """Return points (n, 3) of the model on their segments [m]."""
     found = [anatomy.place(place, place.segment, key) for place, key in zip(places, keys, strict=True)]
     return np.array(found, float).reshape(-1, 3)
 
 
 def viscous_ramp(contact: Contact) -> float:
-    """Depth at which the normal force reaches the transition force of viscous friction [m], 0 without one."""
+    """Return the depth at which the normal force reaches the transition force of viscous friction [m]; 0
+    without such a force."""
     wets = contact.friction.wets_at_N if contact.friction else 0.0
     if not wets:
         return 0.0
@@ -293,7 +294,7 @@ def pack_loads(spec: ModelSpec, anatomy: Anatomy, pairs: PairTable) -> PointLoad
 
 
 def pack_springs(spec: ModelSpec, coordinates: Coordinates) -> Springs:
-    """Table of the springs on coordinates."""
+    """Pack the springs on coordinates."""
     springs = [spring for spring in spec.springs if spring.coordinate]
     at = np.array([coordinates.find(s.coordinate, f"springs.{s.name}") for s in springs], np.int64)
     rest = [np.radians(s.rest_deg or 0.0) if s.is_angular else 1e-3 * (s.rest_mm or 0.0) for s in springs]

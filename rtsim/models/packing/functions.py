@@ -21,13 +21,13 @@ from rtsim.models.packing.tree import (
 
 
 class FunctionTable:
-    """The functions of a model, numbered as they are added."""
+    """The functions of a model, numbered in the order in which they are added."""
 
     def __init__(self) -> None:
         self.rows: list[Function] = []
 
     def add(self, spec: FunctionSpec) -> int:
-        """Number of the function, or IDENTITY where there is none."""
+        """Add a function; return its index, or IDENTITY where there is none."""
         if spec.is_identity:
             return IDENTITY
         self.rows.append(function_of(spec))
@@ -55,7 +55,7 @@ def function_of(spec: FunctionSpec) -> Function:
 
 
 def value(function: Function, x: float) -> float:
-    """The function at x, as kernels/algebra/functions.evaluate gives it in kernels."""
+    """Evaluate a function at x, as kernels/algebra/functions.evaluate does in kernels."""
     numbers = function.numbers
     if function.kind == SPLINE:
         return spline_at(np.reshape(numbers, (3, -1)), x)[0]
@@ -68,8 +68,9 @@ def value(function: Function, x: float) -> float:
 
 
 def spline_at(knots: np.ndarray, x: float) -> tuple[float, float, float]:
-    """(value, slope, curvature) of a cubic through knots : (3, n) = abscissae, values, second derivatives;
-    straight beyond the ends.
+    """Return (value, slope, curvature) of a cubic spline at x; straight beyond the ends.
+
+    knots : (3, n) abscissae, values, second derivatives
     """
     at, y, M = knots
     inside = min(max(x, at[0]), at[-1])

@@ -24,9 +24,8 @@ from rtsim.subjects.subject import Subject
 
 
 def with_holds(spec: ModelSpec, model: Model, subject: Subject | None = None) -> Model:
-    """The model with the constraints of its simulation; ConfigError where one of them cannot be a
-    constraint.
-    """
+    """Add the constraints of its simulation to a model; ConfigError where an element cannot be a
+    constraint."""
     if subject is not None:
         spec = for_person(spec, subject)
     if not spec.held:

@@ -44,12 +44,12 @@ class Coordinates:
 
     @property
     def coupled(self) -> tuple[str, ...]:
-        """Angles that storage files have in radians, even if the others are in degrees."""
+        """Names of the angles that storage files have in radians, even if the others are in degrees."""
         kept = (self.is_angle & ~self.in_degrees).tolist()
         return tuple(name for name, one in zip(self.names, kept, strict=True) if one)
 
     def find(self, name: str, where: str) -> int:
-        """Index of a coordinate; ConfigError if a method replaces its joint by another kind."""
+        """Return the index of a coordinate; ConfigError if a method replaces its joint by another kind."""
         try:
             return self.names.index(name)
         except ValueError:
@@ -87,12 +87,13 @@ def joints_of(
 
 
 def axis_of(axis: Axis, basis: Array) -> Array:
-    """(3,) unit vector of an axis in the joint's frame."""
+    """Return the unit vector (3,) of an axis in the joint's frame."""
     return unit(basis[:, "uvw".index(axis)]) if isinstance(axis, str) else unit(np.array(axis))
 
 
 def turned(frame: Frame) -> Array:
-    """(3, 3) rotation Rx Ry Rz by the angles of a frame; exactly the unit matrix if they are zero."""
+    """Return the rotation (3, 3) Rx Ry Rz by the angles of a frame; exactly the unit matrix if they are
+    zero."""
     (cx, cy, cz), (sx, sy, sz) = np.cos(np.radians(frame.turned_deg)), np.sin(np.radians(frame.turned_deg))
     about_x = np.array([[1.0, 0.0, 0.0], [0.0, cx, -sx], [0.0, sx, cx]])
     about_y = np.array([[cy, 0.0, sy], [0.0, 1.0, 0.0], [-sy, 0.0, cy]])
@@ -101,7 +102,7 @@ def turned(frame: Frame) -> Array:
 
 
 def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
-    """(N_PARAMETER,) - parameters of a joint for the kernels."""
+    """Return the parameters (N_PARAMETER,) of a joint for the kernels."""
     numbers = np.zeros(N_PARAMETER)
     given = KINDS[kind].parameter(body, lambda axis: axis_of(axis, basis))
     numbers[: len(given)] = given
@@ -111,7 +112,7 @@ def numbers_of(body: Body, kind: JointKind, basis: Array) -> Array:
 def motions_of_joint(
     body: Body, kind: JointKind, basis: Array, functions: FunctionTable
 ) -> tuple[ChainMotion, ...]:
-    """Elementary motions of a chain; empty for another kind of joint."""
+    """Return the elementary motions of a chain; none for another kind of joint."""
     steps = KINDS[kind].steps
     if steps is None:
         return ()
@@ -122,7 +123,7 @@ def motions_of_joint(
 
 
 def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow]) -> Coordinates:
-    """The coordinates of all joints, their indices in q and v, and their neutral values."""
+    """Pack the coordinates of all joints, their indices in q and v, and their neutral values."""
     names, q, dof, angular, degrees, ranges, neutral = [], [], [], [], [], [], []
     n_q = n_v = 0
     for body, joint in zip(spec.bodies, joints, strict=True):
@@ -148,7 +149,8 @@ def pack_coordinates(spec: ModelSpec, how: MethodSpec, joints: Sequence[JointRow
 
 
 def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> Array:
-    """(n_q,) initial values of the coordinates; zero, and no rotation, for joints without named ones."""
+    """Return the initial values of the coordinates, (n_q,); zero, and no rotation, for joints without named
+    ones."""
     q = np.zeros(tree.q_start[-1])
     for b, number in enumerate(tree.kind):
         given = ROWS[number].neutral
@@ -159,16 +161,13 @@ def neutral_coordinates(tree: Tree, coordinates: Coordinates | None = None) -> A
 
 
 def translations(tree: Tree) -> list[tuple[int, int, int]]:
-    """For each joint that translates without named coordinates: its body, and its first entries in q and
-    v.
-    """
+    """List the joints that translate without named coordinates: body, and first entries in q and v."""
     rows = ((b, ROWS[number].translation) for b, number in enumerate(tree.kind))
     return [(b, tree.q_start[b] + k, tree.v_start[b] + k) for b, k in rows if k is not None]
 
 
 def rotations(tree: Tree) -> list[tuple[int, int, int]]:
-    """For each joint that rotates without angles: its body, and the first entries of its quaternion and
-    angular velocity.
-    """
+    """List the joints that rotate without angles: body, and first entries of quaternion and angular
+    velocity."""
     rows = ((b, ROWS[number].rotation) for b, number in enumerate(tree.kind))
     return [(b, tree.q_start[b] + at[0], tree.v_start[b] + at[1]) for b, at in rows if at is not None]

@@ -36,7 +36,7 @@ def pack_mesh_contacts(
     pairs: Sequence[tuple[Any, Any]],
     placed: Sequence[Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]],
 ) -> tuple[Meshes | None, MeshContacts | None]:
-    """Tables of these pairs of surfaces; None where there are none.
+    """Pack the surfaces of these pairs, and their contacts; None where there are none.
 
     pairs : records of the model's file
     placed : rotation (3, 3) and position (3,) [m] of each surface on its body
@@ -60,7 +60,7 @@ def pack_mesh_contacts(
 
 
 def made(record: Any) -> TriangleSurface:
-    """The surface of a record, read or computed, in its own axes [m]."""
+    """Return the surface of a record, read or computed, in its own axes [m]."""
     if record.file:
         surface = read_surface(Path(record.file), record.unit, record.flipped)
     elif record.plate_mm is not None:
@@ -81,8 +81,8 @@ def made(record: Any) -> TriangleSurface:
 
 
 def turned_over(surface: TriangleSurface, larger: TriangleSurface) -> float:
-    """The part of the total edge length that reverses its direction when a surface is enlarged, as in folds
-    [1].
+    """Return the fraction of the total edge length that reverses its direction when a surface is enlarged, as
+    in folds [1].
     """
     before, after = (
         np.roll(corners, -1, axis=1) - corners

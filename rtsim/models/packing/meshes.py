@@ -46,20 +46,20 @@ def pack_meshes(surfaces: Sequence[TriangleSurface]) -> Meshes:
 
 
 def finer(a: TriangleSurface, b: TriangleSurface) -> int:
-    """Surface with the smaller triangles: OF_A or OF_B."""
+    """Return which surface has the smaller triangles: OF_A or OF_B."""
     size = [triangle_areas(surface).mean() for surface in (a, b)]
     return OF_A if size[0] <= size[1] else OF_B
 
 
 def triangle_areas(surface: TriangleSurface) -> Array:
-    """(n_triangle,) areas of the triangles [m^2]"""
+    """Compute the areas of the triangles, (n_triangle,) [m^2]."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
     areas: Array = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1)
     return areas
 
 
 def _pack(surface: TriangleSurface) -> Meshes:
-    """The tables of one surface; no row in table."""
+    """Pack the tables of one surface, without a row in `table`."""
     vertices, triangles = np.asarray(surface.vertices, float), np.asarray(surface.triangles, np.int64)
     order, ball_depth = spatial_order(vertices, VERTICES_IN_LEAF)
     rank = np.empty(len(order), np.int64)
@@ -100,7 +100,8 @@ def _pack(surface: TriangleSurface) -> Meshes:
 
 
 def spatial_order(points: Array, in_leaf: int) -> tuple[Whole, int]:
-    """(order, depth) of a tree over points : (n, 3), halved again and again along the longest side."""
+    """Sort points : (n, 3) into a tree, halved again and again along the longest side; return (order,
+    depth)."""
     n = len(points)
     depth = 0
     while (n - 1) >> depth >= in_leaf:
@@ -116,7 +117,11 @@ def spatial_order(points: Array, in_leaf: int) -> tuple[Whole, int]:
 
 
 def edge_tables(triangles: Whole, normal: Array) -> tuple[Array, Whole]:
-    """(n_triangle, 3, 3) - sums of the normals at the edges ab, bc, ca; (n_triangle, 3) - 1 = boundary."""
+    """Compute the sums of the normals at the edges ab, bc, ca, (n_triangle, 3, 3), and which edges are
+    boundary.
+
+    The latter is (n_triangle, 3), 1 = boundary.
+    """
     edges = np.sort(np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2), axis=2).reshape(-1, 2)
     _, edge, count = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
     edge = edge.reshape(-1)
@@ -127,7 +132,7 @@ def edge_tables(triangles: Whole, normal: Array) -> tuple[Array, Whole]:
 
 
 def by_leaf(disc: Array, depth: int) -> Array:
-    """(n_leaf, N_DISC, TRIANGLES_IN_LEAF) - rows of discs by the leaves of a tree of this depth."""
+    """Arrange rows of discs by the leaves of a tree of this depth, (n_leaf, N_DISC, TRIANGLES_IN_LEAF)."""
     n, n_leaf = len(disc), 1 << depth
     start = (np.arange(n_leaf + 1) * n) >> depth
     leaf = np.repeat(np.arange(n_leaf), np.diff(start))
@@ -138,7 +143,9 @@ def by_leaf(disc: Array, depth: int) -> Array:
 
 
 def discs(a: Array, b: Array, c: Array) -> Array:
-    """(n_triangle, 4) - centre, radius of the smallest disc around each triangle, corners : (n_triangle, 3).
+    """Compute centre and radius of the smallest disc around each triangle, (n_triangle, 4).
+
+    a, b, c : (n_triangle, 3) corners
 
     Around an obtuse one it is that around its longest side, else the circumscribed one.
     """
@@ -153,7 +160,8 @@ def discs(a: Array, b: Array, c: Array) -> Array:
 
 
 def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:
-    """(n_vertex, 3) - unit; mean of the normals of a vertex's triangles, weighted by their angles."""
+    """Compute the unit normals of vertices, (n_vertex, 3): means of their triangles' normals, weighted by
+    angle."""
     total = np.zeros_like(vertices)
     for k in range(3):
         at = vertices[triangles[:, k]]
@@ -165,7 +173,8 @@ def vertex_normals(vertices: Array, triangles: Whole, normal: Array) -> Array:
 
 
 def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
-    """(n_box, 6) - of all nodes of a tree over n items with these lowest and highest places : (n, 3)."""
+    """Compute the boxes of all nodes of a tree, (n_box, 6), over n items with these lowest and highest
+    positions : (n, 3)."""
     n = len(low)
     start = (np.arange(1 << depth) * n) >> depth
     level = np.hstack((np.minimum.reduceat(low, start), np.maximum.reduceat(high, start)))
@@ -181,7 +190,7 @@ def boxes(low: Array, high: Array, depth: int) -> NDArray[np.float32]:
 
 
 def balls(points: Array, depth: int) -> Array:
-    """(n_ball, 4) - centre and radius of all nodes of a tree over points : (n, 3)."""
+    """Compute centre and radius of the balls of all nodes of a tree over points : (n, 3), (n_ball, 4)."""
     n, found = len(points), []
     for level in range(depth + 1):
         start = (np.arange((1 << level) + 1) * n) >> level

@@ -13,7 +13,8 @@ MusclePoints = dict[str, list[list[str | float]]]
 
 
 def muscle_points(model: Model, mirrored: bool = False) -> MusclePoints:
-    """Muscle -> rows (segment, x, y, z) of its points from origin to insertion, in the segment's frame [m].
+    """Return, by muscle, rows (segment, x, y, z) of its points from origin to insertion, in the segment's
+    frame [m].
 
     Moving and conditional points and wrapping are left out: the lines show the course of a muscle, not its
     length. The segment of points fixed to ground is "".

@@ -25,7 +25,7 @@ NO_FORCE = Hill(1.0, 100.0, 100.0)
 
 
 def pack_surfaces(spec: ModelSpec, anatomy: Anatomy, index: dict[str, int]) -> Surfaces:
-    """Wrapping surfaces in the frames of their bodies."""
+    """Pack the wrapping surfaces in the frames of their bodies."""
     surfaces = spec.surfaces
     sizes = [(*surface.sizes_mm, 0.0, 0.0)[:3] for surface in surfaces]
     return Surfaces(
@@ -45,7 +45,7 @@ def pack_stations(
     functions: FunctionTable,
     paths: tuple[Muscle, ...],
 ) -> Stations:
-    """Stations of paths, one after the other."""
+    """Pack the stations of paths, one after the other."""
     stations = [(muscle, station) for muscle in paths for station in muscle.path]
     surfaces = {surface.name: k for k, surface in enumerate(spec.surfaces)}
     segments = {surface.name: surface.segment for surface in spec.surfaces}
@@ -74,14 +74,14 @@ def kind_of(station: Station) -> int:
 
 
 def point_of(muscle: Muscle, station: Station, anatomy: Anatomy) -> Array:
-    """(3,) - a point in its segment [m]; zeros where it is not fixed."""
+    """Return a point in its segment, (3,) [m]; zeros where it is not fixed."""
     if station.over or station.moving:
         return np.zeros(3)
     return anatomy.place(station, station.segment, f"muscles.{muscle.name}")
 
 
 def coordinate_of(muscle: Muscle, station: Station, coordinates: Coordinates) -> int | None:
-    """Index of the coordinate that switches or moves a station."""
+    """Return the index of the coordinate that switches or moves a station."""
     if not (station.within or station.moving):
         return None
     name = station.within.coordinate if station.within else station.moving.of if station.moving else ""
@@ -96,7 +96,7 @@ def functions_of(station: Station, functions: FunctionTable) -> tuple[int, int, 
 
 
 def pack_hill(hills: Sequence[Hill | None]) -> Muscles:
-    """Hill parameters of muscles; a muscle without any has no force."""
+    """Pack the Hill parameters of muscles; a muscle without any has no force."""
     table = [hill or NO_FORCE for hill in hills]
     force = [hill.max_isometric_force_N if hill else 0.0 for hill in hills]
     return Muscles(

@@ -28,7 +28,7 @@ def pack_pulls(
     surfaces: Surfaces,
     muscles: Muscles,
 ) -> PathForces | None:
-    """Muscles of a model with a force, then ligaments along paths; None without any.
+    """Pack the muscles with a force, then ligaments along paths; None without any.
 
     stations : stations of all muscles
     wrapping : stations of the ligaments
@@ -62,7 +62,7 @@ def pack_pulls(
 
 
 def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
-    """The path points of some muscles."""
+    """Select the paths of some muscles."""
     spans = [(int(stations.start[m]), int(stations.start[m + 1])) for m in muscles]
     rows = np.array([s for span in spans for s in range(*span)], np.int64)
     start = np.cumsum([0, *(stop - first for first, stop in spans)]).astype(np.int64)
@@ -70,13 +70,14 @@ def paths_of(stations: Stations, muscles: NDArray[np.int64]) -> Stations:
 
 
 def one_after_other(a: Stations, b: Stations) -> Stations:
-    """Two tables of paths, joined into one."""
+    """Join two tables of paths into one."""
     start = np.concatenate([a.start, a.start[-1] + b.start[1:]])
     return Stations._make([start, *(np.concatenate([x, y]) for x, y in zip(a[1:], b[1:], strict=True))])
 
 
 def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:
-    """Dofs that change the path of muscle m: those between its bodies, and those of its moving points."""
+    """Return the dofs that change the path of muscle m: those between its bodies, and those of its moving
+    points."""
     span = slice(stations.start[m], stations.start[m + 1])
     carried = [dofs_of(tree, int(body)) for body in np.unique(stations.body[span])]
     in_all = carried[0].intersection(*carried[1:])
@@ -84,7 +85,7 @@ def moved_by(tree: Tree, stations: Stations, m: int) -> set[int]:
 
 
 def dofs_of(tree: Tree, body: int) -> set[int]:
-    """All dofs that move a body; none for ground (-1)."""
+    """Return all dofs that move a body; none for ground (-1)."""
     found, d = set(), int(tree.last_dof[body]) if body >= 0 else -1
     while d >= 0:
         found.add(d)

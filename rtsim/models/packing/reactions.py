@@ -27,8 +27,10 @@ class Reactions(NamedTuple):
         return Reactions(tuple(self.names[k] for k in kept), self.element[kept], self.strength[kept])
 
     def released(self, roles: Roles) -> Roles:
-        """The roles with the elements of these reactions switched off, as their forces become unknowns like
-        those of muscles.
+        """Return roles in which the elements of these reactions are switched off, as their forces become
+        unknowns.
+
+        They are unknowns like those of muscles.
         """
         mode = roles.mode.copy()
         mode[self.element] = OFF
@@ -36,7 +38,7 @@ class Reactions(NamedTuple):
 
 
 def pack_reactions(spec: ModelSpec, rows: list[ScalarElement]) -> Reactions:
-    """The reactions of a model among its scalar elements."""
+    """Find the reactions of a model among its scalar elements."""
     names = [row.name for row in rows]
     sign = {"pushes": 1.0, "pulls": -1.0}
     return Reactions(

@@ -1,4 +1,4 @@
-"""Torque generators of joints as the kernels' table: curves and parameters, before a fit or after."""
+"""Packing of torque generators into the kernels' table: curves and parameters, before or after a fit."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ SHORTENING_CORNER = 2
 
 
 class PlacedGenerator(NamedTuple):
-    """A generator at a joint; torque_sign is that of its torque about the coordinate.
+    """A torque generator at a joint.
+
+    torque_sign is the sign of its torque about the coordinate.
 
     name : name of the generator at this joint
     muscle : its name in the set
-    fit : s_A, s_V, Delta_P [rad], lambda_P, s_tau
-    blend : lambda_A and lambda_V
+    fit : fitted parameters s_A, s_V, Delta_P [rad], lambda_P, s_tau
+    blend : blending parameters lambda_A and lambda_V
     to_one : whether t^V is blended towards 1 (eq. 5), else to its eccentric maximum
     """
 
@@ -63,7 +65,7 @@ def pack_generators(placed: Sequence[PlacedGenerator]) -> Generators:
 
 
 def parameters(one: PlacedGenerator) -> tuple[float, ...]:
-    """A row of numbers in the order of the kernels' columns, STRENGTH to FACTOR."""
+    """Return the parameters of a generator in the order of the kernels' columns, STRENGTH to FACTOR."""
     spec, joint = one.spec, one.joint
     optimal, width, speed, zero, last = np.radians(
         [spec.optimal_angle_deg, spec.width_deg, spec.speed_deg_s, spec.passive_zero_deg,
@@ -76,7 +78,7 @@ def parameters(one: PlacedGenerator) -> tuple[float, ...]:
 
 
 def pack_curves(specs: Sequence[TorqueGenerator]) -> BezierCurves:
-    """t^A and t^PE, which are the same for all, then t^V of each."""
+    """Pack the curves: t^A and t^PE, which are the same for all, then t^V of each generator."""
     curves = new_curves((N_ANGLE, N_PASSIVE, *(N_VELOCITY,) * len(specs)))
     scratch, knots, shapes = np.zeros(6), np.zeros((5, 3)), np.zeros(4)
     angle_knots(knots, shapes)

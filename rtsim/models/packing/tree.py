@@ -41,7 +41,8 @@ class JointRow:
 
     @property
     def layout(self) -> JointSizes:
-        """Numbers of coordinates and speeds of the joint; those of a chain follow from its motions."""
+        """Numbers of coordinates and speeds of the joint; those of a chain follow from its
+        motions."""
         if self.kind != CHAIN:
             return LAYOUTS[self.kind]
         n = 1 + max(motion.dof for motion in self.motions)
@@ -62,7 +63,7 @@ class JointRow:
 
 
 def build_tree(joints: Sequence[JointRow], functions: Functions | None = None) -> Tree:
-    """The tables of a tree; every joint's parent comes before it."""
+    """Build the tables of a tree; every joint's parent comes before it."""
     n = len(joints)
     dof_body: list[int] = []
     dof_parent: list[int] = []
@@ -124,7 +125,7 @@ def build_chains(joints: Sequence[JointRow]) -> Chains:
 
 @dataclass(frozen=True)
 class Function:
-    """A function of one coordinate: its kind in kernels/algebra/functions and its numbers there."""
+    """A function of one coordinate: its kind and its numbers, as in kernels/algebra/functions."""
 
     kind: int
     count: int
@@ -140,22 +141,22 @@ def linear(slope: float, intercept: float = 0.0) -> Function:
 
 
 def polynomial(coefficients: Sequence[float]) -> Function:
-    """Coefficients of a polynomial, lowest power first."""
+    """Return the polynomial with these coefficients, lowest power first."""
     return Function(POLYNOMIAL, len(coefficients), tuple(coefficients))
 
 
 def sine(amplitude: float, omega: float, phase: float, offset: float) -> Function:
-    """amplitude sin(omega x + phase) + offset."""
+    """Return the function amplitude sin(omega x + phase) + offset."""
     return Function(SINE, 4, (amplitude, omega, phase, offset))
 
 
 def lines(x: Sequence[float], y: Sequence[float]) -> Function:
-    """Piecewise linear function through (x, y), x rising: a spline without second derivatives."""
+    """Return the piecewise linear function through (x, y), x rising: a spline without second derivatives."""
     return Function(SPLINE, len(x), (*x, *y, *(0.0 for _ in x)))
 
 
 def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Function:
-    """Cubic spline through (x, y), x rising; two knots make a straight line.
+    """Return the cubic spline through (x, y), x rising; two knots make a straight line.
 
     The second derivatives M solve the tridiagonal system of de Boor (1978), A Practical Guide to
     Splines, chapter IV: continuity of the slope at the inner knots. At both ends M = 0 ("natural"), or the
@@ -183,7 +184,7 @@ def spline(x: Sequence[float], y: Sequence[float], ends: str = "natural") -> Fun
 
 
 def third_derivative(x: Sequence[float], y: Sequence[float]) -> float:
-    """Third derivative of the cubic through four points: six times their divided difference."""
+    """Return the third derivative of the cubic through four points: six times their divided difference."""
     difference = np.array(y, float)
     for order in (1, 2, 3):
         difference = np.diff(difference) / (np.array(x[order:]) - np.array(x[: 4 - order]))

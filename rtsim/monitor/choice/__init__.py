@@ -1,1 +1,1 @@
-"""Which panels and curves are shown: by task, by hand, and kept between starts."""
+"""The choice of visible panels and curves: by task, by hand, and stored between starts."""

@@ -1,4 +1,4 @@
-"""The dialogue in which panels, curves and pictures are chosen, by task or one by one."""
+"""The dialogue for choosing panels, curves and pictures, by task or one by one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ ENTRY = Qt.ItemDataRole.UserRole
 
 
 class PanelChooser(QDialog):
-    """A dialogue that chooses tasks, panels and curves; it stays open, and `changed` reports every change."""
+    """A dialogue to choose tasks, panels and curves; it stays open, and the signal `changed` reports every
+    change.
+    """
 
     changed = Signal()
 
@@ -61,7 +63,7 @@ class PanelChooser(QDialog):
         self._mark()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Offer the panels of a stream; a task for which it has none cannot be chosen."""
+        """Offer the panels of a stream; a task without any panel in this stream is disabled."""
         self._layout = layout
         blocker = QSignalBlocker(self.tree)
         self.tree.clear()
@@ -88,14 +90,14 @@ class PanelChooser(QDialog):
         self._mark()
 
     def shown(self, entry: Entry) -> bool:
-        """Whether a line is ticked."""
+        """Return whether the checkbox of an entry should be ticked."""
         if isinstance(entry, str):
             return entry not in self.choice.pictures
         panel, k = entry
         return self.choice.shows(panel) if k is None else self.choice.shows_curve(panel, k)
 
     def items(self) -> Iterator[tuple[QTreeWidgetItem, Entry]]:
-        """All lines that can be ticked, each with the panel, curve or picture that it shows."""
+        """Yield all entries with a checkbox, each with the panel, curve or picture that it shows."""
         return iter(self._items)
 
     def _heading(self, words: str) -> QTreeWidgetItem:
@@ -114,7 +116,7 @@ class PanelChooser(QDialog):
         return item
 
     def _mark(self) -> None:
-        """Tick what is shown."""
+        """Tick the checkboxes of everything that is shown."""
         blocker = QSignalBlocker(self.tree)
         for item, entry in self._items:
             item.setCheckState(0, Qt.CheckState.Checked if self.shown(entry) else Qt.CheckState.Unchecked)

@@ -1,4 +1,4 @@
-"""Which of a stream's panels and curves are shown, and in which columns."""
+"""The choice of the panels and curves of a stream that are shown, and of their columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PICTURES = {FIGURE: "Stick figure", CONTACT: "Contact on the joint", PRESSURE: "
 
 @dataclass
 class PanelChoice:
-    """The chosen task, and panels and curves that were chosen by hand in addition.
+    """The chosen task, and the panels and curves that were switched on or off by hand.
 
     panels : key of a panel -> whether it is shown, for those changed by hand
     curves : keys of the hidden curves
-    pictures : the hidden ones of PICTURES
+    pictures : hidden pictures, from PICTURES
     """
 
     task: str = ALL
@@ -31,30 +31,30 @@ class PanelChoice:
     pictures: set[str] = field(default_factory=set)
 
     def take_task(self, task: str) -> None:
-        """Show the panels of a task, and discard what was chosen by hand."""
+        """Show the panels of a task, and discard choices made by hand."""
         self.task = task
         self.panels.clear()
         self.curves.clear()
 
     def shows(self, panel: PlotPanel) -> bool:
-        """Whether a panel is shown."""
+        """Return whether a panel is shown."""
         usual = group_of(panel.field, panel.unit) in TASKS[self.task] and panel.field not in SELDOM
         return self.panels.get(panel.key, usual)
 
     def shows_curve(self, panel: PlotPanel, k: int) -> bool:
-        """Whether the curve with this index is shown where its panel is."""
+        """Return whether the curve with this index is shown when its panel is shown."""
         return curve_key(panel, k) not in self.curves
 
     def set_panel(self, panel: PlotPanel, on: bool) -> None:
-        """Show a panel or not."""
+        """Show or hide a panel."""
         self.panels[panel.key] = on
 
     def set_curve(self, panel: PlotPanel, k: int, on: bool) -> None:
-        """Show a curve or not."""
+        """Show or hide a curve."""
         (self.curves.discard if on else self.curves.add)(curve_key(panel, k))
 
     def chosen(self, panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
-        """The panels that are shown, in as many columns as fit, of similar length."""
+        """Return the panels that are shown, arranged in as many columns as fit, of similar length."""
         shown = [panel for panel in panels if self.shows(panel)]
         if len(shown) == len(panels) and len({panel.column for panel in panels}) <= n_column_most:
             return shown
@@ -62,12 +62,14 @@ class PanelChoice:
 
 
 def curve_key(panel: PlotPanel, k: int) -> str:
-    """Return the key of a curve in the settings file, from panel and name."""
+    """Return the key of a curve in the settings file, made of panel and name."""
     return f"{panel.key}/{panel.names[k]}"
 
 
 def dealt_out(panels: Sequence[PlotPanel], n_column_most: int = 3) -> list[PlotPanel]:
-    """Distribute panels over at most as many columns as before, of similar length; their order is kept."""
+    """Distribute panels over at most as many columns as before, of similar length; the order of the panels
+    is kept.
+    """
     counts = Counter(panel.column for panel in panels)
     columns = sorted(counts)
     n_column = min(len(columns), len(panels), n_column_most)

@@ -1,4 +1,4 @@
-"""Settings of the window that are kept between starts, in a file of the user."""
+"""Settings of the window that are stored between starts, in a file of the user."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ Pixels = Annotated[int, Meta(ge=200, le=20_000)]
 
 
 class WindowSettings(Struct, forbid_unknown_fields=True):
-    """Choices when the window was last closed.
+    """The user's choices when the window was last closed.
 
     task, panels, curves, pictures : as in PanelChoice
     duration_s : length of the time axes [s]
     strides : whether curves are drawn over the stride instead of time
     size : size of the window [px]
 
-    feedback_* : biofeedback: key of its curve, target band [display unit], whether it sounds
+    feedback_* : biofeedback: key of its curve, target band [display unit], whether sound is on
     """
 
     task: str = ALL
@@ -47,18 +47,20 @@ class WindowSettings(Struct, forbid_unknown_fields=True):
     feedback_sound: bool = False
 
     def choice(self) -> PanelChoice:
-        """The panels and curves to show."""
+        """Return the panels and curves to show."""
         return PanelChoice(self.task, dict(self.panels), set(self.curves), set(self.pictures))
 
     def take_choice(self, choice: PanelChoice) -> None:
-        """Keep a choice; if it has too many entries, the newest ones."""
+        """Store a choice; if it has too many entries, only the newest ones."""
         self.task, self.panels = choice.task, dict(list(choice.panels.items())[-N_KEY_MOST:])
         self.curves = sorted(choice.curves)[:N_KEY_MOST]
         self.pictures = sorted(choice.pictures)
 
 
 def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
-    """The settings in a file, and a sentence if it is unusable; without a file the default settings."""
+    """Read the settings from a file; return them, and a message if the file is unusable. Without a file the
+    defaults are returned.
+    """
     if path is None or not path.exists():
         return WindowSettings(), ""
     try:
@@ -77,7 +79,7 @@ def read_settings(path: Path | None) -> tuple[WindowSettings, str]:
 
 
 def write_settings(path: Path | None, settings: WindowSettings) -> str:
-    """Write the file completely or not at all; returns a sentence if that was not possible."""
+    """Write the file completely or not at all; return a message if that was not possible."""
     if path is None:
         return ""
     try:

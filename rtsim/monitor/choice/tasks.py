@@ -1,4 +1,4 @@
-"""Kinds of quantities that panels show, and the kinds that go with a task."""
+"""Groups of quantities that panels show, and the groups that belong to a task."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SELDOM = ("gait_phase",)
 
 
 def group_of(field: str, unit: str) -> str:
-    """The group of a panel, by the name of its field or else by its unit on the screen."""
+    """Return the group of a panel from the name of its field, or else from its display unit."""
     for beginning, group in BY_FIELD:
         if field.startswith(beginning):
             return group

@@ -1,1 +1,1 @@
-"""The panel of a run with a device, and the commands that it gives."""
+"""The panel of a run with a device, and its commands."""

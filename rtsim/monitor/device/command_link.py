@@ -1,4 +1,6 @@
-"""Requests of the window to the estimator: methods, pauses, marks, parameters, arming, emergency stop."""
+"""Requests of the window to the estimator: methods, pauses, event marks, parameters, arming, emergency
+stop.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,9 @@ ESTIMATOR_COMMANDS = ("set_method",)  # where the sender does not say what it ta
 
 
 class CommandLink:
-    """Connection between the buttons of the window and the control address.
+    """The connection between the buttons of the window and the control address.
 
-    say : shows a sentence and updates the texts of the window
+    say : function that shows a message and updates the texts of the window
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class CommandLink:
         return self.commander is not None and self.commander.busy
 
     def offer(self) -> None:
-        """Offer buttons for the commands that the sender accepts, if its control address is known."""
+        """Show the buttons for the commands that the sender accepts, if its control address is known."""
         layout = self.feed.layout
         if layout is None:
             return
@@ -79,7 +81,7 @@ class CommandLink:
                 key.setEnabled(EMERGENCY in commands)
 
     def show(self) -> None:
-        """Update the state of the device and of the buttons."""
+        """Update the display of the device's state and of the buttons."""
         feed = self.feed
         said = feed.telemetry if feed.layout and feed.told_of_this_session else None
         self.device.show_state(feed.device, feed.connection().heard, feed.reason, said, self.busy)
@@ -95,26 +97,26 @@ class CommandLink:
         self.show()
 
     def command(self, name: str, args: dict[str, Any] | None = None) -> None:
-        """Give a command."""
+        """Send a command."""
         if self.commander and self.commander.send(name, args or {}):
             self._asked = ""
         self.show()
 
     def stop(self) -> None:
-        """Send the emergency stop at once, whatever else is being sent."""
+        """Send the emergency stop at once, even while another command is being sent."""
         self._wishes.clear()
         if self.commander:
             self.commander.stop(EMERGENCY)
             self._say("Emergency stop.")
 
     def wish(self, name: str, value: float) -> None:
-        """Send a parameter that was changed on its slider."""
+        """Request a parameter value that was changed with its slider."""
         self._wishes[name] = value
         self.send_wishes()
 
     def mark(self, time: float, label: str) -> bool:
-        """Ask the sender to record a mark at a time of the trial [s], as soon as possible; returns whether
-        it accepts marks.
+        """Ask the sender to record an event mark at a time of the trial [s], as soon as possible; return
+        whether it accepts marks.
         """
         layout = self.feed.layout
         takes = layout is not None and layout.commands is not None and MARK in layout.commands
@@ -125,7 +127,7 @@ class CommandLink:
         return True
 
     def send_wishes(self) -> None:
-        """Send waiting marks and changed parameters; sliders that move meanwhile are sent with the next."""
+        """Send waiting marks and changed parameters; sliders moved meanwhile are sent with the next call."""
         if self._marks and self.commander and self.commander.send(MARK, self._marks[0]):
             self._marks.popleft()
             self._asked = ""

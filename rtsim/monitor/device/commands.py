@@ -1,4 +1,4 @@
-"""Commands to the estimator, given in threads so that a slow answer never holds the window up."""
+"""Commands to the estimator, sent by threads so that a slow answer never blocks the window."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TIMEOUT = 3.0  # s
 
 
 class Commander(QObject):
-    """Gives one command at a time over a connection that stays open; `answered(ok, text)` is emitted in the
-    window's thread.
+    """Sends one command at a time over a connection that stays open; `answered(ok, text)` is emitted in the
+    thread of the window.
     """
 
     answered = Signal(bool, str)
@@ -41,7 +41,7 @@ class Commander(QObject):
         self._over.connect(self._rest)
 
     def send(self, name: str, args: Mapping[str, Any]) -> bool:
-        """Start a command; returns False while another one is being sent."""
+        """Start sending a command; return False while another one is being sent."""
         if self.busy:
             return False
         self.busy = True
@@ -49,12 +49,12 @@ class Commander(QObject):
         return True
 
     def insist(self, name: str) -> None:
-        """Send a command at once, whatever else is being sent, and again afterwards, which may be later."""
+        """Send a command at once, even while another one is being sent, and once more afterwards."""
         self._again = name if self.busy else ""
         self._start(name, {}, True)
 
     def stop(self, name: str) -> None:
-        """Send the emergency stop: as datagrams, which cannot be blocked by other connections, and as a
+        """Send the emergency stop, both as datagrams, which other connections cannot block, and as a
         command.
         """
         if stop_address(self.address):

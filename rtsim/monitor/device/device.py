@@ -1,4 +1,6 @@
-"""The panel of a run with a device: emergency stop, arming, parameters on sliders, the time of a tick."""
+"""The panel of a run with a device: emergency stop, arming, parameters on sliders, and the duration of a
+tick.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ SNAPSHOTS = ("A", "B")
 
 
 class Slider(QSlider):
-    """A slider for one parameter: it shows the value in effect, and requests another when the handle is
+    """A slider for one parameter; it shows the value in effect, and requests a new value when the handle is
     released.
     """
 
@@ -67,12 +69,12 @@ class Slider(QSlider):
 
     @property
     def wish(self) -> float:
-        """Send the value at the slider's position."""
+        """Emit the value at the slider's position as a request."""
         low, high = self.parameter.low, self.parameter.high
         return low + (high - low) * self.value() / STEPS
 
     def show_value(self, value: float) -> None:
-        """Move the slider to a value, unless the user is dragging it."""
+        """Move the slider to a value, unless the user is dragging the handle."""
         low, high = self.parameter.low, self.parameter.high
         if not self.isSliderDown() and math.isfinite(value):
             self._shown = True
@@ -91,12 +93,12 @@ class Slider(QSlider):
 
 
 class DevicePanel(QFrame):
-    """Panel of a run with a device: state, arming, parameters. It is hidden where the stream has no device,
-    and takes no keyboard focus, so that no key arms by accident.
+    """The panel of a run with a device: state, arming, parameters. It is hidden if the stream has no device,
+    and takes no keyboard focus, so that no key arms the device by accident.
 
-    emergency : emitted when the stop is pressed
-    commanded : emitted with a command and its arguments
-    wished : emitted with a parameter and its value
+    emergency : signal emitted when the stop is pressed
+    commanded : signal emitted with a command and its arguments
+    wished : signal emitted with a parameter and its value
     """
 
     emergency = Signal()
@@ -131,7 +133,7 @@ class DevicePanel(QFrame):
         self.hide()
 
     def set_layout(self, device: DeviceLayout | None, can_command: bool) -> None:
-        """Take the device of a layout; without a control address the panel is for display only."""
+        """Show the device of a layout; without a control address the panel is for display only."""
         self.device = device
         self.setVisible(device is not None)
         for part in (self.stop, self.buttons, self.snapshots):
@@ -159,7 +161,7 @@ class DevicePanel(QFrame):
         self._unit.setText(f"µs{tick}")
 
     def _keep_sliders_in_view(self) -> None:
-        """A few sliders always have room; more of them scroll."""
+        """Reserve space for a few sliders; if there are more, the area scrolls."""
         n_row = min(len(self.sliders), N_ROW_LEAST)
         self.area.setMinimumHeight(max(1, n_row * self.theme.px(ROW_HEIGHT)))
 
@@ -179,12 +181,12 @@ class DevicePanel(QFrame):
         telemetry: Telemetry | None,
         busy: bool,
     ) -> None:
-        """Show the state of the device; while the sender is silent it is shown as unknown.
+        """Show the state of the device; while the sender is silent, the state is shown as unknown.
 
-        values : the newest of DEVICE_FIELDS
-        heard : whether frames come
-        reason : reason of the newest transition
-        busy : a command is being sent; the emergency stop can be pressed all the same
+        values : newest values of DEVICE_FIELDS
+        heard : whether frames arrive
+        reason : reason of the newest transition of arming
+        busy : whether a command is being sent; the emergency stop is enabled even then
         """
         if self.device is None:
             return
@@ -207,7 +209,7 @@ class DevicePanel(QFrame):
         return QSize(300, 360)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the buttons complete in a small window, and leave the times out."""
+        """Keep the buttons complete in a small window by hiding the times."""
         super().resizeEvent(event)
         self.table.setVisible(event.size().height() > self.theme.px(LEAST_FOR_TIMES))
 
@@ -255,7 +257,7 @@ class DevicePanel(QFrame):
         column.addWidget(self.counts)
 
     def _table(self) -> QGridLayout:
-        """The parts of a tick, a line each."""
+        """Build the table with one line for each part of a tick."""
         grid = QGridLayout()
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(0)

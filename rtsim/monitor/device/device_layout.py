@@ -1,4 +1,4 @@
-"""Displays and controls for a run with a device, from its descriptor alone."""
+"""Displays and controls for a run with a device, derived from its descriptor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_BOUND = 1e9
 
 
 class Parameter(NamedTuple):
-    """A parameter that can be set during a run: its name on the wire, its range, and its entry in the
+    """A parameter that can be set during a run: its name in the protocol, its range, and its index in the
     field.
     """
 
@@ -30,10 +30,10 @@ class Parameter(NamedTuple):
 
 
 class DeviceLayout(NamedTuple):
-    """The device of a session, as its panel shows it.
+    """The device of a session, as needed by its panel.
 
     coordinate : coordinate on which the device acts
-    tick_ms : tick of the exchange [ms]
+    tick_ms : duration of a tick of the device exchange [ms]
     sizes : number of entries of each of DEVICE_FIELDS
     """
 
@@ -44,7 +44,7 @@ class DeviceLayout(NamedTuple):
 
 
 def device_of(session: Session, specs: Mapping[str, FieldSpec], notes: list[str]) -> DeviceLayout | None:
-    """The device of a run, None without one; implausible entries are left out and reported."""
+    """Return the device of a run, None if there is none; implausible entries are left out, with a note."""
     told = session.meta.get("device")
     if not isinstance(told, dict) or not all(_is_row(specs.get(name)) for name in DEVICE_FIELDS):
         return None
@@ -70,7 +70,7 @@ def _is_row(spec: FieldSpec | None) -> bool:
 
 
 def _bounds(pair: Any) -> tuple[float, float] | None:
-    """Lower and upper bound; None where they are not valid."""
+    """Return lower and upper bound; None if they are invalid."""
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         return None
     if not all(isinstance(x, int | float) and abs(x) < LARGEST_BOUND for x in pair):

@@ -1,1 +1,1 @@
-"""Biofeedback: one chosen value, large, with a target band."""
+"""Biofeedback: a large display of one chosen value, with a target band."""

@@ -1,4 +1,4 @@
-"""The window of the biofeedback: which value, its target, sound, and full screen on a second display."""
+"""The biofeedback window: chosen value, target, sound, and full screen on a second display."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_TARGET = "The lowest value of a target is below its highest."
 
 
 class FedBackValue(NamedTuple):
-    """A curve that can be chosen for biofeedback: its channel of the history, and its name."""
+    """A curve that can be chosen for biofeedback: its channel in the history, and its name."""
 
     key: str
     name: str
@@ -41,9 +41,9 @@ class FedBackValue(NamedTuple):
 
 
 class FeedbackWindow(QWidget):
-    """The window of the biofeedback, which shows values that the monitor receives.
+    """The biofeedback window, which shows values that the monitor receives.
 
-    beep : makes a sound
+    beep : function that makes a sound
     """
 
     def __init__(self, settings: WindowSettings, beep: Callable[[], None] = QApplication.beep) -> None:
@@ -83,7 +83,7 @@ class FeedbackWindow(QWidget):
         self._set_target()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Offer the curves of a stream; the chosen one remains if it exists."""
+        """Offer the curves of a stream; the chosen one stays chosen if it exists."""
         self.values = [
             FedBackValue(f"{panel.key}/{name}", f"{panel.title}: {name}", panel.unit, panel.first + k)
             for panel in layout.panels

@@ -22,7 +22,9 @@ WIDEST = "−000.0 °"
 
 
 class FeedbackGauge(QWidget):
-    """Name above, number in the middle, scale with target and pointer below; green inside, red outside."""
+    """A display with name above, number in the middle, and below a scale with target and pointer; green
+    inside the target, red outside.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +46,7 @@ class FeedbackGauge(QWidget):
 
     @property
     def colour(self) -> str:
-        """Colour of the number, by the target if there is one and the value is known."""
+        """Return the colour of the number: green or red if there is a target and the value is known."""
         if self.target is None or not math.isfinite(self.value):
             return self.theme.text
         return self.theme.good if self.target.holds(self.value) else self.theme.bad
@@ -70,7 +72,7 @@ class FeedbackGauge(QWidget):
         painter.end()
 
     def _paint_text(self, painter: QPainter, room: QRectF, text: str, widest: str, colour: str) -> QRectF:
-        """Text as large as there is room for the widest one; the place that it takes."""
+        """Draw text as large as the widest possible text allows; return the rectangle that it fills."""
         font = QFont(self.font())
         font.setBold(True)
         font.setPixelSize(max(6, int(0.85 * room.height())))

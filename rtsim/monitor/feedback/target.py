@@ -1,4 +1,6 @@
-"""A target band for one value: whether the value is inside, for which part of the time, and when to sound."""
+"""A target band for one value, which tells whether the value is inside, for how much of the time, and when
+to sound.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,10 @@ LARGEST = 1e9
 
 @dataclass
 class TargetBand:
-    """Lowest and highest value of the target, in display units.
+    """Lowest and highest value of the target in display units.
 
-    seconds_inside, seconds_known : since the start or the last `restart`
+    seconds_inside, seconds_known : durations inside the target, and with a known value, since the start or
+        the last `restart`
     """
 
     low: float
@@ -29,11 +32,11 @@ class TargetBand:
             raise ValueError(f"a target from {self.low:g} to {self.high:g}")
 
     def holds(self, value: float) -> bool:
-        """Whether a value is in the target; an unknown one is not."""
+        """Return whether a value is inside the target; an unknown value is not."""
         return self.low <= value <= self.high
 
     def take(self, time: float, value: float) -> bool:
-        """Count a value at a time [s]; returns whether a sound is due because it is outside."""
+        """Count a value at a time [s]; return whether a sound is due because the value is outside."""
         passed = time - self._time
         self._time = time
         if not math.isfinite(value):
@@ -48,7 +51,7 @@ class TargetBand:
 
     @property
     def share(self) -> float:
-        """Part of the time inside the target; NaN before any value is known."""
+        """Return the fraction of the time inside the target; NaN before any value is known."""
         return self.seconds_inside / self.seconds_known if self.seconds_known else math.nan
 
     def restart(self) -> None:

@@ -1,1 +1,1 @@
-"""Figures that are drawn on paper."""
+"""Figures that are saved to files."""

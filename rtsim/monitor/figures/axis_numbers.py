@@ -1,4 +1,4 @@
-"""Numbers along an axis of a figure: their positions, and their texts."""
+"""Numbers along an axis of a figure: positions and texts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rtsim.monitor.plots.scaling import nice_step
 
 
 def ticks(limits: tuple[float, float], n_part: int) -> list[float]:
-    """Round numbers for the ticks between two limits."""
+    """Return round numbers between two limits for the ticks."""
     step = nice_step(limits[1] - limits[0], n_part)
     first, last = math.ceil(limits[0] / step - 1e-9), math.floor(limits[1] / step + 1e-9)
     return [step * i for i in range(first, last + 1)]
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """Texts of numbers, with as many decimals as distinguish them."""
+    """Return texts of numbers, with as many decimals as needed to distinguish them."""
     step = min(np.diff(values), default=1.0)
     largest = max((abs(value) for value in values), default=0.0)
     if largest >= 1e6 or 0.0 < largest < 1e-4:

@@ -40,7 +40,7 @@ STYLES = (
 
 
 class Name(NamedTuple):
-    """A curve's name with the height of its text, and the end of the curve [px]."""
+    """The name of a curve with the height of its text, and the end point of the curve [px]."""
 
     text: str
     number: int
@@ -57,24 +57,24 @@ def font_of(size: float, bold: bool = False) -> QFont:
 
 
 def bold_width(text: str, size: float) -> float:
-    """Width of a text in bold letters of a size [px]."""
+    """Return the width of a text in bold letters of a size [px]."""
     return QFontMetricsF(font_of(size, bold=True)).horizontalAdvance(text)
 
 
 def width_of_texts(texts: Sequence[str], size: float) -> float:
-    """Width of the widest of some texts in letters of a size [px]."""
+    """Return the width of the widest of some texts in letters of a size [px]."""
     metrics = QFontMetricsF(font_of(size))
     return max((metrics.horizontalAdvance(text) for text in texts), default=0.0)
 
 
 def direct(panel: FigurePanel) -> bool:
-    """Whether curves are named at their ends."""
+    """Return whether curves are labelled at their ends."""
     return len(panel.curves) > N_DIRECT and bool((np.diff(panel.x) >= 0.0).all())
 
 
 def names_width(panel: FigurePanel) -> float:
-    """Space beside the plot for the names of its curves [px]; 0 for curves of legs, which the figure's key
-    explains.
+    """Return the space beside the plot for the names of its curves [px]; 0 for curves of legs, which the
+    figure's key explains.
     """
     if panel.sides is not None:
         return GAP
@@ -84,7 +84,7 @@ def names_width(panel: FigurePanel) -> float:
 
 
 def height_least(panel: FigurePanel, titled: bool, size: float = NAME) -> float:
-    """Smallest height at which names and plot fit [px]."""
+    """Return the smallest height at which names and plot fit [px]."""
     n_name = len(panel.curves) if panel.sides is None else 0
     names = LEADING * QFontMetricsF(font_of(size)).height() * n_name
     return max(TOP + 40.0 + (BOTTOM_TITLED if titled else BOTTOM), TOP + names + BOTTOM)
@@ -98,7 +98,9 @@ class Chart:
     def __init__(
         self, panel: FigurePanel, box: QRectF, names: float, titled: bool, lettered: bool = False
     ) -> None:
-        """titled : with numbers and title of the abscissa; lettered : with the side of each foot strike."""
+        """titled : whether the horizontal axis has numbers and a title; lettered : whether foot strikes are
+        labelled with their side.
+        """
         self.panel, self.box, self.titled, self.lettered = panel, box, titled, lettered
         bottom = BOTTOM_TITLED if titled else BOTTOM
         has_letters = lettered and any(strike and side for _, side, strike in panel.marks)
@@ -140,13 +142,13 @@ class Chart:
             self._paint_list(painter)
 
     def _place(self, x: Array, y: Array) -> tuple[Array, Array]:
-        """Pixels of values."""
+        """Return the pixels of values."""
         (left, right), (low, high) = self.x_range, self.y_range
         across = self.plot.left() + self.plot.width() * (x - left) / (right - left)
         return across, self.plot.bottom() - self.plot.height() * (y - low) / (high - low)
 
     def _paint_flagged(self, painter: QPainter) -> None:
-        """Shade where values are flagged, each from half a step before it to half a step after it."""
+        """Shade flagged samples, each from half a step before to half a step after it."""
         x, flagged = self.panel.x, self.panel.flagged
         if flagged is None or not flagged.any():
             return
@@ -188,7 +190,7 @@ class Chart:
             painter.drawText(below, centred, self.panel.x_title)
 
     def _paint_marks(self, painter: QPainter) -> None:
-        """Lines at gait events, in the colour of the leg: dotted where a foot leaves the ground."""
+        """Draw lines at gait events in the colour of the leg, dotted at foot off."""
         left, right = self.x_range
         for at, side, comes_down in self.panel.marks:
             if not left <= at <= right:
@@ -202,11 +204,13 @@ class Chart:
             self._paint_letters(painter)
 
     def _across(self, at: float) -> float:
-        """Place of a value of the abscissa [px]."""
+        """Return the horizontal position of a value of the horizontal axis [px]."""
         return float(self._place(np.array([at]), np.zeros(1))[0][0])
 
     def _paint_letters(self, painter: QPainter) -> None:
-        """R and L above foot strikes; one text for near strikes of both feet, none where more are near."""
+        """Write R and L above foot strikes: one text for close strikes of both feet, none if more strikes
+        are close together.
+        """
         left, right = self.x_range
         near: list[tuple[float, list[str]]] = []
         for at, side, comes_down in sorted(self.panel.marks):
@@ -228,7 +232,7 @@ class Chart:
                 )
 
     def _paint_curves(self, painter: QPainter) -> list[QPointF | None]:
-        """Draw the curves; where each one ends."""
+        """Draw the curves; return the end point of each."""
         x, n = self.panel.x, len(self.panel.curves)
         values = self._values()
         if len(x) > N_POINT and bool((np.diff(x) >= 0.0).all()):
@@ -260,13 +264,15 @@ class Chart:
         return ends
 
     def _pen(self, k: int) -> QPen:
-        """The line of curve k."""
+        """Return the pen of curve k."""
         if self.panel.sides is None:
             return pen_of(k)
         return side_pen(self.panel.sides.get(list(self.panel.curves)[k], ""))
 
     def _values(self) -> Array:
-        """(n, n_x) curves, and after them, where there are bands, (n, n_x) lower and upper edges of these."""
+        """Return the curves (n, n_x), followed by the lower and upper edges (n, n_x) of the bands if there
+        are any.
+        """
         curves = np.array(list(self.panel.curves.values()), dtype=float)
         deviations = self.panel.deviations
         if not deviations:
@@ -276,7 +282,9 @@ class Chart:
         return np.concatenate([curves, curves - off[:, 0], curves + off[:, 1]])
 
     def _paint_band(self, painter: QPainter, k: int, x: Array, low: Array, high: Array) -> None:
-        """Everything between two edges (n_x,), in the colour of curve k; gaps where they are not known."""
+        """Fill the area between two edges (n_x,) in the colour of curve k; gaps stay where they are
+        unknown.
+        """
         colour = self._pen(k).color()
         colour.setAlpha(ALPHA)
         painter.setPen(Qt.PenStyle.NoPen)
@@ -288,7 +296,7 @@ class Chart:
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_names_at_ends(self, painter: QPainter, ends: Sequence[QPointF | None]) -> None:
-        """Each name at the height where its curve ends, moved apart where they would overlap."""
+        """Write each name at the height where its curve ends; names that would overlap are moved apart."""
         size = NAME
         while size > NAME_LEAST and self._names_height(size) > self.box.height():
             size -= 0.5
@@ -318,7 +326,7 @@ class Chart:
         return LEADING * QFontMetricsF(font_of(size)).height() * len(self.panel.curves)
 
     def _paint_list(self, painter: QPainter) -> None:
-        """Names below each other, after a piece of their lines."""
+        """Write the names in a list, each after a piece of its line."""
         size = NAME
         while size > NAME_LEAST and self._names_height(size) > self.box.height() - TOP:
             size -= 0.5
@@ -334,13 +342,13 @@ class Chart:
 
 
 def pen_of(index: int) -> QPen:
-    """The pen for a curve; where colours repeat, dashes distinguish the curves."""
+    """Return the pen for a curve; where colours repeat, dashes distinguish the curves."""
     style = STYLES[index // len(LIGHT.curves) % len(STYLES)]
     return QPen(QColor(LIGHT.curve(index)), LINE, style, Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
 
 
 def side_pen(side: str) -> QPen:
-    """The pen for the line of a leg, or of no leg if the side is ""."""
+    """Return the pen for the line of a leg, or of no leg if the side is ""."""
     colour = QColor(getattr(LIGHT, side) if side else LIGHT.stick)
     pen = QPen(colour, LINE, STYLES[0], Qt.PenCapStyle.FlatCap, Qt.PenJoinStyle.RoundJoin)
     if side in OF_SIDES:
@@ -349,7 +357,7 @@ def side_pen(side: str) -> QPen:
 
 
 def paint_rings(painter: QPainter, points: Sequence[QPointF]) -> None:
-    """Draw rings where a curve ends before unknown values, so that a gap is not mistaken for a dash."""
+    """Draw rings where a curve ends at missing values, so that a gap is not mistaken for a dash."""
     pen = painter.pen()
     painter.setPen(QPen(pen.color(), 0.75 * LINE))
     painter.setBrush(QColor(LIGHT.panel))
@@ -360,19 +368,20 @@ def paint_rings(painter: QPainter, points: Sequence[QPointF]) -> None:
 
 
 def has_gaps(panel: FigurePanel) -> bool:
-    """Whether a curve of a panel has values, but not everywhere."""
+    """Return whether a curve of a panel has values, but not everywhere."""
     known = [np.isfinite(y) for y in panel.curves.values()]
     return any(bool(some.any()) and not bool(some.all()) for some in known)
 
 
 def runs(known: NDArray[np.bool_]) -> list[slice]:
-    """Return the stretches of known values."""
+    """Return the runs of known values."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[0::2], edges[1::2], strict=True)]
 
 
 def apart(heights: Sequence[float], distance: float, top: float, bottom: float) -> list[float]:
-    """Rising heights, moved as little as possible so that neighbours keep a distance, within top and bottom
+    """Move heights as little as possible so that neighbours keep a distance, within top and bottom; return
+    them in ascending order [px].
     [px].
 
     Neighbours that are too close become a block around their mean; blocks that touch become one.

@@ -1,4 +1,6 @@
-"""A figure of a fitted foot: curves of a step, its ellipsoids from the side and from above, its pressure."""
+"""A figure of a fitted foot: curves of a step, its ellipsoids from the side and from above, and its
+pressure.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ class FootFigureContent(NamedTuple):
     title : title of the figure
     panels : curves over the step
     centres : (n_ellipsoid, 3) centres of the ellipsoids, X medial, Y forward, Z up [m]
-    forms : (n_ellipsoid, 3, 3) their forms: the sum over their axes of r^2 axis axis' [m^2]
+    forms : (n_ellipsoid, 3, 3) matrices of their shapes: the sum over their axes of r^2 axis axis' [m^2]
     names : names of the ellipsoids
     maps : rows of pressure maps, name -> (n, n_cell) [Pa]
     cells : (n_cell, 2) centres of the cells, X and Y [m]
@@ -97,7 +99,7 @@ def save_foot(paper: Paper, drawn: FootFigureContent) -> None:
 
 
 def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> None:
-    """The ellipsoids from the side and from above, forward to the right."""
+    """Draw the ellipsoids from the side and from above, with the forward direction to the right."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 
@@ -136,14 +138,14 @@ def paint_shapes(painter: QPainter, room: QRectF, drawn: FootFigureContent) -> N
 
 
 def seen(drawn: FootFigureContent, view: Array) -> tuple[Array, Array]:
-    """Centres (n, 2) and forms (n, 2, 2) projected on two directions of the foot, the rows of view :
-    (2, 3).
+    """Return centres (n, 2) and shape matrices (n, 2, 2) projected on two directions of the foot, the rows
+    of view : (2, 3).
     """
     return drawn.centres @ view.T, view @ drawn.forms @ view.T
 
 
 def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: FootFigureContent) -> None:
-    """A row of pressure maps side by side, all rows on one scale, forward upwards."""
+    """Draw a row of pressure maps side by side; all rows have one colour scale, and forward is up."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPolygonF
 
@@ -177,10 +179,11 @@ def paint_maps(painter: QPainter, room: QRectF, name: str, maps: Array, drawn: F
 
 
 def pressed(drawn: FootFigureContent) -> tuple[Array, Array]:
-    """Smallest and largest position (2,) of the cells with pressure in any map, with a margin of one cell
+    """Return the smallest and the largest position (2,) of the cells with pressure in any map, with a margin
+    of one cell [m].
     [m].
 
-    A mat is larger than a foot, and its other cells may show a small offset.
+    A pressure mat is larger than a foot, and cells outside the foot may show a small offset.
     """
     felt = np.max([rows.max(axis=0, initial=0.0) for rows in drawn.maps.values() if rows.size], axis=0)
     shown = drawn.cells[felt > FAINT * felt.max()] if felt.max() > 0.0 else drawn.cells
@@ -189,7 +192,9 @@ def pressed(drawn: FootFigureContent) -> tuple[Array, Array]:
 
 
 def edges_of(cells: Array) -> Array:
-    """Edges (2, 2) of a cell as rows, from the places (n_cell, 2) of all, however they are turned [m]."""
+    """Return the edge vectors of a cell as rows, (2, 2), from the centres (n_cell, 2) of all cells, whatever
+    their orientation [m].
+    """
     middle = cells[np.linalg.norm(cells - cells.mean(axis=0), axis=1).argmin()]
     away = cells - middle
     far = np.linalg.norm(away, axis=1)
@@ -204,7 +209,7 @@ def edges_of(cells: Array) -> Array:
 
 
 def heat(part: float) -> tuple[int, int, int]:
-    """Colour for a pressure, given as a part of the greatest; each component from 0 to 255."""
+    """Return the colour for a pressure, given as a fraction of the greatest; each component from 0 to 255."""
     at = np.clip(part, 0.0, 1.0) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     mixed = [float(np.interp(at, np.arange(len(HEAT)), colours[:, k])) for k in range(3)]

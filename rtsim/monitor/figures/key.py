@@ -23,7 +23,7 @@ BANDS = (DEVIATION, RANGE)
 
 
 def key_of(panels: Sequence[FigurePanel]) -> list[str]:
-    """Entries of the key for the panels, in order."""
+    """Return the entries of the key for the panels, in order."""
     from rtsim.monitor.figures.chart import has_gaps
 
     sides = {side for panel in panels for side in (panel.sides or {}).values()}
@@ -39,7 +39,7 @@ def key_of(panels: Sequence[FigurePanel]) -> list[str]:
 
 
 def key_lines(key: Sequence[str], room: float) -> list[list[str]]:
-    """The entries of the key in lines that fit into a width [px]."""
+    """Wrap the entries of the key into lines of a given width [px]."""
     lines: list[list[str]] = []
     taken = room
     for words in key:
@@ -53,7 +53,7 @@ def key_lines(key: Sequence[str], room: float) -> list[list[str]]:
 
 
 def entry_width(words: str) -> float:
-    """Width of an entry with its sample [px]."""
+    """Return the width of an entry with its line sample [px]."""
     from PySide6.QtGui import QFontMetricsF
 
     from rtsim.monitor.figures.chart import GAP, NAME, font_of
@@ -62,7 +62,7 @@ def entry_width(words: str) -> float:
 
 
 def paint_key(painter: QPainter, lines: Sequence[Sequence[str]], left: float, top: float) -> None:
-    """Draw the lines of a key from a position on [px]."""
+    """Draw the lines of a key from a position [px]."""
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QColor, QFontMetricsF
 
@@ -81,7 +81,7 @@ def paint_key(painter: QPainter, lines: Sequence[Sequence[str]], left: float, to
 
 
 def paint_sample(painter: QPainter, words: str, x: float, y: float) -> None:
-    """Paint the sample of an entry, SAMPLE wide, around a height [px]."""
+    """Draw the sample of an entry, SAMPLE wide, centred at a height [px]."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 

@@ -1,5 +1,5 @@
 """A figure of a tuning: expected cost and its standard deviation over two parameters, with the trials and
-the best one.
+the best setting.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def save_landscape(paper: Paper, shown: Landscape) -> None:
 
 
 def paint_map(painter: QPainter, room: QRectF, name: str, values: Array, shown: Landscape) -> None:
-    """Draw one map with its axes, colour bar and tried settings; values : (n, n), the first axis to the
-    right.
+    """Draw one map with its axes, colour bar and tried settings; values : (n, n), the first axis
+    horizontal.
     """
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
@@ -131,7 +131,7 @@ def ticks(low: float, high: float) -> Array:
 
 
 def colour(part: float) -> tuple[int, int, int]:
-    """Colour for a value, given as a part of the range; each component from 0 to 255."""
+    """Return the colour for a value, given as a fraction of the range; each component from 0 to 255."""
     at = float(np.clip(part, 0.0, 1.0)) * (len(HEAT) - 1)
     colours = np.array(HEAT)
     red, green, blue = (

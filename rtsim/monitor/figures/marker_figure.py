@@ -1,4 +1,6 @@
-"""A figure of the markers of a standing person, with the role of each: front, side, and feet from above."""
+"""A figure of the markers of a standing person, each with its role: front view, side view, and feet from
+above.
+"""
 
 from __future__ import annotations
 
@@ -63,8 +65,8 @@ class DrawnMarker(NamedTuple):
 
 
 class MarkerView(NamedTuple):
-    """A view of the figure: title; axes (2, 3), the directions to the right and upwards on paper; markers
-    that are drawn, and those that are labelled.
+    """A view of the figure: title; axes (2, 3), the horizontal and the vertical direction on paper; the
+    markers drawn, and those labelled.
     """
 
     title: str
@@ -117,7 +119,7 @@ def save_markers(
 
 
 def views_of(markers: Sequence[DrawnMarker]) -> list[MarkerView]:
-    """Front, right side (or the left one if only that has roles), and feet from above."""
+    """Return the views: front, right side (or the left one if only that has roles), and feet from above."""
     known = [marker for marker in markers if marker.role or marker.kind != "none"]
     sides = {marker.side for marker in known if marker.role}
     seen = "left" if "right" not in sides and "left" in sides else "right"
@@ -192,7 +194,7 @@ def paint_view(painter: QPainter, room: QRectF, view: MarkerView, tints: Mapping
 
 
 def sticks(by_role: Mapping[tuple[str, str], DrawnMarker]) -> list[tuple[DrawnMarker, DrawnMarker]]:
-    """Pairs of markers with a line between them."""
+    """Return pairs of markers to be connected by a line."""
     pairs = []
     for side in ("right", "left"):
         for first, second in STICK:
@@ -207,7 +209,7 @@ def sticks(by_role: Mapping[tuple[str, str], DrawnMarker]) -> list[tuple[DrawnMa
 
 
 def spread(rows: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Heights of labels near their rows, ascending, a line's height apart if possible."""
+    """Return heights of labels close to their rows, ascending, at least a line's height apart if possible."""
     apart = min(LINE, (bottom - top) / max(1, len(rows) - 1)) if rows else LINE
     placed: list[float] = []
     for row in rows:

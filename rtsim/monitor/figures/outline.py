@@ -14,7 +14,7 @@ ALPHA = 48
 
 
 def outline(x: Array, low: Array, high: Array) -> QPolygonF:
-    """Closed outline of a band: along the lower edge, and back along the upper one, all (n,)."""
+    """Return the closed outline of a band, along the lower edge and back along the upper one; all (n,)."""
     across, up = np.concatenate([x, x[::-1]]), np.concatenate([low, high[::-1]])
     polygon: QPolygonF = arrayToQPolygonF(across, up)  # without an object of Python for each point
     return polygon

@@ -1,4 +1,4 @@
-"""Pages of a figure: the panels on each page, the height of each row, and notes at the foot of the last
+"""Pages of a figure: the panels on each page, the height of each row, and the notes at the foot of the last
 page.
 """
 
@@ -23,7 +23,7 @@ PLOT_LEAST = 120.0  # px; a narrower plot is not worth looking at
 
 
 class PanelRow(NamedTuple):
-    """Panels side by side; below : whether the abscissa has numbers and a title."""
+    """Panels side by side; below : whether the horizontal axis has numbers and a title."""
 
     panels: list[FigurePanel]
     below: bool
@@ -49,7 +49,7 @@ class FigurePage(NamedTuple):
 
 
 def size_of_pages(paper: Paper) -> tuple[float, float]:
-    """Width and height of each page [px]."""
+    """Return width and height of each page [px]."""
     width, height = paper.size
     return PAGE[0] if width is None else width, PAGE[1] if height is None else height
 
@@ -91,10 +91,10 @@ def pages_of(paper: Paper, panels: Sequence[FigurePanel], notes: Sequence[str] =
 def check_room(
     paper: Paper, panels: Sequence[FigurePanel], size: tuple[float, float], wide: float, room: float
 ) -> None:
-    """Raise ConfigError if the narrowest or lowest row does not fit on a page of a size [px].
+    """Raise ConfigError if the widest or the highest row of panels does not fit on a page of a size [px].
 
     wide : width that the rows need
-    room : height that is left for them
+    room : height available for them
     """
     rows = rows_of(panels)
     tall = max((least_of(row) for row in rows), default=0.0)
@@ -121,7 +121,7 @@ def split_panels(panels: Sequence[FigurePanel], room: float) -> list[list[Figure
 
 
 def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
-    """Panels that stay together: those of a group, or of a row that groups share."""
+    """Group panels that stay together: those of a group, or of a row that groups share."""
     blocks: list[list[FigurePanel]] = []
     for panel in panels:
         last = blocks[-1][-1] if blocks else None
@@ -136,13 +136,13 @@ def blocks_of(panels: Sequence[FigurePanel]) -> list[list[FigurePanel]]:
 
 
 def tall_of(panels: Sequence[FigurePanel]) -> float:
-    """Height that panels usually take on a page [px]."""
+    """Return the usual height of panels on a page [px]."""
     rows = rows_of(panels)
     return sum(wanted_of(row) for row in rows) + BETWEEN * max(0, len(rows) - 1)
 
 
 def wanted_of(row: PanelRow) -> float:
-    """Height that a row usually has [px]."""
+    """Return the usual height of a row [px]."""
     from rtsim.monitor.figures.chart import height_least
 
     least = max(height_least(panel, row.below) for panel in row.panels)
@@ -150,14 +150,14 @@ def wanted_of(row: PanelRow) -> float:
 
 
 def least_of(row: PanelRow) -> float:
-    """Return the height below which a row of panels cannot be read [px]."""
+    """Return the smallest height at which a row of panels is readable [px]."""
     from rtsim.monitor.figures.chart import NAME_LEAST, height_least
 
     return max(height_least(panel, row.below, NAME_LEAST) for panel in row.panels)
 
 
 def heights_of(rows: Sequence[PanelRow], room: float, lone: bool) -> list[float]:
-    """Heights of the rows of a page [px]; they fill the page up to a useful height.
+    """Return the heights of the rows of a page [px]; they fill the page up to a useful height.
 
     lone : whether there is only one panel, which may be as high as the page
     """
@@ -170,7 +170,7 @@ def heights_of(rows: Sequence[PanelRow], room: float, lone: bool) -> list[float]
 
 
 def rows_of(panels: Sequence[FigurePanel]) -> list[PanelRow]:
-    """Panels by rows; an abscissa has numbers if no panel below shares it."""
+    """Arrange panels in rows; a horizontal axis has numbers if no panel below shares it."""
     rows: list[list[FigurePanel]] = []
     for panel in panels:
         if panel.row and rows and rows[-1][0].row == panel.row:

@@ -1,4 +1,4 @@
-"""The file of a figure: PNG, SVG or PDF, with a size in millimetres."""
+"""The output file of a figure: PNG, SVG or PDF, with a size in millimetres."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Paper(NamedTuple):
 
 
 def paper_of(path: Path, size: str | None, dpi: int | None, option: str = "--plot") -> Paper:
-    """The destination that the command line states.
+    """Return the paper for the options of the command line.
 
     path : file to write
     size : "WIDTHxHEIGHT" in millimetres, or None
@@ -91,7 +91,7 @@ def size_of(text: str) -> tuple[float, float]:
 
 
 def check_path(path: Path, option: str) -> None:
-    """Raise a ConfigError when a figure cannot be saved there, before the run rather than after it."""
+    """Raise ConfigError before the run, rather than after it, if a figure cannot be saved there."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"{str(path)!r} is not a known kind of figure",
@@ -104,20 +104,22 @@ def check_path(path: Path, option: str) -> None:
 
 
 def draw_on(paper: Paper, width: float, height: float, title: str, draw: Draw) -> None:
-    """Draw a figure of one page of a size [px at 96 per inch] into the file, as `draw_pages`."""
+    """Draw a figure of one page of a size [px at 96 per inch] into the file, as in `draw_pages`."""
     draw_pages(paper, width, height, title, [draw])
 
 
 def page_path(path: Path, k: int) -> Path:
-    """The file of page k, from 0: the requested name, for further pages with -2, -3 appended."""
+    """Return the file name of page k, from 0: the requested name, with -2, -3 ... appended for further
+    pages.
+    """
     return path.with_stem(f"{path.stem}-{k + 1}") if k else path
 
 
 def draw_pages(paper: Paper, width: float, height: float, title: str, pages: Sequence[Draw]) -> list[Path]:
-    """Draw pages of a size [px at 96 per inch] into one PDF file, or into one PNG or SVG file each; returns
+    """Draw pages of a size [px at 96 per inch] into one PDF file, or into one PNG or SVG file each; return
     the files.
 
-    They are drawn in memory first, as Qt does not report a full disk for vector files. ConfigError if one
+    Pages are drawn in memory first, as Qt does not report a full disk for vector files. ConfigError if one
     cannot be written; a previous file is then kept.
     """
     one_file = paper.path.suffix.lower() == ".pdf"
@@ -130,7 +132,7 @@ def draw_pages(paper: Paper, width: float, height: float, title: str, pages: Seq
 
 
 def drawn_file(paper: Paper, width: float, height: float, title: str, draws: Sequence[Draw]) -> bytes:
-    """The bytes of a file with these pages; a PNG or SVG file has one page."""
+    """Return the bytes of a file with these pages; a PNG or SVG file has one page."""
     from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QRectF, QSize, QSizeF
     from PySide6.QtGui import QColor, QImage, QPageSize, QPainter, QPdfWriter
     from PySide6.QtSvg import QSvgGenerator
@@ -180,7 +182,7 @@ def drawn_file(paper: Paper, width: float, height: float, title: str, draws: Seq
 
 
 def ready_to_draw() -> None:
-    """Start a Qt application, which fonts need, also where there is no display."""
+    """Start a Qt application, which fonts need, even without a display."""
     choose_platform(off_screen_will_do=True)
     from PySide6.QtGui import QGuiApplication
     from PySide6.QtWidgets import QApplication

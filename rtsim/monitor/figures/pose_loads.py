@@ -1,4 +1,4 @@
-"""Loads in a picture of a pose: muscles along their paths, forces as arrows, the joint of a device."""
+"""Loads in a stick figure: muscles along their paths, forces as arrows, the joint of a device."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ THIN, THICK, ARROW, HEAD, DEVICE_RADIUS = 1.0, 4.0, 2.2, 8.0, 11.0  # px
 
 
 class PointLine(NamedTuple):
-    """A line through points.
+    """The points of a polyline on segments, such as a muscle path.
 
     segments : (n,) indices of the segments of the points, -1 = ground
-    points : (n, 3) positions on these [m]
+    points : (n, 3) positions of the points on these segments [m]
     """
 
     name: str
@@ -44,7 +44,7 @@ class PointLine(NamedTuple):
 
 
 class PoseLoads:
-    """Muscles, forces and device of results, frame by frame."""
+    """Muscles, forces and device of results, drawn frame by frame."""
 
     def __init__(self, results: Results) -> None:
         self._fields = results.fields
@@ -62,25 +62,25 @@ class PoseLoads:
         self.device = point_line("device", [place], segments) if placed else None
 
     def signs(self) -> tuple[str, ...]:
-        """Entries of the key for the loads that are drawn."""
+        """Return the entries of the key for the loads that are drawn."""
         there = {MUSCLE: bool(self.muscles), DEVICE: self.device is not None}
         return (*(name for name, one in there.items() if one), *(row[0] for row in self.arrows))
 
     def points(self, k: int) -> Array:
-        """(n, 3) positions of all known loads of frame k, so that they fit into the picture [m]."""
+        """Return the positions of all known loads of frame k, (n, 3) [m], which the picture must contain."""
         parts = [self.line_at(line, k) for line in self.muscles]
         parts += [end for row in self.arrows for end in self._arrow(row, k)]
         points = np.concatenate(parts) if parts else np.empty((0, 3))
         return points[np.isfinite(points).all(axis=1)]
 
     def line_at(self, line: PointLine, k: int) -> Array:
-        """(n, 3) points of a muscle in ground [m]."""
+        """Return the points of a muscle in ground, (n, 3) [m]."""
         positions, rotations = self._fields["segment_positions"][k], self._fields["segment_rotations"][k]
         moved = np.einsum("nij,nj->ni", rotations[line.segments], line.points) + positions[line.segments]
         return np.where((line.segments < 0)[:, None], line.points, moved)
 
     def _arrow(self, row: tuple[str, str, str], k: int) -> tuple[Array, Array]:
-        """Begin and end (n, 3) of the arrows of a sign [m]; NaN where there is none."""
+        """Return begin and end (n, 3) of the arrows of one kind of load [m]; NaN where there is none."""
         _, places, forces = row
         begin, force = self._fields[places][k].copy(), self._fields[forces][k]
         with np.errstate(invalid="ignore"):
@@ -88,7 +88,7 @@ class PoseLoads:
         return begin, begin + M_PER_N * force
 
     def paint(self, painter: QPainter, scene: DrawnFrame, k: int) -> None:
-        """Paint the loads of frame k."""
+        """Draw the loads of frame k."""
         from PySide6.QtCore import QPointF, Qt
         from PySide6.QtGui import QColor, QPen, QPolygonF
 
@@ -120,7 +120,7 @@ class PoseLoads:
 
 
 def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
-    """The muscles of a descriptor, as far as their entries are valid."""
+    """Return the muscles of a descriptor whose entries are valid."""
     if not isinstance(rows, Mapping):
         return []
     lines = [point_line(str(name), points, segments) for name, points in rows.items()]
@@ -128,7 +128,7 @@ def muscle_lines(rows: object, segments: tuple[str, ...]) -> list[PointLine]:
 
 
 def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine | None:
-    """The valid ones of rows (segment, x, y, z); None if there are none."""
+    """Return the points of the valid rows (segment, x, y, z); None if there are none."""
     known = [row for row in rows if _is_point(row, segments)] if isinstance(rows, (list, tuple)) else []
     if not known:
         return None
@@ -137,14 +137,16 @@ def point_line(name: str, rows: object, segments: tuple[str, ...]) -> PointLine 
 
 
 def _is_point(row: object, segments: tuple[str, ...]) -> bool:
-    """Whether a row is a segment and a place in it."""
+    """Return whether a row consists of a segment and a point on it."""
     if not isinstance(row, (list, tuple)) or len(row) != 4 or row[0] not in ("", *segments):
         return False
     return all(isinstance(x, (int, float)) and abs(x) < math.inf for x in row[1:])
 
 
 def arrow_heads(begin: Array, end: Array, size: float) -> list[Array]:
-    """(3, 2) corners of the head of each arrow between (n, 3) pixels; none where it is unknown or short."""
+    """Return the corners (3, 2) of the head of each arrow from begin to end (n, 3) [px]; none for unknown or
+    short arrows.
+    """
     heads = []
     for first, last in zip(begin[:, :2], end[:, :2], strict=True):
         way = last - first

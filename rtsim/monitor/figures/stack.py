@@ -1,4 +1,4 @@
-"""A figure: panels of curves in the colours of the monitor, on as many pages as necessary."""
+"""A figure of panels with curves in the colours of the monitor, on as many pages as necessary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TITLE, TITLE_LEAST = 14.0, 7.0  # px
 def save_panels(
     paper: Paper, title: str, panels: Sequence[FigurePanel], notes: Sequence[str] = ()
 ) -> list[Path]:
-    """Save panels as a figure on pages of the paper's size, with notes at its foot; returns the files.
+    """Save panels as a figure on pages of the paper's size, with notes at the foot; return the files.
 
     ConfigError if the page is too small for a row of panels or a file cannot be written.
     """
@@ -65,7 +65,9 @@ def paint_page(painter: QPainter, page: FigurePage, title: str, size: tuple[floa
 
 
 def title_size(title: str, room: float) -> float:
-    """The usual size of a title [px], or the smaller one at which it fits into its room [px]."""
+    """Return the usual size of a title [px], or the smaller size at which it fits into the available width
+    [px].
+    """
     from PySide6.QtGui import QFontMetricsF
 
     from rtsim.monitor.figures.chart import font_of

@@ -1,4 +1,4 @@
-"""A figure of a recording: the stick figure at some instants, side by side and to one scale."""
+"""A figure of a recording: the stick figure at some instants, side by side at one scale."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def save_sticks(
 
     names : whether the names of joints are written
 
-    The view is relative to the person at each instant, or else to the room, as the title states. ConfigError
-    if the recording has no joints and no markers at any of them.
+    The view is relative to the person at each instant, or else to the room; the title states which.
+    ConfigError if the recording has no joints and no markers at any of them.
     """
     ready_to_draw()
     from PySide6.QtCore import QRectF, Qt
@@ -102,7 +102,9 @@ def save_sticks(
 
 
 def whole_width(paper: Paper, n_picture: int, width: float) -> float:
-    """Width of a figure of pictures of this width [px]; ConfigError if the page is too narrow."""
+    """Return the width of a figure of n pictures of a given width [px]; ConfigError if the page is too
+    narrow.
+    """
     least = (width + APART) * n_picture - APART + 2.0 * MARGIN
     whole = paper.size[0] or max(WHOLE, least)
     if whole < least:
@@ -113,7 +115,7 @@ def whole_width(paper: Paper, n_picture: int, width: float) -> float:
 
 
 def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
-    """Data of the figure for frame k; ConfigError where there is nothing to draw."""
+    """Return the data of frame k for the figure; ConfigError if there is nothing to draw."""
     data = {name: results.fields[name][k][: shape[0]].copy() for name, shape in layout.parts.items()}
     if not len(points_of(data)):
         raise ConfigError(
@@ -124,7 +126,7 @@ def data_of(results: Results, layout: WindowLayout, k: int) -> dict[str, Array]:
 
 
 def points_of(data: dict[str, Array]) -> Array:
-    """(n, 3) known joints and markers [m]."""
+    """Return the known joint centres and markers, (n, 3) [m]."""
     from rtsim.monitor.layout import POINTS
 
     parts = [data[name].reshape(-1, 3) for name in POINTS if name in data]
@@ -135,7 +137,8 @@ def points_of(data: dict[str, Array]) -> Array:
 def cameras_for(
     clouds: Sequence[Array], view: str, height: float, faced: Sequence[float] = ()
 ) -> tuple[list[Camera], float]:
-    """Cameras for clouds of points (n, 3), all at one scale and height, and the width of each picture [px].
+    """Return cameras for clouds of points (n, 3) with a common scale and height, and the width of each
+    picture [px].
 
     height : height of the pictures [px]
     faced : azimuths from which the person is seen from the right [deg]; () = views are relative to the room

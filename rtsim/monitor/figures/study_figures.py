@@ -1,4 +1,4 @@
-"""Figures of a study: tornado, heat map and bands, each a page of panels."""
+"""Figures of a study: tornado, heat map and bands, each on a page of panels."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ MOST_PANELS = 12
 
 
 def save_tornado(paper: Paper, shown: StudySummary) -> None:
-    """Save the bars of all results."""
+    """Save the tornado bars of all results."""
     panels = [panel for panel in shown.tornados if panel.bars][:MOST_PANELS]
     heights = [TOP + BOTTOM + ROW * min(len(panel.bars), MOST_BARS) for panel in panels]
     save_panels(paper, f"{shown.name}: what results follow from", panels, heights, paint_tornado)
 
 
 def save_heat(paper: Paper, shown: StudySummary) -> None:
-    """Save the maps of all results."""
+    """Save the heat maps of all results."""
     panels = shown.heats[:MOST_PANELS]
     title = f"{shown.name}: means over the two parameters that matter most"
     save_panels(paper, title, panels, [HEAT_HEIGHT] * len(panels), paint_heat)
 
 
 def save_bands(paper: Paper, shown: StudySummary) -> None:
-    """Save the bands of all curves."""
+    """Save the quantile bands of all curves."""
     panels = shown.bands[:MOST_PANELS]
     title = f"{shown.name}: all cases (light), nine tenths of them (dark), median"
     save_panels(paper, title, panels, [BAND_HEIGHT] * len(panels), paint_bands)
@@ -49,7 +49,7 @@ def save_panels(
     paper: Paper, title: str, panels: Sequence[Any], heights: Sequence[float],
     paint: Callable[[QPainter, QRectF, Any], None],
 ) -> None:  # fmt: skip
-    """Save panels one below the other."""
+    """Save panels one below the other on one page."""
     ready_to_draw()
     from PySide6.QtCore import QPointF, QRectF
     from PySide6.QtGui import QColor
@@ -93,7 +93,7 @@ def plot_of(painter: QPainter, room: QRectF, title: str) -> QRectF:
 
 
 def axis_below(painter: QPainter, plot: QRectF, low: float, high: float, words: str) -> None:
-    """Paint lines and numbers of the axis below a plot."""
+    """Draw line and numbers of the axis below a plot."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor
 
@@ -112,7 +112,7 @@ def axis_below(painter: QPainter, plot: QRectF, low: float, high: float, words: 
 
 
 def paint_tornado(painter: QPainter, room: QRectF, panel: TornadoPanel) -> None:
-    """Paint the bars of one result, the longest at the top."""
+    """Draw the bars of one result, the longest at the top."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen
 
@@ -204,7 +204,7 @@ def paint_heat(painter: QPainter, room: QRectF, panel: HeatPanel) -> None:
 
 
 def paint_bands(painter: QPainter, room: QRectF, panel: BandPanel) -> None:
-    """Paint the quantiles of a curve over its time."""
+    """Draw the quantiles of a curve over its time."""
     from PySide6.QtCore import QPointF, QRectF, Qt
     from PySide6.QtGui import QColor, QPen, QPolygonF
 

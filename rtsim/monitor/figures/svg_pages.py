@@ -1,4 +1,4 @@
-"""Convert SVG pages to a PDF or to pictures; Qt draws them, which the extra `monitor` installs."""
+"""Conversion of SVG pages to a PDF or to pictures by Qt, which the extra `monitor` installs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def save_pdf(path: Path, pages: Sequence[str], title: str) -> None:
 
 
 def picture_of(page: str, dpi: float) -> bytes:
-    """A page as a PNG file."""
+    """Convert a page to a PNG file."""
     ready_to_draw()
     from PySide6.QtCore import QBuffer, QIODevice, QRectF
     from PySide6.QtGui import QColor, QImage, QPainter

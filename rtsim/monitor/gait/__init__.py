@@ -1,1 +1,1 @@
-"""Gait events and strides as they come, for the window."""
+"""Detection of gait events and strides in live frames, for the window."""

@@ -1,7 +1,8 @@
-"""Foot strikes and foot offs in live frames, from force plates and from the motion of the feet.
+"""Detection of foot strikes and foot offs in live frames, from force plates and from the motion of the feet.
 
-By plates: the load of a foot passes a threshold. By markers: as in the gait phase of a run
-(rtsim/methods/gait_phase.py, after Zeni et al. 2008), if no plate shows the event.
+With plates, an event is the instant at which the load of a foot crosses a threshold. If no plate shows the
+event, it is found from markers as in the gait phase of a run (rtsim/methods/gait_phase.py, after Zeni et al.
+2008).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROOT, FOOT, LOADS = "pelvis", "foot", "foot_loads"
 
 
 class LiveGaitEvents:
-    """Finds gait events in the frames of a session as they come.
+    """Finds gait events in the frames of a session as they arrive.
 
     kept : events in the order in which they were found, with times of the window's curves [s]
     can_tell : whether the session has the data for gait events
@@ -43,7 +44,7 @@ class LiveGaitEvents:
         self._restart()
 
     def begin(self, session: Session) -> None:
-        """Take a descriptor; earlier events are kept if the curves go on."""
+        """Begin a session from its descriptor; earlier events are kept if the curves continue."""
         specs = {spec.name: spec for spec in session.fields}
         own = str(session.meta.get("side") or "")
         self._feet, self._sides = [], []
@@ -62,7 +63,7 @@ class LiveGaitEvents:
         self._restart()
 
     def since(self, time: float) -> list[GaitEvent]:
-        """The events from a time on [s]; the search ends at the first older one."""
+        """Return the events from a time on [s], searching back to the first earlier event."""
         found = []
         for event in reversed(self.kept):  # by plates and by markers they come in turns, nearly in order
             if event.time < time - LATEST_S:
@@ -72,11 +73,11 @@ class LiveGaitEvents:
         return found[::-1]
 
     def clear(self) -> None:
-        """Forget the events."""
+        """Discard the events."""
         self.kept.clear()
 
     def look(self, frame: ReceivedFrame, now: float) -> None:
-        """Take a frame that is at time `now` on the axis of the curves [s]."""
+        """Search a frame for events; now : its time on the axis of the curves [s]."""
         if not self.can_tell:
             return
         if not self._time <= frame.time <= self._time + 1.0:
@@ -103,7 +104,9 @@ class LiveGaitEvents:
         self.n_found += 1
 
     def _by_plates(self, frame: ReceivedFrame) -> list[GaitEvent]:
-        """Crossing of the threshold by a load since the frame before, by a straight line."""
+        """Return the events at which a load crossed the threshold since the previous frame, linearly
+        interpolated.
+        """
         found = []
         for side, k in self._loads:
             load = float(frame.data[LOADS][k])
@@ -118,7 +121,7 @@ class LiveGaitEvents:
         return found
 
     def _by_markers(self, frame: ReceivedFrame) -> list[GaitEvent]:
-        """Time at which a foot has begun to go back, or forwards, before the pelvis."""
+        """Return the events at which a foot began to move backwards, or forwards, relative to the pelvis."""
         if not self._feet:
             return []
         positions, rotations = frame.data["segment_positions"], frame.data["segment_rotations"]

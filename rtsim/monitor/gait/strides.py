@@ -1,4 +1,4 @@
-"""The last strides of both feet, with every curve in them, and the stride in progress."""
+"""The last strides of both feet, with all curves over each stride, and the stride in progress."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StrideCurves(NamedTuple):
 
 
 class Strides:
-    """Cuts strides out of the history when their final foot strike arrives.
+    """Extracts strides from the history when their final foot strike arrives.
 
     n_stride : number of strides of each side so far
     """
@@ -49,11 +49,11 @@ class Strides:
         self._curves: dict[str, StrideCurves | None] = {}
 
     def clear(self) -> None:
-        """Discard all strides, as the time axis or the curves have changed."""
+        """Discard all strides, because the time axis or the curves have changed."""
         self.__init__()  # type: ignore[misc]
 
     def take(self, events: Sequence[GaitEvent], history: History) -> None:
-        """Cut the strides that are complete by now."""
+        """Extract the strides that are complete by now."""
         newest = history.latest(1).time
         if not len(newest):
             return
@@ -66,15 +66,15 @@ class Strides:
                 self._curves.pop(cycle.side, None)
 
     def of(self, side: str) -> StrideCurves | None:
-        """The strides of a side; None before there is one."""
+        """Return the strides of a side; None if there are none yet."""
         if side not in self._curves:
             kept = self._kept.get(side)
             self._curves[side] = _summary(np.array(kept)) if kept else None
         return self._curves[side]
 
     def current(self, side: str, events: Sequence[GaitEvent], history: History) -> tuple[Array, Array]:
-        """Phase (n,) of the stride in progress [%], and its values (n_channel, n); the phase assumes the
-        length of the last strides. Empty without one.
+        """Return the phase (n,) of the stride in progress [%], and its values (n_channel, n); the phase
+        assumes the duration of the last strides. Both are empty without a stride in progress.
         """
         window = history.window(STRIDE_S[1])
         strikes = [e.time for e in events if e.side == side and e.kind == STRIKE]
@@ -90,7 +90,7 @@ class Strides:
 
 
 def _cut(history: History, begin: float, end: float) -> Array:
-    """The values of a stride at 101 times (n_channel, 101); NaN next to what is not known."""
+    """Return the values of a stride at 101 times, (n_channel, 101); NaN next to missing values."""
     held = history.latest(len(history))
     a, b = np.searchsorted(held.time, (begin - 1.0, end + 1.0))
     time, values = held.time[a:b], held.values[:, a:b]

@@ -1,1 +1,1 @@
-"""Looking back: what came in the last ten minutes, while more is coming."""
+"""Looking back at the last ten minutes while new data arrive."""

@@ -1,4 +1,4 @@
-"""The last ten minutes of curves and poses, within a fixed amount of memory for any rate and number."""
+"""The last ten minutes of curves and poses, in a fixed amount of memory for any rate and number."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class CurveArchive:
         return min(self.n_pushed, self.n_capacity)
 
     def clear(self, history: History) -> None:
-        """Discard all samples, also those of the history so far."""
+        """Discard all samples, and ignore those in the history so far."""
         self.n_pushed, self._n_taken = 0, history.n_pushed
 
     def take(self, history: History) -> None:
-        """Copy the samples that were added to the history since the last call, as far as it still holds
+        """Copy the samples that were added to the history since the last call, if the history still holds
         them.
         """
         new = history.latest(history.n_pushed - self._n_taken)
@@ -68,24 +68,24 @@ class CurveArchive:
             self.n_pushed += n
 
     def reach(self) -> tuple[float, float]:
-        """Times of the oldest and of the newest sample [s]; NaN where there is none."""
+        """Return the times of the oldest and the newest sample [s]; NaN if there are none."""
         if not len(self):
             return math.nan, math.nan
         return float(self._time[self._slot(0)]), float(self._time[self._slot(len(self) - 1)])
 
     def window(self, end: float, duration: float) -> Window:
-        """The samples of a duration before a time [s]."""
+        """Return the samples of the given duration before a time [s]."""
         a, b = self._after(end - duration), self._after(end)
         slots = np.arange(self.n_pushed - len(self) + a, self.n_pushed - len(self) + b) % self.n_capacity
         values = np.ascontiguousarray(self._values[slots].T, dtype=np.float64)
         return Window(self._time[slots], values, self._quality[slots], self.n_pushed - len(self) + a)
 
     def _slot(self, k: int) -> int:
-        """Place of the sample with this number, counted from the oldest."""
+        """Return the position in the ring of the sample with this number, counted from the oldest."""
         return (self.n_pushed - len(self) + k) % self.n_capacity
 
     def _after(self, time: float) -> int:
-        """Number of samples that are not after a time [s], by bisection, as they stand in order."""
+        """Return the number of samples not later than a time [s], by bisection of the ordered times."""
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
@@ -97,9 +97,9 @@ class CurveArchive:
 
 
 class PoseArchive:
-    """Arrays of the figure at POSE_HZ at most, in single precision.
+    """Arrays of the figure, stored at most POSE_HZ times per second, in single precision.
 
-    parts : field -> shape of the part that is kept
+    parts : field -> shape of the part that is stored
     """
 
     def __init__(self, parts: Mapping[str, tuple[int, ...]]) -> None:
@@ -114,11 +114,11 @@ class PoseArchive:
         self._quality = np.empty(self.n_capacity, np.uint8)
 
     def clear(self) -> None:
-        """Forget every pose."""
+        """Discard all poses."""
         self.n_pushed = 0
 
     def push(self, time: float, pose: Mapping[str, Array], quality: Quality) -> None:
-        """Keep a pose, unless the last one is too recent."""
+        """Store a pose, unless the last one is too recent."""
         newest = self._time[(self.n_pushed - 1) % self.n_capacity] if self.n_pushed else -math.inf
         if not self._parts or time - newest < self.period:
             return
@@ -132,7 +132,7 @@ class PoseArchive:
         self.n_pushed += 1
 
     def at(self, time: float) -> tuple[dict[str, Array], Quality]:
-        """The newest pose that is not after a time [s]; the oldest if all are after it."""
+        """Return the newest pose not later than a time [s]; the oldest pose if all are later."""
         n = min(self.n_pushed, self.n_capacity)
         slots = np.arange(self.n_pushed - n, self.n_pushed) % self.n_capacity
         if not n:

@@ -15,7 +15,9 @@ WIDEST = "−10:00.0"
 
 
 class TimeBar(QWidget):
-    """The time bar; `moved` is emitted with the time to show [s of the curves], NaN for live data."""
+    """The time bar; the signal `moved` is emitted with the time to show [s of the curves], NaN for live
+    data.
+    """
 
     moved = Signal(float)
 
@@ -53,9 +55,7 @@ class TimeBar(QWidget):
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance(WIDEST))
 
     def set_reach(self, oldest: float, newest: float) -> None:
-        """Set the range of times that can be shown [s]; a shown time that is no longer in it is moved to
-        the oldest.
-        """
+        """Set the range of times that can be shown [s]; a shown time outside it is moved to its start."""
         self._reach = (oldest, newest)
         blocker = QSignalBlocker(self.slider)
         n = 0 if math.isnan(newest) else round((newest - oldest) / STEP_S)
@@ -78,7 +78,7 @@ class TimeBar(QWidget):
         self.look_at(math.nan)
 
     def step(self, by: float) -> None:
-        """Move the shown time forwards or backwards [s]."""
+        """Move the shown time forwards or backwards; by : [s]."""
         oldest, newest = self._reach
         if math.isnan(newest):
             return
@@ -103,6 +103,6 @@ class TimeBar(QWidget):
 
 
 def ago(seconds: float) -> str:
-    """Time before the newest frame, in minutes and seconds."""
+    """Return the time before the newest frame as text, in minutes and seconds."""
     minutes, rest = divmod(max(0.0, seconds), 60.0)
     return f"−{int(minutes)}:{rest:04.1f}"

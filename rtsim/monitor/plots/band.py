@@ -1,4 +1,4 @@
-"""The band of a curve's standard deviation, behind the curve."""
+"""The standard deviation band behind a curve."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DeviationBand(BehindCurves):
         self.update()
 
     def set_data(self, time: Array, value: Array, deviation: Array) -> None:
-        """Show value -+ deviation over time, all (n,)."""
+        """Show the band value -+ deviation over time, all (n,)."""
         known = np.isfinite(value) & np.isfinite(deviation)
         edges = np.flatnonzero(np.diff(np.concatenate(([False], known, [False])).astype(np.int8)))
         self.polygons = [

@@ -1,4 +1,4 @@
-"""Fills of a plot behind its curves."""
+"""Filled areas of a plot behind its curves."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF
 
 
 class BehindCurves(pg.GraphicsObject):
-    """A graphics item that fills the visible part of a plot, is redrawn when that changes, and has no effect
-    on the axis ranges.
+    """A graphics item that fills the visible part of a plot, is redrawn when that part changes, and has no
+    effect on the axis ranges.
     """
 
     def boundingRect(self) -> QRectF:

@@ -1,4 +1,4 @@
-"""All plots of a stream, in columns: over time, or over the stride."""
+"""All plots of a stream in columns, over time or over the stride."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOTHING_CHOSEN = "No panel of this stream is chosen. Press P, or the button Pane
 
 
 class CurvePlots(QWidget):
-    """All panels of a layout, in columns of equal plots."""
+    """All panels of a layout, in columns of plots of equal size."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class CurvePlots(QWidget):
         return column
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour all plots."""
+        """Apply the colours of a theme to all plots."""
         self.theme = theme
         for column in self._columns:
             column.setMinimumWidth(theme.px(COLUMN_LEAST))
@@ -116,7 +116,7 @@ class CurvePlots(QWidget):
             panel.set_duration(duration)
 
     def draw(self, window: Window, events: Sequence[GaitEvent] = ()) -> None:
-        """Show a window of the history, and the events in it."""
+        """Show a time window of the history, and the events in it."""
         newest = float(window.time[-1]) if len(window.time) else 0.0
         oldest = newest - self.duration
         marks = [e._replace(time=e.time - newest) for e in events if oldest <= e.time <= newest]
@@ -148,7 +148,7 @@ class CurvePlots(QWidget):
                 panel.draw_strides(strides, events, history)
 
     def _seen(self) -> list[CurvePanel]:
-        """The panels that are neither hidden nor scrolled out of sight."""
+        """Return the panels that are neither hidden nor scrolled out of view."""
         return [panel for panel in self.panels if not panel.visibleRegion().isEmpty()]
 
     def show_values(self, newest: Array) -> None:

@@ -1,4 +1,4 @@
-"""Scrolling curves: a plot for each panel, with gaps, shaded stretches and live values."""
+"""Scrolling curves: a plot for each panel, with gaps, shaded intervals and live values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class CurvePanel(PlotCard):
         return [i for i in range(len(self.curves)) if i not in self.hidden]
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the plot."""
+        """Apply the colours of a theme."""
         self.paint_axes(theme)
         self.marks.set_theme(theme)
         for i, curve in enumerate(self.curves):
@@ -79,17 +79,19 @@ class CurvePanel(PlotCard):
         self._write_values()
 
     def colour(self, k: int) -> str:
-        """Colour of the curve with this index: that of its side where the panel shows both sides."""
+        """Return the colour of the curve with this index: that of its side if the panel shows both sides."""
         sides = self.panel.drawn_sides
         return str(getattr(self.theme, sides[k])) if sides else super().colour(k)
 
     def dashed(self, k: int) -> bool:
-        """Whether the curve with this index has a dashed line: that of the left, or a colour's second one."""
+        """Return whether the curve with this index is dashed: a left curve, or the second one with the same
+        colour.
+        """
         sides = self.panel.drawn_sides
         return sides[k] in DASHES if sides else super().dashed(k)
 
     def pen(self, k: int, width: float) -> QPen:
-        """The pen for the curve with this index, of a width [px]."""
+        """Return the pen for the curve with this index, of a width [px]."""
         style = Qt.PenStyle.DashLine if self.dashed(k) else Qt.PenStyle.SolidLine
         return pg.mkPen(self.colour(k), width=self.theme.scale * width, style=style)
 
@@ -99,11 +101,11 @@ class CurvePanel(PlotCard):
 
     @property
     def n_visible(self) -> int:
-        """Number of curves that take time to draw."""
+        """Return the number of curves that are actually drawn."""
         return len(self.visible)
 
     def fit(self, values: Array) -> None:
-        """Set the range of the ordinate for the (n_channel, n) values of all panels."""
+        """Set the range of the vertical axis for the values (n_channel, n) of all panels."""
         rows = self._rows(values)[self.visible]
         new_range = held_range(self._range, rows, self.panel.extent_least, self.panel.from_zero)
         if new_range is not None and new_range != self._range:
@@ -111,7 +113,7 @@ class CurvePanel(PlotCard):
             self.item.setYRange(*new_range, padding=0.0)
 
     def mark_seen(self, tolerance: Array) -> None:
-        """Write into (n_channel,) the tolerance of each drawn channel [units]."""
+        """Write the tolerance of each drawn channel [units] into `tolerance`, (n_channel,)."""
         box = self.item.getViewBox()
         low, high = box.viewRange()[1]
         off = OFF_PX * float(high - low) / max(1.0, box.height())
@@ -122,7 +124,7 @@ class CurvePanel(PlotCard):
     def draw(
         self, time: Array, values: Array, bands: list[tuple[Spans, QColor]], kept: Mask | None = None
     ) -> None:
-        """Show (n,) times [s, not above 0] and the (n_channel, n) values of all panels, after `fit`.
+        """Show the values (n_channel, n) of all panels at times (n,) [s, not above 0]; call `fit` first.
 
         kept : (n_channel, n) whether a sample affects the picture; all if not given
         """
@@ -139,7 +141,7 @@ class CurvePanel(PlotCard):
         self.backdrop.set_bands(bands)
 
     def show_values(self, newest: Array) -> None:
-        """Write the (n_channel,) newest values of all panels into the header."""
+        """Write the newest values of all panels (n_channel,) into the header."""
         self._values = self._rows(newest).tolist()
         self._write_values()
 
@@ -148,7 +150,7 @@ class CurvePanel(PlotCard):
         self._point(None)
 
     def _point_at(self, place: QPointF) -> None:
-        """The band of the curve that is nearest to the mouse is the one to show."""
+        """Show the band of the curve nearest to the mouse."""
         box = self.item.getViewBox()
         time, rows = self._drawn
         if not box.sceneBoundingRect().contains(place) or not len(time):
@@ -165,7 +167,9 @@ class CurvePanel(PlotCard):
             self._show_visible()
 
     def _banded(self) -> list[int]:
-        """Indices of the curves whose bands are shown: more than a few run into each other."""
+        """Return the indices of the curves whose bands are shown; with more than a few curves, bands would
+        overlap.
+        """
         if not self.bands:
             return []
         return self.visible[:BANDS_MOST] if self._pointed is None else [self._pointed]
@@ -181,7 +185,7 @@ class CurvePanel(PlotCard):
         return values[self.panel.first : self.panel.first + len(self.curves)]
 
     def _deviations(self, values: NDArray[Value]) -> NDArray[Value]:
-        """Rows for the bands; none where the curves have no deviations."""
+        """Return the rows for the bands; none if the curves have no deviations."""
         first = self.panel.deviation
         return values[:0] if first is None else values[first : first + len(self.curves)]
 
@@ -199,8 +203,8 @@ class CurvePanel(PlotCard):
 
 
 class CrowdPanel(CurvePanel):
-    """A panel of many curves, such as all muscles or ligaments; it shows those that have been different from
-    zero.
+    """A panel of many curves, such as all muscles or ligaments; it shows only curves that have been
+    different from zero.
     """
 
     def __init__(
@@ -226,7 +230,7 @@ class CrowdPanel(CurvePanel):
         self._write_values()
 
     def fit(self, values: Array) -> None:
-        """Show the curves that are not zero, and set the range of the ordinate."""
+        """Show the curves that are not zero, and set the range of the vertical axis."""
         acting = np.flatnonzero((np.abs(self._rows(values)) > NOTHING).any(axis=1))
         new = sorted({*self.acting, *acting.tolist()})
         if new != self.acting:
@@ -240,7 +244,7 @@ class CrowdPanel(CurvePanel):
 
 
 def written(value: float) -> str:
-    """A value as text of a few characters."""
+    """Return a value as text of a few characters."""
     if not math.isfinite(value):
         return NO_VALUE
     text = f"{value:z.1f}" if abs(value) < FEW_DIGITS else f"{value:.1e}"

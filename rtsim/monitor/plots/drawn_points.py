@@ -1,7 +1,7 @@
-"""Selects the samples of a curve that have to be drawn so that it looks the same as with all of them.
+"""Selection of the samples of a curve that have to be drawn so that it looks the same as with all samples.
 
-Between samples a curve is a straight line. A sample that lies on the line through those beside it, to a
-small part of a pixel, changes no picture and takes as much time as any other.
+Between samples a curve is a straight line. A sample that lies on the line between its neighbours within a
+small part of a pixel does not change the picture, but takes as much time as any other.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ N_FEW = 250
 
 
 def drawn_points(time: Array, rows: Array, tolerance: Array, first: int = 0) -> NDArray[np.bool_]:
-    """Mask of the samples that are needed, (n_row, n).
+    """Return a mask of the samples that are needed, (n_row, n).
 
     time : (n,) rising times [s]
     rows : (n_row, n) values; values that are not finite and their neighbours are kept, and all samples if
         there are at most N_FEW
-    tolerance : (n_row,) OFF_PX in units of the values; 0 keeps all that are not on a line
+    tolerance : (n_row,) size of OFF_PX in units of the values; 0 keeps all samples that are not exactly on a
+        line
     first : number of the first sample in the stream, so that omitted samples scroll along with the curve
     """
     n = len(time)

@@ -1,5 +1,5 @@
-"""Events as marks over the time axis: foot strikes and foot offs in the colours of the sides, and user
-marks.
+"""Events as marks over the time axis: foot strikes and foot offs in the colours of the sides, and events
+marked by the user.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ OPACITY = 0.55
 
 
 class EventMarks(BehindCurves):
-    """Vertical lines: full height for a strike, half height and dashed for a foot off, dotted for a user
-    mark.
+    """Vertical lines at events: full height for a foot strike, half height and dashed for a foot off, dotted
+    for an event marked by the user.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class EventMarks(BehindCurves):
         self.setZValue(-60)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the marks."""
+        """Apply the colours of a theme."""
         self.theme = theme
         self._pens = {}
         self.update()
@@ -61,7 +61,7 @@ class EventMarks(BehindCurves):
             painter.drawLines(alike)
 
     def _pen(self, kind: str, side: str) -> QPen:
-        """The line of events of this kind and side; made once, as there are many of them."""
+        """Return the pen for events of this kind and side; it is created once, as there are many events."""
         if (kind, side) not in self._pens:
             colours = {"right": self.theme.right, "left": self.theme.left}
             colour = colours.get(side, self.theme.text_dim) if kind else self.theme.accent

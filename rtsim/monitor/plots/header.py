@@ -1,6 +1,6 @@
-"""The text above a plot: its title, the names of its curves after their colours, and their newest values.
+"""The text above a plot: its title, the names of its curves beside their colours, and their newest values.
 
-It is painted as plain text, name by name, into as many lines as fit. Names that do not fit are counted.
+It is drawn as plain text, name by name, in as many lines as fit. Names that do not fit are counted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
 
 
 class HeaderEntry(NamedTuple):
-    """Position of an entry [px], and its name as far as it fits."""
+    """The position of an entry [px], and its name as far as it fits."""
 
     entry: Entry
     name: str
@@ -41,7 +41,7 @@ class HeaderEntry(NamedTuple):
 
 
 class Header(QWidget):
-    """Title, and entries that wrap; at most `lines_most` lines."""
+    """A title and entries that wrap, in at most `lines_most` lines."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class Header(QWidget):
         return self._entries
 
     def text(self) -> str:
-        """The text that is shown."""
+        """Return the text that is shown."""
         words = [self._title, *(f"{p.name} {p.entry.value}".strip() for p in self._placed), self._left_out]
         return " ".join(word for word in words if word)
 
@@ -102,7 +102,9 @@ class Header(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Find a place for every entry, line by line; the rest is counted at the end of the last line."""
+        """Find a place for every entry, line by line; entries that do not fit are counted at the end of the
+        last line.
+        """
         width, entries = float(self.width()), self._entries
         n = self._place(width, 0.0)
         self._left_out = ""
@@ -117,7 +119,7 @@ class Header(QWidget):
         self.update()
 
     def _place(self, width: float, kept_free: float) -> int:
-        """Place entries with room kept free at the end of the last line; how many could be."""
+        """Place entries, with free space at the end of the last line; return how many could be placed."""
         self._placed = []
         gap = self.theme.px(BETWEEN)
         title = self._bold_metrics.horizontalAdvance(self._title)

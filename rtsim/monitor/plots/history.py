@@ -17,7 +17,7 @@ LONGEST_STEP = 600.0  # s; a longer step of the capture clock is a jump of that 
 
 
 class Quality(IntEnum):
-    """Quality of a sample of the history."""
+    """The quality of a sample of the history."""
 
     GOOD = 0
     DEGRADED = 1
@@ -27,8 +27,8 @@ class Quality(IntEnum):
 class Window(NamedTuple):
     """Views of the newest samples, oldest first; valid until the next push.
 
-    time : (n,) stream time [s];  values : (n_channel, n), NaN where missing;
-    quality : (n,) uint8;  first : how many samples were pushed before the first of these.
+    time : (n,) stream time [s]; values : (n_channel, n), NaN where missing;
+    quality : (n,) uint8; first : number of samples pushed before the first of these.
     """
 
     time: Array
@@ -38,12 +38,12 @@ class Window(NamedTuple):
 
 
 class History:
-    """A ring that stores each sample twice, one capacity apart, so that any window is one slice.
+    """A ring buffer that stores each sample twice, one capacity apart, so that any time window is one slice.
 
     Parameters
     ----------
     n_channel : values per sample
-    n_capacity : samples kept
+    n_capacity : number of samples kept
     """
 
     def __init__(self, n_channel: int, n_capacity: int) -> None:
@@ -58,7 +58,9 @@ class History:
         return self._n_held
 
     def push(self, time: float, values: Array | float, quality: Quality = Quality.GOOD) -> None:
-        """Store one sample: time [s] (not before the last one), (n_channel,) values or one for all."""
+        """Store one sample: time [s], not earlier than the last one, and values (n_channel,) or one value
+        for all channels.
+        """
         slot = self.n_pushed % self.n_capacity
         for k in (slot, slot + self.n_capacity):
             self._time[k] = time
@@ -68,18 +70,18 @@ class History:
         self._n_held = min(self._n_held + 1, self.n_capacity)
 
     def clear(self) -> None:
-        """Forget every sample."""
+        """Discard all samples."""
         self._n_held = 0
 
     def latest(self, n: int) -> Window:
-        """The newest `n` samples, or all that are held when there are fewer."""
+        """Return the newest `n` samples, or all if there are fewer."""
         n = min(n, self._n_held)
         stop = (self.n_pushed - 1) % self.n_capacity + self.n_capacity + 1
         part = slice(stop - n, stop)
         return Window(self._time[part], self._values[:, part], self._quality[part], self.n_pushed - n)
 
     def window(self, duration: float) -> Window:
-        """The samples of the last `duration` seconds before the newest one."""
+        """Return the samples of the last `duration` seconds before the newest one."""
         held = self.latest(self._n_held)
         if not len(held.time):
             return held
@@ -87,12 +89,12 @@ class History:
 
 
 class Timeline:
-    """Stream time that only ever advances, from sequence numbers and capture times.
+    """Stream time that never goes backwards, computed from sequence numbers and capture times.
 
     Parameters
     ----------
     period : nominal time between two frames [s]
-    regular : whether a longer silence counts as a gap; otherwise only the sequence numbers do
+    regular : whether a longer silence counts as a gap; otherwise only missing sequence numbers do
     """
 
     def __init__(self, period: float, regular: bool = True) -> None:
@@ -102,12 +104,12 @@ class Timeline:
         self._broken = False
 
     def interrupt(self) -> None:
-        """Note that another sender follows, whose numbers and clock are unrelated to the earlier ones."""
+        """Record that another sender follows, whose numbers and clock are unrelated to the earlier ones."""
         self._broken = self._last is not None
         self._last = None
 
     def advance(self, seq: int, t_capture: int) -> bool:
-        """Take in the next frame (capture time in ns); True when frames are missing before it."""
+        """Add the next frame (capture time in ns); return True if frames are missing before it."""
         if self._last is None:
             self._last = (seq, t_capture)
             broken, self._broken = self._broken, False
@@ -124,10 +126,10 @@ class Timeline:
 
 
 def thin(window: Window, n_point_max: int = N_POINT_DRAWN) -> tuple[Array, Array]:
-    """Times (m,) and values (n_channel, m) to draw, with m about `n_point_max` at most.
+    """Return times (m,) and values (n_channel, m) to draw, with m at most about `n_point_max`.
 
-    Blocks of samples become their minimum and maximum: peaks stay visible, and a gap in a block stays
-    a gap. The blocks are aligned to the sample count, so a scrolling curve does not flicker.
+    Blocks of samples become their minimum and maximum: peaks stay visible, and a gap in a block stays a gap.
+    The blocks are aligned to the sample count, so a scrolling curve does not flicker.
     """
     n = len(window.time)
     if n <= n_point_max:
@@ -136,9 +138,9 @@ def thin(window: Window, n_point_max: int = N_POINT_DRAWN) -> tuple[Array, Array
 
 
 def envelope(window: Window, stride: int) -> tuple[Array, Array, NDArray[np.uint8]]:
-    """Two points for each block of `stride` samples, an even number: times, (n_channel, m) minimum and
-    maximum in the order in which they came, the worst quality. Samples of blocks that the window does not
-    hold whole are left out.
+    """Return two points for each block of `stride` samples, an even number: times, minimum and maximum
+    (n_channel, m) in the order in which they occurred, and the worst quality. Blocks that are only partly in
+    the window are left out.
     """
     n = len(window.time)
     start = -window.first % stride
@@ -155,7 +157,9 @@ def envelope(window: Window, stride: int) -> tuple[Array, Array, NDArray[np.uint
 
 
 def spans(window: Window, quality: Quality, period: float) -> list[tuple[float, float]]:
-    """Intervals [s] in which the samples have this quality; each sample stands for one period [s]."""
+    """Return the intervals in which the samples have this quality [s]; each sample represents one period
+    [s].
+    """
     hit = window.quality == quality
     if not hit.any():
         return []

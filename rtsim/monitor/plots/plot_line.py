@@ -7,8 +7,8 @@ from PySide6.QtCore import QRectF
 
 
 class PlotLine(pg.PlotCurveItem):
-    """A curve with gaps where values are missing. It uses the visible part of the plot as its bounds:
-    computing those of its samples at every draw would take as long as half of the drawing.
+    """A curve with gaps where values are missing. It reports the visible part of the plot as its bounds, as
+    computing the bounds of its samples would take half as long as the drawing itself.
     """
 
     def __init__(self) -> None:

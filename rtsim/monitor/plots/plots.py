@@ -29,7 +29,7 @@ HEADER_SHARE = 0.34  # of the height of a card that the words above the plot may
 
 
 class Backdrop(BehindCurves):
-    """Background of the curves: a grid, and full-height bands over intervals of the x axis."""
+    """Background of the curves: a grid, and bands of full height over intervals of the x axis."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Backdrop(BehindCurves):
         self.setZValue(-100)
 
     def set_bands(self, bands: list[tuple[Spans, QColor]]) -> None:
-        """Set the shaded intervals, in units of the abscissa, with their colours."""
+        """Set the shaded intervals, in units of the horizontal axis, with their colours."""
         if any(where for where, _ in bands + self.bands):
             self.bands = bands
             self.update()
@@ -65,7 +65,7 @@ class Backdrop(BehindCurves):
 
 
 class PlotCard(QFrame):
-    """A plot that cannot be moved by the mouse, with a line of text above it."""
+    """A plot that cannot be moved with the mouse, with a line of text above it."""
 
     def __init__(self, left: str, bottom: str) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class PlotCard(QFrame):
         column.addWidget(self.plot, 1)
 
     def title_axes(self, left: str, bottom: str) -> None:
-        """Quantities with units beside the axes; an empty title takes no room."""
+        """Set quantities with units beside the axes; an empty title takes no room."""
         self._titles = (left, bottom)
         self._write_titles()
 
@@ -108,12 +108,14 @@ class PlotCard(QFrame):
         self.header.set_lines_most(max(1, int(HEADER_SHARE * self.height() / line)))
 
     def _fit_axes(self) -> None:
-        """Titles and ticks for the room that there is now."""
+        """Fit titles and ticks to the available room."""
         self._write_titles()
         self._space_ticks()
 
     def _write_titles(self) -> None:
-        """Titles as far as they fit beside the axes: without room for the quantity, its unit alone."""
+        """Write the titles as far as they fit beside the axes; without room for the quantity, write its unit
+        alone.
+        """
         metrics = QFontMetricsF(self._font(SMALL_PIXELS))
         view = self.item.getViewBox()
         rooms = (view.height(), view.width())
@@ -136,7 +138,7 @@ class PlotCard(QFrame):
         return font
 
     def paint_axes(self, theme: Theme) -> None:
-        """Use the colours of a theme for everything but the curves."""
+        """Apply the colours of a theme to everything except the curves."""
         self.theme = theme
         self.header.set_theme(theme)
         self.plot.setBackground(theme.panel)
@@ -153,7 +155,7 @@ class PlotCard(QFrame):
         self._space_ticks()
 
     def _space_ticks(self) -> None:
-        """Ticks and grid lines at the same round numbers."""
+        """Place ticks and grid lines at the same round numbers."""
         (left, right), (low, high) = self.item.getViewBox().viewRange()
         box = self.item.getViewBox()
         metrics = QFontMetricsF(self._font(SMALL_PIXELS))
@@ -171,23 +173,23 @@ class PlotCard(QFrame):
     def write_header(
         self, title: str, names: Sequence[str], values: Sequence[str] = (), colours: Sequence[int] = ()
     ) -> None:
-        """Write a title and the names of the curves after their colours, with values where there are any.
+        """Write a title and the names of the curves in their colours, with values if there are any.
 
-        colours : index of the colour of each; in order if not given
+        colours : index of the colour of each curve; in order if not given
         """
         rows = zip(names, values or [""] * len(names), colours or range(len(names)), strict=True)
         entries = [Entry(name, self.colour(k), self.dashed(k), value) for name, value, k in rows]
         self.header.write(title, entries)
 
     def colour(self, k: int) -> str:
-        """Colour of the curve with this index."""
+        """Return the colour of the curve with this index."""
         return self.theme.curve(k)
 
     def dashed(self, k: int) -> bool:
-        """Whether the curve with this index has a dashed line, as another curve has the same colour."""
+        """Return whether the curve with this index is dashed because another curve has the same colour."""
         return k // len(self.theme.curves) % 2 == 1
 
 
 def _multiples(step: float, low: float, high: float) -> list[float]:
-    """The whole multiples of a step in [low, high]."""
+    """Return the multiples of a step in [low, high]."""
     return [step * i for i in range(math.ceil(low / step), math.floor(high / step) + 1)]

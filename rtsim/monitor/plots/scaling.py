@@ -1,4 +1,4 @@
-"""Axis ranges that keep still: they grow at once and shrink only when most of the axis is empty."""
+"""Axis ranges that change rarely: they grow at once and shrink only when most of the axis is empty."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ Range = tuple[float, float]
 
 
 def nice_step(extent: float, n_part: int = 4) -> float:
-    """The largest of 1, 2 or 5 times a power of ten that fits at least `n_part` times into `extent`."""
+    """Return the largest of 1, 2 or 5 times a power of ten that fits at least `n_part` times into
+    `extent`.
+    """
     most = extent / n_part * (1.0 + 1e-9)
     power = 10.0 ** math.floor(math.log10(most))
     return power * max(factor for factor in (1.0, 2.0, 5.0) if factor * power <= most)
 
 
 def roomy_step(extent: float, n_part: int, size: float, least: float) -> float:
-    """As `nice_step`, or larger where numbers would lie on each other, if one still fits into `extent`.
+    """Return a step like `nice_step`, or a larger one if numbers would overlap and the larger step still
+    fits into `extent`.
 
-    size : size of `extent` on the screen; least : distance of two numbers there, both in pixels
+    size : size of `extent` on the screen; least : smallest distance of two numbers on the screen, both in
+        pixels
     """
     step = nice_step(extent, n_part)
     while step / extent * size < least and (wider := nice_step(2.5 * step, 1)) <= extent:
@@ -32,7 +36,7 @@ def roomy_step(extent: float, n_part: int, size: float, least: float) -> float:
 
 
 def nice_range(low: float, high: float, extent_least: float) -> Range:
-    """Rounded range that holds [low, high] with a margin and is at least `extent_least` long."""
+    """Return a rounded range that contains [low, high] with a margin and is at least `extent_least` long."""
     extent = max(high - low, extent_least)
     centre = 0.5 * (low + high)
     step = nice_step(extent, n_part=10)
@@ -43,11 +47,11 @@ def nice_range(low: float, high: float, extent_least: float) -> Range:
 def held_range(
     current: Range | None, values: NDArray[np.float64], extent_least: float, from_zero: bool = False
 ) -> Range | None:
-    """The axis range to show next.
+    """Return the axis range to show next.
 
     Parameters
     ----------
-    current : the range shown now, None before the first
+    current : the range shown now, None = none yet
     values : the data in view, any shape; NaN is ignored
     extent_least : smallest useful range, so that noise is not magnified
     from_zero : the range starts at zero (for quantities that are never negative)

@@ -1,4 +1,6 @@
-"""A plot over the stride: the last ones, their mean with one standard deviation, the current one on top."""
+"""A plot over the stride: the last strides, their mean with one standard deviation, and the current stride
+on top.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ NO_STRIDE = "no full stride yet"
 
 
 class StridePanel(CurvePanel):
-    """Curves of a side over its own strides; curves without a side over the right strides, or over the left
-    ones if there are no others.
+    """Curves of a side over the strides of that side; curves without a side over the right strides, or over
+    the left ones if there are no others.
     """
 
     def __init__(self, panel: PlotPanel, theme: Theme, titled: bool, hidden: frozenset[int]) -> None:
@@ -57,7 +59,7 @@ class StridePanel(CurvePanel):
         """Ignore the length of the time axes, as this panel is over the stride."""
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the plot."""
+        """Apply the colours of a theme."""
         super().set_theme(theme)
         for i, (past, mean) in enumerate(zip(self.past, self.means, strict=True)):
             faint = QColor(self.colour(i))
@@ -67,7 +69,7 @@ class StridePanel(CurvePanel):
             self.curves[i].setPen(self.pen(i, 1.6 * CURVE_WIDTH))
 
     def draw_strides(self, strides: Strides, events: Sequence[GaitEvent], history: History) -> None:
-        """Show the stored strides, and the one in progress."""
+        """Show the stored strides, and the stride in progress."""
         self.n_drawn += 1
         of_side = {side: strides.of(side) for side in SIDES}
         usual = next((side for side in SIDES if of_side[side] is not None), SIDES[0])
@@ -94,7 +96,7 @@ class StridePanel(CurvePanel):
         self._write_values()
 
     def _draw_past(self, i: int, row: int, curves: StrideCurves | None) -> Array:
-        """Single strides, mean and band of a curve; the values that are in view."""
+        """Draw single strides, mean and band of a curve; return the values in view."""
         if curves is None:
             for item in (self.past[i], self.means[i]):
                 item.setData([], [])

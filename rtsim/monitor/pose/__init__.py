@@ -1,1 +1,1 @@
-"""The stick figure of the window, and what is shown beside it."""
+"""The stick figure of the window, and the displays beside it."""

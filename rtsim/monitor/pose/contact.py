@@ -1,4 +1,4 @@
-"""Positions of the contact points on the tibial plateau: their traces, seen from above."""
+"""Positions of the contact points on the tibial plateau: their paths, seen from above."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ DOT_PIXELS = 9
 
 
 class ContactPlot(PlotCard):
-    """Anterior over lateral position of each contact point; hidden when the stream has none."""
+    """A plot of the anterior over the lateral position of each contact point; hidden if the stream has
+    none.
+    """
 
     def __init__(self) -> None:
         super().__init__("", "")
@@ -29,7 +31,7 @@ class ContactPlot(PlotCard):
         self.hide()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Take the contact points of a layout; without any the plot hides."""
+        """Show the contact points of a layout; without any, the plot is hidden."""
         for old in (*self.traces, *self.dots):
             self.item.removeItem(old)
         self._contact = layout.contact
@@ -44,7 +46,7 @@ class ContactPlot(PlotCard):
         self.set_theme(self.theme)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the plot."""
+        """Apply the colours of a theme."""
         self.paint_axes(theme)
         for i, (trace, dot) in enumerate(zip(self.traces, self.dots, strict=True)):
             trace.setPen(pg.mkPen(theme.curve(i), width=theme.scale * CURVE_WIDTH))
@@ -54,7 +56,9 @@ class ContactPlot(PlotCard):
         self.write_header("Contact on the tibial plateau", self._names())
 
     def draw(self, window: Window) -> None:
-        """Draw the traces of a window of the history, and a dot at each newest point."""
+        """Draw the paths in a time window of the history, and a dot at the newest position of each contact
+        point.
+        """
         if self._contact is None:
             return
         first = self._contact.first

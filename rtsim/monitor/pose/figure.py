@@ -1,4 +1,4 @@
-"""The newest frame as a stick figure, which can be turned and zoomed, painted without OpenGL."""
+"""The newest frame as a stick figure that can be rotated and zoomed, drawn without OpenGL."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ BORDER = 36.0  # px along the edges that a figure which was fitted leaves free: 
 
 
 class StickFigureView(QWidget):
-    """The newest frame as a stick figure. Dragging turns it, the wheel zooms, a double click fits it
-    again.
+    """The newest frame as a stick figure. Dragging rotates it, the wheel zooms, a double click fits it into
+    the view.
     """
 
     turned = Signal()
@@ -72,7 +72,7 @@ class StickFigureView(QWidget):
         return QSize(420, 480)
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Take the parts to draw from a descriptor; the figure is empty until the first frame."""
+        """Take the parts to draw from a layout; the figure is empty until the first frame."""
         self._layout, self._fitted, self._zoomed = layout, False, False
         self._data = {name: np.full(shape, np.nan) for name, shape in layout.parts.items()}
         self.update()
@@ -87,18 +87,18 @@ class StickFigureView(QWidget):
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the figure."""
+        """Apply the colours of a theme."""
         self.theme = theme
         self.update()
 
     def dim(self, on: bool) -> None:
-        """Show the figure faintly, if it is outdated or unreliable."""
+        """Show the figure faintly if its data are outdated or unreliable."""
         if on != self.dimmed:
             self.dimmed = on
             self.update()
 
     def look(self, name: str) -> None:
-        """Use one of the named views, relative to the person, also when the person turns."""
+        """Use one of the named views, which stays relative to the person even when the person turns."""
         self._view, self._across = name, self._across_person()
         self.camera.look(VIEWS[name], self._across)
         if not self._zoomed:
@@ -106,14 +106,16 @@ class StickFigureView(QWidget):
         self.update()
 
     def _across_person(self) -> float:
-        """Azimuth from which the person is seen from the right [deg]; NaN where that is not known."""
+        """Return the azimuth from which the person is seen from the right [deg]; NaN if it is not known."""
         rotations = self._data.get("segment_rotations")
         if rotations is None or self._layout is None:
             return math.nan
         return across(self._layout.labels["segment_rotations"], rotations)
 
     def _turn_along(self) -> None:
-        """Look from where the view is of, once the person has turned by more than a pelvis does in a step."""
+        """Rotate the view with the person, once the person has turned by more than a pelvis rotates in a
+        step.
+        """
         now = self._across_person()
         if not self._view or math.isnan(now):
             return
@@ -123,7 +125,7 @@ class StickFigureView(QWidget):
             self.camera.look(VIEWS[self._view], now)
 
     def fit(self) -> None:
-        """Zoom so that the whole figure is in view, in height and in width."""
+        """Zoom so that the whole figure is in view in height and width."""
         points = self._all_points()
         if not points.size:
             return
@@ -151,7 +153,7 @@ class StickFigureView(QWidget):
         return points[np.isfinite(points).all(axis=1)]
 
     def _followed(self) -> Array | None:
-        """(3,) - the pelvis, which walks, where there is one."""
+        """Return the position of the pelvis, which the view follows, (3,); None if there is none."""
         follow = self._layout.follow if self._layout else None
         if follow is None or "segment_positions" not in self._data:
             return None
@@ -159,7 +161,9 @@ class StickFigureView(QWidget):
         return centre if np.isfinite(centre).all() else None
 
     def _follow(self) -> None:
-        """Keep the pelvis in the middle; fit anew what has left the view, unless it was zoomed by hand."""
+        """Keep the pelvis in the middle; fit the view anew if the figure has left it, unless it was zoomed
+        by hand.
+        """
         followed = self._followed()
         if followed is not None:
             self.camera.target[[0, 2]] = followed[[0, 2]]
@@ -221,7 +225,7 @@ class StickFigureView(QWidget):
         return super().event(event)
 
     def marker_text(self, x: float, y: float) -> str:
-        """Text for the marker at a pixel, empty if there is none."""
+        """Return the text for the marker at a pixel; "" if there is none."""
         where = "markers_model" if "markers_model" in self._data else "markers_measured"
         if self._layout is None or where not in self._data:
             return ""

@@ -1,4 +1,4 @@
-"""A field as a heat image, such as the pressure under both feet: dark where there is none, hidden if
+"""A field as heat images, such as the pressure under both feet: dark where there is no pressure, hidden if
 unknown.
 """
 
@@ -31,7 +31,7 @@ LETTERS = {"right": "R", "left": "L"}
 
 
 class HeatImage(PlotCard):
-    """The images of one field beside each other, on one scale that keeps its largest value; hidden without
+    """The images of one field side by side, on one colour scale that keeps its largest value; hidden without
     data.
 
     Only images with known values are shown, each with its letter and the outline of all cells with pressure
@@ -58,7 +58,7 @@ class HeatImage(PlotCard):
         self.hide()
 
     def set_layout(self, layout: WindowLayout) -> None:
-        """Take the image of a layout; without any the plot hides."""
+        """Take the image field of a layout; without any, the plot is hidden."""
         for old in (*self.images, *self.outlines, *self.letters):
             self.item.removeItem(old)
         self._picture, self.largest = layout.picture, 0.0
@@ -87,7 +87,7 @@ class HeatImage(PlotCard):
         self.set_theme(self.theme)
 
     def _place(self) -> None:
-        """Put the images that are shown side by side, and the colour bar beside them."""
+        """Arrange the visible images side by side, and the colour bar beside them."""
         picture = self._picture
         assert picture is not None
         n_row, n_column = picture.shape
@@ -107,8 +107,8 @@ class HeatImage(PlotCard):
         self._make_room()
 
     def _make_room(self) -> None:
-        """Fit the view to the images, with the room above them that a letter needs, which keeps its size in
-        pixels whatever that of the window.
+        """Fit the view to the images, with room above them for a letter, whose size in pixels does not
+        depend on the window.
         """
         across, height = self._size
         if not self.letters:
@@ -120,7 +120,7 @@ class HeatImage(PlotCard):
         self.item.setRange(xRange=(0.0, across), yRange=(0.0, up), padding=0.02)
 
     def set_theme(self, theme: Theme) -> None:
-        """Recolour the images."""
+        """Apply the colours of a theme."""
         self.paint_axes(theme)
         for text in (*self.letters, *self.limits):
             text.setColor(theme.text)
@@ -131,7 +131,7 @@ class HeatImage(PlotCard):
         self._make_room()  # of another font, perhaps
 
     def set_frame(self, data: Mapping[str, NDArray[np.float64]]) -> None:
-        """Show the newest values; unknown values are left out, and a fully unknown image is hidden."""
+        """Show the newest values; unknown values are left out, and an entirely unknown image is hidden."""
         picture = self._picture
         if picture is None or picture.field not in data:
             return

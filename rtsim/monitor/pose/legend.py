@@ -1,4 +1,4 @@
-"""Explanations of the figure: the directions of the ground axes, its signs, and texts about a marker."""
+"""Explanations of the figure: directions of the ground axes, meaning of symbols, and texts about a marker."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ KEY_LEFT, KEY_BOTTOM, SIGN_RADIUS = 78.0, 12.0, 3.3  # px
 
 
 def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> None:
-    """Directions of the ground axes for a (3, 3) view basis, in the lower left corner."""
+    """Draw the directions of the ground axes in the lower left corner; basis : (3, 3) rotation from ground
+    to view.
+    """
     scale = theme.scale
     corner = scale * np.array([TRIAD_CORNER, -TRIAD_CORNER]) + np.array([0.0, height])
     colours = (theme.axis_x, theme.axis_y, theme.axis_z)
@@ -39,7 +41,9 @@ def paint_triad(painter: QPainter, basis: Array, height: int, theme: Theme) -> N
 
 
 def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ...]:
-    """The signs that may occur in the figure of a stream with these fields and joints of these sides."""
+    """Return the symbols that may occur in the figure of a stream with these fields and joints of these
+    sides.
+    """
     markers = ("measured", "model", "occluded") if {"markers_measured", "markers_model"} & set(fields) else ()
     forces = (("ligament", "ligament_ends"), ("spring", "spring_ends"), ("contact", "contact_places"))
     legs = tuple(side for side in SIDES if side in sides)
@@ -47,7 +51,7 @@ def signs(fields: Collection[str], sides: Collection[str] = ()) -> tuple[str, ..
 
 
 def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: Collection[str]) -> None:
-    """Paint the meanings of the signs along the lower edge, on more lines if necessary."""
+    """Draw the meanings of the symbols along the lower edge, on several lines if necessary."""
     scale = theme.scale
     radius = SIGN_RADIUS * scale
     x, y = KEY_LEFT * scale, height - KEY_BOTTOM * scale
@@ -77,7 +81,7 @@ def paint_key(painter: QPainter, width: int, height: int, theme: Theme, shown: C
 
 
 def side_pen(side: str, colour: QColor, width: float) -> QPen:
-    """The pen for objects of a side, or of none."""
+    """Return the pen for objects of a side, or of no side."""
     dashes = DASHES.get(side)
     cap = Qt.PenCapStyle.RoundCap if dashes is None else Qt.PenCapStyle.FlatCap
     pen = QPen(colour, width, Qt.PenStyle.SolidLine, cap)
@@ -87,7 +91,7 @@ def side_pen(side: str, colour: QColor, width: float) -> QPen:
 
 
 def marker_words(name: str, data: Mapping[str, Array], index: int) -> str:
-    """A sentence about a marker, from the fields of the stream (m, s) in mm and s."""
+    """Return a text about a marker from the fields of the stream, converted from m and s to mm and s."""
     words = [name]
     residual, weight, age, fault = (
         float(data[field][index]) if index < len(data.get(field, ())) else None

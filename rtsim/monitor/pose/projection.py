@@ -1,4 +1,6 @@
-"""The camera of the stick figure: ground positions (Y up) to pixels, orthographic or with perspective."""
+"""The camera of the stick figure: conversion of ground positions (Y up) to pixels, orthographic or with
+perspective.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,9 @@ LEVEL_LEAST = (
 
 
 class View(NamedTuple):
-    """A named direction of view, with azimuth 0 from the right of a person (who faces to the right of the
-    picture) and 90 from the front [deg]. Without a known direction of the person the room's X axis is used.
+    """A named direction of view. Azimuth 0 is from the right of a person, who then faces to the right of the
+    picture, and 90 from the front [deg]. If the direction of the person is unknown, azimuths are relative to
+    the room's X axis.
     """
 
     azimuth: float
@@ -49,8 +52,8 @@ VIEWS: dict[str, View] = {
 
 
 def across(labels: Sequence[str], rotations: Array) -> float:
-    """Azimuth at which a person is seen from the right [deg], by the medio-lateral axis; NaN if no segment
-    gives it.
+    """Return the azimuth at which a person is seen from the right, from the mediolateral axis of a segment
+    [deg]; NaN if no segment gives it.
 
     labels : names of the segments
     rotations : (n, 3, 3) segment to ground
@@ -64,12 +67,12 @@ def across(labels: Sequence[str], rotations: Array) -> float:
 
 
 class Camera:
-    """An eye that orbits a target point.
+    """A camera that orbits a target point.
 
     Attributes
     ----------
     target : (3,) point of the ground frame in the middle of the view [m]
-    azimuth, elevation : direction of the eye as seen from the target [deg]
+    azimuth, elevation : direction of the camera as seen from the target [deg]
     span : height of the scene that fits into the view [m]
     perspective : whether near things look larger
     """
@@ -80,7 +83,7 @@ class Camera:
         self.azimuth, self.elevation, self.perspective = VIEWS["3-D"]
 
     def look(self, view: View, across: float = 0.0) -> None:
-        """Use a named direction; target and zoom stay.
+        """Use a named direction of view; target and zoom stay.
 
         across : azimuth from which the person is seen from the right [deg]; NaN counts as 0, the view along
             the room's Z axis
@@ -90,7 +93,7 @@ class Camera:
             self.azimuth = (self.azimuth + across + 180.0) % 360.0 - 180.0
 
     def orbit(self, d_azimuth: float, d_elevation: float) -> None:
-        """Turn the eye around the target by two angles [deg]; it never passes over the pole."""
+        """Rotate the camera around the target by two angles [deg]; it never passes over the pole."""
         self.azimuth = (self.azimuth + d_azimuth + 180.0) % 360.0 - 180.0
         self.elevation = min(90.0, max(-90.0, self.elevation + d_elevation))
 
@@ -99,8 +102,8 @@ class Camera:
         self.span = min(SPAN_LIMITS[1], max(SPAN_LIMITS[0], self.span * factor))
 
     def filled(self, points: Array, width: float, height: float, border: float) -> float:
-        """Part of the view that (n, 3) points fill, horizontally or vertically, whichever is larger: 1 = up
-        to the border.
+        """Return the fraction of the view that points (n, 3) fill, horizontally or vertically, whichever is
+        larger; 1 = up to the border.
 
         width, height : size of the view [px]
         border : margin along its edges that is kept free [px]
@@ -111,7 +114,7 @@ class Camera:
         return float((np.abs(pixels - middle) / reach).max(initial=0.0))
 
     def fit(self, points: Array, width: float, height: float, border: float, share: float) -> None:
-        """Zoom so that (n, 3) points fill this part of the view, without a border [px]."""
+        """Zoom so that points (n, 3) fill the fraction `share` of the view inside its border [px]."""
         for _ in range(N_FIT):  # in perspective the zoom moves the eye, too
             filled = self.filled(points, width, height, border) / share
             self.zoom(max(filled, 1e-3))
@@ -119,17 +122,19 @@ class Camera:
                 return
 
     def basis(self) -> Array:
-        """(3, 3) rotation from ground to view; rows: right and up on the screen, towards the viewer."""
+        """Return the rotation (3, 3) from ground to view, with rows: right and up on the screen, and towards
+        the viewer.
+        """
         azimuth, elevation = math.radians(self.azimuth), math.radians(self.elevation)
         ca, sa, ce, se = math.cos(azimuth), math.sin(azimuth), math.cos(elevation), math.sin(elevation)
         return np.array([[ca, 0.0, -sa], [-sa * se, ce, -ca * se], [sa * ce, se, ca * ce]])
 
     def pixels_per_metre(self, width: float, height: float) -> float:
-        """Scale at the target for a view of this size [px/m]."""
+        """Return the scale at the target for a view of this size [px/m]."""
         return min(height, ASPECT * width) / self.span
 
     def project(self, points: Array, width: float, height: float) -> Array:
-        """Pixels of ground positions.
+        """Return the pixels of ground positions.
 
         Parameters
         ----------
@@ -153,7 +158,7 @@ class Camera:
 
 
 def floor_grid(centre: Array, half_width: float, step: float) -> Array:
-    """Lines of a square grid on the floor (y = 0) that is fixed to the ground, not to the camera.
+    """Return the lines of a square grid on the floor (y = 0), fixed to the ground, not to the camera.
 
     Parameters
     ----------

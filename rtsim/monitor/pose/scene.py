@@ -1,4 +1,4 @@
-"""Painting of the stick figure of a frame: segments, markers and residuals, ligaments, contacts."""
+"""Drawing of the stick figure of a frame: segments, markers and residuals, ligaments, contacts."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MARKER_RADIUS, JOINT_RADIUS, CROSS_RADIUS, CONTACT_RADIUS = 2.6, 4.5, 3.5, 4.0  
 
 
 class DrawnFrame(NamedTuple):
-    """The stick figure of a frame, in pixels.
+    """The stick figure of a frame in pixels.
 
     data : fields of the layout's parts
-    stick : (n, 2) pairs of joint centres
+    stick : (n, 2) connected pairs of joint centres
     width, height : size of the view [px]
     sides : right, left or "" of each joint centre; () = unknown
     """
@@ -45,19 +45,19 @@ class DrawnFrame(NamedTuple):
     sides: Sequence[str] = ()
 
     def paint(self, painter: QPainter, frames_shown: bool = False) -> None:
-        """Paint everything but the floor; frames_shown : whether the axes of the segments are drawn."""
+        """Draw everything except the floor; frames_shown : whether the axes of the segments are drawn."""
         self.paint_segments(painter, frames_shown)
         self.paint_forces(painter)
         self.paint_markers(painter)
 
     def pixels(self, points: Array) -> Array:
-        """(n, 3) positions in the view, as returned by `Camera.project`; NaN if they cannot be drawn."""
+        """Return the pixels of positions (n, 3), as from `Camera.project`; NaN if they cannot be drawn."""
         pixels = self.camera.project(points, self.width, self.height)
         pixels[np.abs(pixels) > PIXEL_MOST] = np.nan
         return pixels
 
     def paint_floor(self, painter: QPainter) -> None:
-        """Paint a grid on the floor."""
+        """Draw a grid on the floor."""
         span = self.camera.span
         usual = GRID_SPANS[0] <= span <= GRID_SPANS[1]
         step = GRID_STEP if usual else nice_step(span, 5)
@@ -66,7 +66,7 @@ class DrawnFrame(NamedTuple):
         painter.drawLines(lines(grid[0::2], grid[1::2]))
 
     def paint_segments(self, painter: QPainter, frames_shown: bool) -> None:
-        """Sticks between joints, their shadow on the floor, axes of segments."""
+        """Draw sticks between joints, their shadow on the floor, and the axes of segments."""
         centres = self.data.get("joint_centres")
         if centres is not None:
             self._paint_sticks(painter, centres * np.array([1.0, 0.0, 1.0]), self.theme.shadow)
@@ -85,18 +85,18 @@ class DrawnFrame(NamedTuple):
                 painter.drawLines(lines(start, self.pixels(origins + FRAME_LENGTH * rotations[:, :, axis])))
 
     def _of_side(self, side: str) -> NDArray[np.intp]:
-        """(n, 2) - sticks that end at a joint of this side."""
+        """Return the sticks that end at a joint of this side, (n, 2)."""
         ends = [self.sides[end] if self.sides else "" for end in self.stick[:, 1]]
         return self.stick[np.array([own == side for own in ends], dtype=bool)]
 
     def _paint_sticks(self, painter: QPainter, centres: Array, colour: str, side: str | None = None) -> None:
-        """Draw the sticks of a side, "" for those of neither side; None = all, alike."""
+        """Draw the sticks of a side, "" for those of neither side; None = all sticks in one colour."""
         pairs, pixels = self.stick if side is None else self._of_side(side), self.pixels(centres)
         painter.setPen(side_pen(side or "", QColor(colour), self.theme.scale * STICK_WIDTH))
         painter.drawLines(lines(pixels[pairs[:, 0]], pixels[pairs[:, 1]]))
 
     def paint_forces(self, painter: QPainter) -> None:
-        """Ligaments and springs as thin lines, a dot where two bodies touch."""
+        """Draw ligaments and springs as thin lines, and a dot where two bodies touch."""
         places = self.data.get("contact_places")
         painter.setPen(
             QPen(QColor(getattr(self.theme, COLOURS["ligament"])), self.theme.scale * LIGAMENT_WIDTH)
@@ -110,7 +110,7 @@ class DrawnFrame(NamedTuple):
             dots(painter, self.pixels(places), self.theme.scale * CONTACT_RADIUS)
 
     def paint_markers(self, painter: QPainter) -> None:
-        """Measured and modelled markers, lines between them, crosses where one is missing."""
+        """Draw measured and modelled markers, lines between them, and crosses at missing ones."""
         measured, model = self.data.get("markers_measured"), self.data.get("markers_model")
         seen = self.pixels(measured) if measured is not None else np.empty((0, 3))
         solved = self.pixels(model) if model is not None else np.empty((0, 3))
@@ -132,14 +132,14 @@ class DrawnFrame(NamedTuple):
 
 
 def lines(start: Array, end: Array) -> list[QLineF]:
-    """Draw lines between two (n, 3) lists of pixels, except those with an unknown end."""
+    """Return lines between two lists of pixels (n, 3), except those with an unknown end."""
     known = np.isfinite(start).all(axis=1) & np.isfinite(end).all(axis=1)
     ends = np.column_stack([start[known, :2], end[known, :2]]).tolist()
     return [QLineF(*line) for line in ends]
 
 
 def dots(painter: QPainter, pixels: Array, radius: float) -> None:
-    """Paint circles at the known ones of (n, 3) pixels."""
+    """Draw circles at the known pixels (n, 3)."""
     for x, y, near in pixels.tolist():
         if near == near:  # not NaN
             painter.drawEllipse(QPointF(x, y), radius, radius)

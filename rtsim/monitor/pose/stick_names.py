@@ -1,4 +1,4 @@
-"""Names beside the joints of a stick figure, where they cover nothing else."""
+"""Names beside the joints of a stick figure, placed where they cover nothing else."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def paint_names(painter: QPainter, scene: DrawnFrame, labels: Sequence[str]) -> 
 
 
 def places_of(scene: DrawnFrame) -> Array:
-    """(n, 2) positions that a name should not cover: markers, and points along segments [px]."""
+    """Return positions that a name should not cover: markers, and points along segments, (n, 2) [px]."""
     centres = scene.data["joint_centres"]
     part = np.linspace(0.0, 1.0, N_ALONG)[:, None, None]
     first, last = (centres[scene.stick[:, k]] for k in (0, 1))
@@ -74,13 +74,14 @@ def places_of(scene: DrawnFrame) -> Array:
 def freest(
     at: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], places: Array, picture: Box
 ) -> Box:
-    """The position at which a name covers least within the picture; of several, the one to the right and up.
+    """Return the position at which a name covers least within the picture; if several are equal, the one to
+    the right and up.
 
     at : position of the joint [px]
     size : width of the name and height of its letters [px]
     taken : rectangles of other names
-    places : (n, 2) positions of what is drawn [px]
-    picture : rectangle in which the name has to stay; it is moved back if necessary
+    places : (n, 2) positions of drawn points [px]
+    picture : rectangle in which the name has to stay; the name is moved into it if necessary
     """
     (x, y), (width, height) = at, size
     boxes = [
@@ -104,8 +105,8 @@ def freest(
 
 
 def moved_into(picture: Box, box: Box) -> Box:
-    """A name moved as little as possible so that it is within the picture; a wider one begins at
-    its left edge.
+    """Move a name as little as possible so that it is within the picture; a wider name begins at the left
+    edge.
     """
     right = max(picture.left - box.left, min(0.0, picture.right - box.right))
     down = max(picture.top - box.top, min(0.0, picture.bottom - box.bottom))

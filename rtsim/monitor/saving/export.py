@@ -1,4 +1,4 @@
-"""Saving the window's contents as a picture (PNG, SVG) or as a table (csv) of the curves and events in
+"""Saving of the window's contents as a picture (PNG, SVG) or as a table (csv) of the curves and events in
 view.
 """
 
@@ -29,7 +29,7 @@ TITLE = "rtsim monitor"
 
 
 def write_picture(widget: QWidget, path: Path) -> None:
-    """Save a widget as it is now, as PNG or SVG by the suffix; ConfigError where that fails."""
+    """Save a widget as it is displayed, as PNG or SVG by the suffix; ConfigError if that fails."""
     drawn = QBuffer()
     drawn.open(QIODevice.OpenModeFlag.WriteOnly)
     if path.suffix.lower() == ".svg":
@@ -51,10 +51,10 @@ def write_table(
     events: Sequence[GaitEvent],
     shift: float,
 ) -> None:
-    """Save curves in display units, and events beside the next frame, as csv.
+    """Save curves in display units as csv, with events at the next frame.
 
     panels : panels with the indices of their visible curves
-    shift : offset from the time of the curves to that of the trial [s]
+    shift : time of the trial minus time of the curves [s]
     """
     columns = [(panel, k) for panel, entries in panels for k in entries]
     if not columns or not len(window.time):

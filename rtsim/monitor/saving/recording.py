@@ -1,4 +1,4 @@
-"""The recorder, started and stopped from the window: a process like `rtsim record`."""
+"""Recording, started and stopped from the window, by a process like `rtsim record`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NAME = "recorder"
 class RecordingControl:
     """Starts and stops one recorder of the results at an address.
 
-    say : called with sentences on its progress
+    say : function called with messages on its progress
     """
 
     def __init__(self, address: str, security: Security | None, say: Callable[[str], None]) -> None:
@@ -24,11 +24,11 @@ class RecordingControl:
 
     @property
     def running(self) -> bool:
-        """Whether a recorder is running."""
+        """Return whether a recorder is running."""
         return self._child is not None
 
     def start(self, path: str = "") -> None:
-        """Record to a new file; without a name, to one named after the time, in this folder."""
+        """Record to a new file; without a path, to a file in the current folder named after the time."""
         if self._child is not None:
             return
         self.path = path or time.strftime("rtsim-%Y%m%d-%H%M%S.mcap")
@@ -46,13 +46,13 @@ class RecordingControl:
         self._say(f"Recording to {self.path}.")
 
     def stop(self) -> None:
-        """End the recording; its file is complete."""
+        """End the recording and complete its file."""
         if self._child is not None:
             self._child.close()
             self.look()
 
     def look(self) -> None:
-        """Show the messages of the recorder, and notice its end."""
+        """Show the messages of the recorder, and detect its end."""
         child = self._child
         if child is None:
             return

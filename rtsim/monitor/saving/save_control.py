@@ -1,4 +1,4 @@
-"""Saving what the window shows: by a dialogue, or at once where there is a device."""
+"""Saving of what the window shows: with a dialogue, or at once in a run with a device."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SaveControl:
         self.window = window
 
     def save_as(self, path: str | Path) -> bool:
-        """Save what is shown, as PNG, SVG or csv by the suffix; returns whether that worked."""
+        """Save what is shown, as PNG, SVG or csv by the suffix; return whether that worked."""
         window, path = self.window, Path(path)
         window.redraw()
         try:
@@ -40,7 +40,9 @@ class SaveControl:
         return True
 
     def ask_and_save(self) -> None:
-        """Ask for the file; with a device, which no dialogue may cover, save a picture into this folder."""
+        """Ask for the file and save; in a run with a device, which no dialogue may cover, save a picture
+        into the current folder at once.
+        """
         name = time.strftime("rtsim-monitor-%Y%m%d-%H%M%S")
         if self.window.device.device is not None:
             self.save_as(f"{name}.png")

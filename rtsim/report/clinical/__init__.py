@@ -1,1 +1,1 @@
-"""The report that a clinician reads: what it holds, its pages, and its tables."""
+"""The gait report for clinicians: its content, its pages, and its tables."""

@@ -35,7 +35,7 @@ ELSEWHERE = (
 
 
 def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Pages with nine angles of both sides."""
+    """Return pages with nine angles of both sides."""
     curves = report.kinematics[report.now.label]
     norms = report.norms.curves if report.norms is not None else {}
     page = Page()
@@ -44,7 +44,9 @@ def kinematic_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Joint moments and powers per body mass, vertical ground reaction force in body weights."""
+    """Return pages with joint moments and powers per body mass, and the vertical ground reaction force in
+    body weights.
+    """
     curves = report.kinetics[report.now.label]
     page, lacks = Page(), _without_strides(report)
     if not lacks and not any(curve.strides for curve in curves):
@@ -60,7 +62,9 @@ def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
-    """Write below the panels what moments and powers are, and what of plates and mass does not fit."""
+    """Write below the panels how moments and powers are defined, and which force plates or masses do not fit
+    the trials.
+    """
     room = WIDTH - 2.0 * MARGIN
     page.text(MARGIN, END + 6.0, KINETIC_WORDS, 23.0, SOFT, room=room)
     told = [f"{trial.name}: {words}." for trial in trials for words in trial.doubts]
@@ -75,7 +79,9 @@ def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
 
 
 def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Knee displacements, contact, ligaments, muscles: every other quantity that is drawn over time."""
+    """Return pages with knee displacements, contact, ligaments, muscles: every other quantity that is drawn
+    over time.
+    """
     sources = joint_sources(all_trials(report))
     found = {s.label: [curve_of(s, source) for source in sources] for s in report.sessions}
     shown = [k for k in range(len(sources)) if any(curves[k].strides for curves in found.values())]
@@ -93,12 +99,16 @@ def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def all_trials(report: GaitReport) -> list[ReportTrial]:
-    """Return the trials of both sessions, as quantities that only the earlier one has are drawn too."""
+    """Return the trials of both sessions, because quantities that only the earlier session has are drawn,
+    too.
+    """
     return [trial for session in report.sessions for trial in session.trials]
 
 
 def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSource]:
-    """A curve for each entry of the fields that are drawn over time and have no page of their own.
+    """Return a curve for each entry of the fields that are drawn over time and have no page of their own.
+
+    only : name of the only field to return, with or without a page of its own; "" = all such fields
 
     only : of this field, whether it has a page or not
     """
@@ -119,7 +129,7 @@ def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSo
 
 
 def room_of(k: int, rows: int) -> PanelRoom:
-    """Place of the panel with this number on a page of so many rows."""
+    """Return the place of panel number k on a page with so many rows of panels."""
     width = (WIDTH - 2.0 * MARGIN - (COLUMNS - 1) * GAP) / COLUMNS
     height = (END - TOP - 70.0 - (rows - 1) * GAP) / rows
     row, column = divmod(k, COLUMNS)
@@ -127,7 +137,7 @@ def room_of(k: int, rows: int) -> PanelRoom:
 
 
 def _always(scale: float) -> Callable[[ReportTrial], float]:
-    """The same scale for every trial."""
+    """Return a function that gives the same scale for every trial."""
     return lambda trial: scale
 
 
@@ -137,7 +147,9 @@ def _lone(trial: ReportTrial) -> str:
 
 
 def _face(spec: FieldSpec) -> tuple[str, float]:
-    """Unit and scale on paper; a fraction is shown in percent."""
+    """Return the unit in which a quantity is printed, and the factor to it; a fraction is shown in
+    percent.
+    """
     return ("%", 100.0) if spec.unit == "1" else face_of(spec.unit, ON_PAPER)
 
 
@@ -149,7 +161,7 @@ def _grid(
     page: Page, report: GaitReport, curves: Sequence[ReportCurve], all_curves: dict[str, list[ReportCurve]],
     rows: int, norms: Mapping[str, NormCurve] | None = None, lacks: str = "",
 ) -> None:  # fmt: skip
-    """Panels in rows of three, and a legend below them."""
+    """Draw panels in rows of three, and a legend below them."""
     before = all_curves.get(report.before.label) if report.before is not None else None
     offs = offs_of(report.now)
     for k, curve in enumerate(curves):

@@ -1,4 +1,6 @@
-"""A panel of a page: a quantity over the gait cycle, both sides, with strides, means, bands and norms."""
+"""A panel of a page: a quantity over the gait cycle on both sides, with single strides, means, deviation
+bands and norms.
+"""
 
 from __future__ import annotations
 
@@ -50,10 +52,10 @@ def draw_panel(
     page: Page, room: PanelRoom, now: ReportCurve, before: ReportCurve | None = None,
     norm: NormCurve | None = None, offs: Mapping[str, float] | None = None, lacks: str = "",
 ) -> None:  # fmt: skip
-    """Draw the panel of a quantity.
+    """Draw the panel of one quantity.
 
     before : curves of an earlier session, drawn dotted
-    offs : side -> foot off [%]
+    offs : side -> instant of foot off [% of the cycle]
     lacks : why there is no curve
     """
     left, right, top, bottom = frame_panel(page, room, now.title, now.unit)
@@ -103,7 +105,7 @@ def frame_panel(page: Page, room: PanelRoom, title: str, unit: str) -> Box:
 
 
 def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], FloatArray]:
-    """Heights on the page of values; NaN outside the span."""
+    """Return a function from values to their heights on the page; NaN outside the span."""
     (_, _, top, bottom), (low, high) = box, span
 
     def up(values: FloatArray) -> FloatArray:
@@ -115,13 +117,15 @@ def heights(box: Box, span: tuple[float, float]) -> Callable[[FloatArray], Float
 
 
 def rows_shown(curves: Sequence[ReportCurve]) -> list[FloatArray]:
-    """Strides that determine the range of the ordinate, of all sessions and sides."""
+    """Return the strides that determine the range of the vertical axis, of all sessions and sides."""
     drawn = [(curve.strides[side], curve.sound[side]) for curve in curves for side in curve.strides]
     return rows_to_show(drawn, LEAST.get(curves[0].unit, 1e-3))
 
 
 def incomplete_in_words(curve: ReportCurve) -> str:
-    """A sentence on the number of strides in the means, where some are left out because of gaps; else ""."""
+    """Return a sentence on the number of strides in the means, where some are left out because of gaps; else
+    "".
+    """
     n = {side: (curve.n_averaged(side), len(rows)) for side, rows in curve.strides.items()}
     few = [f"{side} {used} of {there}" for side, (used, there) in n.items() if used < there]
     return f"mean of strides: {', '.join(few)}" if few else ""
@@ -131,10 +135,11 @@ def draw_axes(
     page: Page, box: Box, span: tuple[float, float], up: Callable[[FloatArray], FloatArray],
     ends: tuple[str, str], marks: Sequence[tuple[float, str]],
 ) -> None:  # fmt: skip
-    """Frame, numbers, and what the ends of the ordinate mean.
+    """Draw the frame, the numbers of the axes, and the meaning of both ends of the vertical axis.
 
-    up : from values to heights on the page; ends : words for up and down; marks : on the abscissa, as parts
-    of its length
+    up : function from values to heights on the page
+    ends : meaning of up and down
+    marks : positions and numbers on the horizontal axis, as fractions of its length
     """
     left, right, top, bottom = box
     for value in ticks(*span):
@@ -154,7 +159,9 @@ def draw_axes(
 
 
 def _strides(page: Page, x: FloatArray, up, curve: ReportCurve, side: str) -> None:
-    """Single strides thin, paler where a flag regards them; the mean thick, the deviation as a band."""
+    """Draw single strides as thin lines, paler where they are flagged, the mean as a thick line, and the
+    standard deviation as a band.
+    """
     colour, rows, sound = COLOURS[side], curve.strides[side], curve.sound[side]
     alone = len(rows) == 1
     for row, good in zip(rows, sound, strict=True):
@@ -172,7 +179,7 @@ def _data(
     norm: NormCurve | None,
     box: Box,
 ) -> dict:
-    """Data that are shown on pointing at the panel."""
+    """Return the data that are displayed when a reader points at the panel."""
     series = []
     for label, curve in (("", now), ("before", before)):
         for side in SIDES:
@@ -191,7 +198,7 @@ def _data(
 
 
 def _numbers(values: FloatArray) -> list[float | None]:
-    """Numbers for JSON, which has no NaN."""
+    """Return numbers for JSON, with None in place of NaN."""
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
 
@@ -199,9 +206,9 @@ def legend(
     page: Page, x: float, y: float, sides: Sequence[str], before: str, norms: str, several: bool = True,
     bands: bool = True,
 ) -> None:  # fmt: skip
-    """Draw the explanations of abscissa, lines and bands, in one or two rows.
+    """Draw the legend: the meaning of the horizontal axis, the lines and the bands, in one or two rows.
 
-    several : whether a side has several strides; bands : whether several of them are in a mean
+    several : whether a side has several strides; bands : whether a mean has several strides, and so a band
     """
     for side in sides:
         page.curve(np.array([x, x + 70.0]), np.array([y, y]), COLOURS[side], 5.0, DASHES[side])

@@ -1,4 +1,4 @@
-"""The pages of a report, and the report as one HTML file that needs no network."""
+"""The pages of a report, and the report as one HTML file that works without a network."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ STYLE = """body { margin: 0; background: #e8eaed; font-family: sans-serif; }
 
 
 def pages_of(report: GaitReport) -> list[Page]:
-    """All pages: kinematics, moments and powers, steps, quality, joints and muscles; without a full stride
-    curves over time instead, and no steps.
+    """Return all pages: kinematics, moments and powers, steps, quality, joints and muscles.
+
+    Without a full stride, there are curves over time in place of those over the cycle, and no page of steps.
     """
     if is_over_time(report):
         return framed(report, [*time_pages(report), *quality_pages(report)])
@@ -40,7 +41,9 @@ def pages_of(report: GaitReport) -> list[Page]:
 
 
 def html_of(report: GaitReport, pages: list[Page]) -> str:
-    """One HTML file: the pages, and a script of ours by which curves are read by pointing."""
+    """Return one HTML file: the pages, and our script that shows the values of a curve where a reader
+    points.
+    """
     title = escape(printable(f"Gait report: {report.person}"))
     body = "\n".join(
         f'<div class="page" data-page="{k}">\n{page.svg()}</div>' for k, page in enumerate(pages)

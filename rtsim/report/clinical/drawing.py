@@ -1,7 +1,8 @@
-"""Drawing a page as SVG: lines, areas, texts that are escaped and fit, and a frame. Units are tenths of a
-mm.
+"""Draws a page as SVG: lines, areas, escaped texts that fit into their room, and a frame. Units are tenths
+of a mm.
 
-Only presentation attributes are used, so that programs for SVG Tiny draw the same as a browser.
+Only presentation attributes are used (no CSS), so that programs for SVG Tiny show the same picture as a
+browser.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ WIDE = 0.62
 
 
 class Page:
-    """Elements of one page, in the order of drawing.
+    """The elements of one page, in the order of drawing.
 
     panels : data of its panels, shown by the script when a reader points at them
     """
@@ -53,7 +54,7 @@ class Page:
     def curve(
         self, x: FloatArray, y: FloatArray, colour: str, width: float, dash: str = "", opacity: float = 1.0
     ) -> None:
-        """Add a curve through points, interrupted where they are not known."""
+        """Add a curve through points, interrupted where values are missing."""
         dashed = f' stroke-dasharray="{dash}"' if dash else ""
         for run in runs_of(np.isfinite(x) & np.isfinite(y)):
             points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x[run], y[run], strict=True))
@@ -63,7 +64,7 @@ class Page:
             )
 
     def area(self, x: FloatArray, low: FloatArray, high: FloatArray, colour: str, opacity: float) -> None:
-        """Add the area between two curves, where both are known."""
+        """Add the area between two curves, where both have values."""
         for run in runs_of(np.isfinite(low) & np.isfinite(high)):
             there = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run], high[run], strict=True)]
             back = [f"{a:.1f},{b:.1f}" for a, b in zip(x[run][::-1], low[run][::-1], strict=True)]
@@ -83,8 +84,10 @@ class Page:
         self, x: float, y: float, words: str, size: float = 32.0, colour: str = INK, anchor: str = "start",
         bold: bool = False, room: float = math.inf, upright: bool = False,
     ) -> None:  # fmt: skip
-        """Add a line of text, smaller if it does not fit, then cut off; upright : whether it is rotated, to
-        be read from below.
+        """Add a line of text. A text that does not fit is made smaller, then cut off.
+
+        room : available width
+        upright : whether the text is rotated, to be read from below
         """
         size = max(SMALLEST * size, min(size, room / (WIDE * max(1, len(words)))))
         words = cut(words, room, size)
@@ -96,7 +99,7 @@ class Page:
         )
 
     def svg(self) -> str:
-        """The page as an SVG document."""
+        """Return the page as an SVG document."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="210mm" '
             f'height="297mm">\n<rect x="0" y="0" width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>\n'
@@ -106,12 +109,12 @@ class Page:
 
 
 def printable(words: str) -> str:
-    """A text without characters that XML does not have, nor line ends."""
+    """Return a text without line ends and without characters that XML does not allow."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in words)
 
 
 def cut(words: str, room: float, size: float) -> str:
-    """A text shortened with an ellipsis if it is too long, between words if possible."""
+    """Return a text shortened with an ellipsis if it is too long, between words if possible."""
     if not math.isfinite(room):
         return words
     n = max(1, int(room / (WIDE * size) + 1e-9))
@@ -123,7 +126,9 @@ def cut(words: str, room: float, size: float) -> str:
 
 
 def folded(words: str, room: float, size: float) -> list[str]:
-    """A text broken into lines that fit their room, between words, or inside words longer than a line."""
+    """Return a text broken into lines that fit their room, between words, or inside words longer than a
+    line.
+    """
     n = max(4, int(room / (WIDE * size)))
     lines, now = [], ""
     for word in printable(words.replace("\n", " ")).split():
@@ -138,7 +143,7 @@ def folded(words: str, room: float, size: float) -> list[str]:
 
 
 def runs_of(known: NDArray[np.bool_]) -> list[slice]:
-    """Runs of at least two known points."""
+    """Return the runs of at least two successive points with a value."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], known, [False]]).astype(np.int8)))
     return [slice(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True) if b - a > 1]
 
@@ -152,13 +157,14 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 
 
 def rows_to_show(curves: Sequence[tuple[FloatArray, NDArray[np.bool_]]], least: float) -> list[FloatArray]:
-    """Rows that determine an ordinate, NaN where a value does not count.
+    """Return the rows that determine the range of the vertical axis, with NaN for values that do not count.
 
-    Sound values count. Of a curve less than half of which is sound, the others are most of the picture: their
-    middle nine tenths count, too, as far as the range becomes at most three times that of the sound ones.
+    Values without flags ("sound") count. If less than half of a curve is sound, the flagged values make up
+    most of the picture: their middle nine tenths count, too, as long as the range stays below three times
+    that of the sound values.
 
     curves : values (n_row, n) and whether they are sound
-    least : shortest range
+    least : least length of the range
     """
     sound = [np.where(good, values, math.nan) for values, good in curves]
     low, high = span_of(sound, least) if any(np.isfinite(x).any() for x in sound) else (-math.inf, math.inf)
@@ -173,7 +179,7 @@ def rows_to_show(curves: Sequence[tuple[FloatArray, NDArray[np.bool_]]], least: 
 
 
 def span_of(rows: Sequence[FloatArray], least: float) -> tuple[float, float]:
-    """The range of an axis that shows all values and has at least this width."""
+    """Return the range of an axis that shows all values and is at least `least` long."""
     known = [row[np.isfinite(row)] for row in rows]
     numbers = np.concatenate(known) if known else np.zeros(0)
     if not len(numbers):

@@ -16,9 +16,9 @@ NOTICE = "Computed by research software; not a medical device."
 
 
 class PageFlow:
-    """Lines and tables one below the other, on as many pages as they need.
+    """Lays out lines and tables one below the other, on as many pages as they need.
 
-    pages : pages so far, each with its title
+    pages : pages that exist so far, each with its title
     """
 
     def __init__(self, title: str) -> None:
@@ -38,7 +38,7 @@ class PageFlow:
         return self.pages[-1][1]
 
     def room(self, height: float) -> float:
-        """The upper edge of a free area of this height, on a new page if need be."""
+        """Reserve a free area of this height, on a new page if needed, and return its upper edge."""
         if self._y + height > END:
             self.turn()
         y = self._y
@@ -46,7 +46,7 @@ class PageFlow:
         return y
 
     def head(self, words: str) -> None:
-        """Add a heading, which is never the last thing on a page."""
+        """Add a heading, which is never placed at the bottom of a page."""
         if self._y + 160.0 > END:
             self.turn()
         y = self.room(74.0)
@@ -59,7 +59,7 @@ class PageFlow:
             self.page.text(MARGIN, y + size, line, size, colour)
 
     def facts(self, rows: list[tuple[str, str]], size: float = 26.0) -> None:
-        """Add names with their explanations, in as many lines as they need."""
+        """Add rows of a name and its explanation, in as many lines as they need."""
         for name, words in rows:
             for k, line in enumerate(folded(words, 0.76 * ROOM, size)):
                 y = self.room(1.4 * size)
@@ -106,13 +106,13 @@ class PageFlow:
 
 
 def sides_drawn(pages: list[Page]) -> tuple[str, ...]:
-    """Sides that panels have curves of, as of a model whose feet are not known."""
+    """Return the sides for which panels have curves; needed for a model whose feet are not known."""
     names = {series["name"] for page in pages for panel in page.panels for series in panel["series"]}
     return tuple(side for side in SIDES if side in names)
 
 
 def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
-    """The pages with a header and a footer."""
+    """Add a header and a footer to all pages."""
     known = report.sides or sides_drawn([page for _, page in pages])
     sides = " and ".join(known) or "no side known"
     shown = f"{sides}{'' if len(known) > 1 else ' side alone' if known else ''}"

@@ -24,8 +24,8 @@ from rtsim.report.clinical.session import (
 def norms_of_trials(
     trials: Sequence[tuple[str, ReportTrial]], where: str, angles: str, name: str, source: str, licence: str
 ) -> tuple[NormSet, list[str]]:
-    """Norms from trials, and sentences for the user. Both legs of a person count as one curve; for a single
-    person the deviation is over strides.
+    """Return norms from trials, and sentences for the user. Both legs of a person count as one curve; for a
+    single person the deviation is over strides.
 
     trials : the person ("" = as named in the results) and the trial
     angles : convention, "" = that of the results

@@ -1,4 +1,4 @@
-"""Whether the trials of a session can be of one person, by mass and stature."""
+"""A check by mass and stature whether the trials of a session can belong to one person."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MASS_SHARE = 0.1
 
 
 def size_difference(trials: Sequence[ReportTrial]) -> str:
-    """A sentence on trials that cannot belong to one person; "" if all can. Unknown sizes are not
-    compared.
+    """Return a sentence on trials that cannot belong to one person; "" if all can. Unknown masses and
+    statures are not compared.
     """
     statures = [(number_of(trial.results.session.meta, "stature_m"), trial.name) for trial in trials]
     masses = [(trial.mass, trial.name) for trial in trials]

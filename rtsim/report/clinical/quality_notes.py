@@ -12,8 +12,8 @@ FOLDERS = re.compile(r"(?:(?<=\s)|^)(?:/|[A-Za-z]:\\)\S*[/\\]")
 
 
 def calm_notes(trial: ReportTrial) -> list[str]:
-    """Return the notes of a trial for the page in few lines: routine notes in one line, both legs
-    together.
+    """Shorten the notes of a trial for the page: routine notes share one line, and notes on both legs are
+    merged.
     """
     own = {FOLDERS.sub("", note) for note in trial.notes}
     of_files = [note for note in notes_of(trial) if ": " in note and note not in own]
@@ -22,7 +22,7 @@ def calm_notes(trial: ReportTrial) -> list[str]:
 
 
 def notes_of(trial: ReportTrial) -> list[str]:
-    """Sentences of the run and of the report, each once."""
+    """Return the notes of the run and of the report, each once."""
     told = trial.results.session.meta.get("notes")
     run = [str(note) for note in told] if isinstance(told, (list, tuple)) else []
     return [FOLDERS.sub("", note) for note in dict.fromkeys([*trial.notes, *run])]

@@ -37,7 +37,7 @@ class MarkerQuality(NamedTuple):
 
 
 def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
-    """Residuals and gaps of every marker, one row for each."""
+    """Return residuals and gaps of every marker, one row for each."""
     spec = spec_of(trial.results, "marker_residuals")
     if spec is None:
         return []
@@ -57,7 +57,7 @@ def marker_rows(trial: ReportTrial) -> list[MarkerQuality]:
 
 
 def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
-    """Facts about a trial, in words."""
+    """Return facts about a trial, in words."""
     results, meta = trial.results, trial.results.session.meta
     n = len(results.times)
     counted: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def trial_facts(trial: ReportTrial) -> list[tuple[str, str]]:
 
 
 def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
-    """Rows of joint angle, median and largest standard deviation over the frames [deg]."""
+    """Return the rows of joint angle, median and largest standard deviation over the frames [deg]."""
     spec = spec_of(trial.results, "joint_angles_deviation")
     if spec is None:
         return []
@@ -115,7 +115,7 @@ def deviation_rows(trial: ReportTrial) -> list[tuple[str, float, float]]:
 
 
 def in_words(labels: Iterable[str]) -> list[str]:
-    """Names of joints and angles without underlines, behind their sides in full."""
+    """Return names of joints and angles without underscores, preceded by the side in full."""
     names = list(labels)
     sides = {own: (g.name, side) for g in groups_of(names, "") for side, own in g.of.items()}
     told = [sides[name] for name in names]
@@ -123,7 +123,7 @@ def in_words(labels: Iterable[str]) -> list[str]:
 
 
 def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Pages on quality, trial by trial."""
+    """Return pages on quality, trial by trial."""
     flow = PageFlow("Gait report: quality and settings")
     for session in report.sessions:
         for trial in session.trials:
@@ -142,7 +142,7 @@ def quality_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def _in_three(rows: list[list[str]]) -> list[list[str]]:
-    """Rows side by side, three of them in one."""
+    """Arrange rows side by side, three of them in one."""
     n = -(-len(rows) // 3)
     blank = [""] * len(rows[0])
     padded = [*rows, *[blank] * (3 * n - len(rows))]

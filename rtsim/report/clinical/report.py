@@ -33,7 +33,7 @@ class GaitReport(NamedTuple):
     person : name or code
     date : date of the session, as text
     version : version of this program
-    now, before : the session, and an earlier one drawn beside it
+    now, before : the session of the report, and an earlier session drawn for comparison
     convention : convention of the angles
     norms : norms of the same convention
     kinematics, kinetics : session label -> curves, in the order of the panels
@@ -53,18 +53,18 @@ class GaitReport(NamedTuple):
 
     @property
     def sessions(self) -> list[ReportSession]:
-        """The session, then the earlier one where there is one."""
+        """Return the session of the report and, where there is one, the earlier session."""
         return [self.now] if self.before is None else [self.now, self.before]
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """Sides that have strides, or the sides of feet where there are no strides."""
+        """Return the sides that have strides; without any strides, the sides of the feet."""
         strides, feet = self._with_strides, self._with_feet
         return tuple(side for side in SIDES if side in (strides or feet))
 
     @property
     def without_stride(self) -> tuple[str, ...]:
-        """Sides of feet that have no full stride, while others have."""
+        """Return the sides of feet that have no full stride, while the other side has."""
         lacking = self._with_feet - self._with_strides if self._with_strides else set()
         return tuple(side for side in SIDES if side in lacking)
 
@@ -81,10 +81,11 @@ def make_report(
     now: ReportSession, before: ReportSession | None, norms: NormSet | None, where: str,
     person: str, date: str, version: str, angles: str = "",
 ) -> GaitReport:  # fmt: skip
-    """The content of all pages; ConfigError for norms of another convention than the angles.
+    """Collect the content of all pages; raise ConfigError for norms of another angle convention than the
+    results'.
 
     angles : requested convention; "" = that of the norms, or of the results
-    where : the file of the norms
+    where : file of the norms, for messages
     """
     trials = [*now.trials, *(before.trials if before else ())]
     convention = convention_of(trials, angles or (norms.convention if norms else ""))
@@ -107,7 +108,7 @@ def make_report(
 
 
 def offs_of(session: ReportSession) -> dict[str, float]:
-    """Mean foot off of the strides of each side [% of the cycle]."""
+    """Return the mean instant of foot off of each side over its strides [% of the cycle]."""
     found = {}
     for side in SIDES:
         known = [off_percent(c) for t in session.trials for c in t.cycles if c.side == side]
@@ -118,24 +119,26 @@ def offs_of(session: ReportSession) -> dict[str, float]:
 
 
 def off_percent(cycle: GaitCycle) -> float:
-    """The instant at which the foot leaves the ground [% of the cycle]; NaN = not known."""
+    """Return the instant at which the foot leaves the ground [% of the cycle]; NaN = not known."""
     return 100.0 * (cycle.off - cycle.strike) / (cycle.end - cycle.strike)
 
 
 def trials_in_words(trials: Sequence[ReportTrial]) -> str:
-    """Names of trials as text."""
+    """Return the names of trials as text."""
     return ", ".join(trial.name for trial in trials)
 
 
 def convention_in_words(report: GaitReport) -> str:
-    """A sentence on the rules by which the angles are computed."""
+    """Return a sentence on the rules by which the angles are computed."""
     if report.convention == ISB and all(has_own_angles(trial) for trial in report.now.trials):
         return "angles: coordinates of the model, with its signs"
     return f"angles: {CONVENTIONS[report.convention]}"
 
 
 def has_own_angles(trial: ReportTrial) -> bool:
-    """Whether joint angles are those of another model than ours, as one of OpenSim with its own names."""
+    """Return whether joint angles are those of another model than ours, for example an OpenSim model with
+    its own names.
+    """
     spec = spec_of(trial.results, "joint_angles")
     labels = [label or "" for label in labels_of(spec)] if spec is not None else []
     side = str(trial.results.session.meta.get("side") or "")

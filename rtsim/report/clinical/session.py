@@ -30,8 +30,10 @@ WITHOUT_FEET = (
 
 
 class ReportTrial(NamedTuple):
-    """One recording: name of its file, results, gait events, the strides that are used, sentences for the
-    user, and those of them on plates that do not fit the mass, the feet or the model.
+    """One recording in a report.
+
+    It has the name of its file, results, gait events, the strides that are used, notes for the user, and
+    `doubts`, the notes on force plates that do not fit the mass, the feet or the model.
     """
 
     name: str
@@ -48,7 +50,11 @@ class ReportTrial(NamedTuple):
 
 
 class ReportSession(NamedTuple):
-    """Trials of one person in one session; label : name in legends; `before` for an earlier session."""
+    """The trials of one person in one session.
+
+    label : name in legends
+    before : whether it is the earlier session
+    """
 
     label: str
     trials: tuple[ReportTrial, ...]
@@ -72,28 +78,28 @@ class ReportCurve(NamedTuple):
     trials: dict[str, tuple[str, ...]]
 
     def usable(self, side: str) -> FloatArray:
-        """(n_stride, 101) values; NaN where they are flagged."""
+        """Return the values of the strides, (n_stride, 101); NaN where they are flagged."""
         return np.where(self.sound[side], self.strides[side], math.nan)
 
     def mean(self, side: str) -> FloatArray:
-        """(101,) mean over the strides of `averaged`; NaN where it is not known."""
+        """Return the mean over the strides of `averaged`, (101,); NaN where there is none."""
         return mean_of(self.usable(side))
 
     def deviation(self, side: str) -> FloatArray:
-        """(101,) standard deviation (n - 1) over the strides of `averaged`."""
+        """Return the standard deviation (n - 1) over the strides of `averaged`, (101,)."""
         return deviation_of(self.usable(side))
 
     def n_averaged(self, side: str) -> int:
-        """Number of strides in the mean."""
+        """Return the number of strides in the mean."""
         return int(averaged(self.usable(side)).sum())
 
 
 class CurveSource(NamedTuple):
-    """Source of the curve of an angle, moment or power in the results.
+    """How the curve of an angle, moment or power is read from the results.
 
     name, title, unit, up, down : as in ReportCurve
     field, label : field and label of the results, without side
-    scale : returns the factor of a trial for its values; 0 = not known
+    scale : function that returns the factor for the values of a trial; 0 = not known
     part : second index of the field
     turned : whether the left side has the opposite sign
     """
@@ -111,14 +117,14 @@ class CurveSource(NamedTuple):
 
 
 def number_of(meta: Mapping[str, Any], key: str) -> float:
-    """A number above 0 in a descriptor; 0 if it has none, as in a file by other software."""
+    """Return a positive number from a descriptor; 0 if it is missing, as in a file by other software."""
     value = meta.get(key)
     sound = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 < value < math.inf
     return float(value) if sound and value is not None else 0.0
 
 
 def trial_of(results: Results, name: str) -> ReportTrial:
-    """Read a trial from results; strides in turns are left out if there are others."""
+    """Read a trial from results; strides of turns are left out if there are straight ones."""
     meta = results.session.meta
     gait = gait_of(results, str(meta.get("source") or ""), str(meta.get("person") or ""))
     doubts = _doubts_of(results)
@@ -130,7 +136,7 @@ def trial_of(results: Results, name: str) -> ReportTrial:
 
 
 def _doubts_of(results: Results) -> tuple[str, ...]:
-    """Sentences on force plates that do not fit the person."""
+    """Return the notes on force plates that do not fit the person."""
     if "plate_status" not in results.fields:
         return ()
     from rtsim.methods.plates.kinetic_figures import warnings_of  # its kernels load the compiler
@@ -139,7 +145,7 @@ def _doubts_of(results: Results) -> tuple[str, ...]:
 
 
 def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
-    """The curve of all strides of a session."""
+    """Return the curve of all strides of a session."""
     strides: dict[str, list[FloatArray]] = {}
     sound: dict[str, list[NDArray[np.bool_]]] = {}
     trials: dict[str, list[str]] = {}
@@ -157,7 +163,9 @@ def curve_of(session: ReportSession, source: CurveSource) -> ReportCurve:
 
 
 def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
-    """Side -> values (n_stride, 101) of a trial and whether they are sound; {} without such a quantity."""
+    """Return the values of the strides of a trial, side -> (n_stride, 101), and whether they are free of
+    flags; {} if the trial does not have the quantity.
+    """
     found = {}
     for side, (row, unsound) in rows_in(trial, source).items():
         cycles = [cycle for cycle in trial.cycles if cycle.side == side]
@@ -167,8 +175,11 @@ def strides_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[Float
 
 
 def rows_in(trial: ReportTrial, source: CurveSource) -> dict[str, tuple[FloatArray, NDArray[np.bool_]]]:
-    """Side -> values (n,) of a trial over its frames and whether a flag regards them; {} without such a
-    quantity. What has no side, as the pelvis, is of both sides, where one leg alone was solved of that one.
+    """Return the values of a trial over its frames, side -> (n,), and whether they are free of flags; {} if
+    the trial does not have the quantity.
+
+    A quantity without a side, such as a pelvis angle, belongs to both sides, or to the solved leg if only
+    one was solved.
     """
     results, scale = trial.results, source.scale(trial)
     spec = next((spec for spec in results.session.fields if spec.name == source.field), None)
@@ -208,7 +219,7 @@ def per_weight(trial: ReportTrial) -> float:
 
 
 def kinematic_sources(convention: str) -> list[CurveSource]:
-    """The nine angles of a convention."""
+    """Return the sources of the nine angles of a convention."""
     return [
         CurveSource(
             name=v.name, title=v.title, unit="deg", up=v.up, down=v.down, field=v.fields[convention][0],
@@ -251,8 +262,8 @@ ground reaction force."""
 
 
 def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
-    """The convention of the angles on page one: the requested one, else cgm if all trials have it
-    completely.
+    """Return the convention of the angles on page one: the requested one, else cgm (conventional gait model)
+    if all trials have its angles completely.
 
     ConfigError if a trial lacks the requested one.
     """
@@ -281,10 +292,10 @@ def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
 
 
 def has_field(trials: Sequence[ReportTrial], field: str) -> bool:
-    """Whether a trial has a field."""
+    """Return whether any trial has a field."""
     return any(field in trial.results.fields for trial in trials)
 
 
 def spec_of(results: Results, name: str) -> FieldSpec | None:
-    """A field's description, None where the field is missing."""
+    """Return a field's description, None where the field is missing."""
     return next((spec for spec in results.session.fields if spec.name == name), None)

@@ -1,4 +1,4 @@
-"""A sentence for the head of all pages where labels of right and left contradict the body."""
+"""A warning for the head of all pages if the right and left marker labels contradict the body."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rtsim.subjects.markers.sides import TAKEN
 
 
 def side_warning(report: GaitReport) -> str:
-    """Which trials have labels of right and left that contradict the body, and what the pages go by; "" for
-    none.
+    """Return a warning on the trials whose right and left labels contradict the body, and whether the pages
+    follow labels or axes; "" for none.
     """
     trials = [trial for session in report.sessions for trial in session.trials]
     told = {trial.name: [note for note in notes_of(trial) if EITHER in note] for trial in trials}

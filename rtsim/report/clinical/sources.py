@@ -1,4 +1,4 @@
-"""Sentences on the published methods behind the numbers of a report; only those that its runs used."""
+"""Sentences on the published methods behind the numbers of a report; only methods that its runs used."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ BY = {
 
 
 def sources_of(trials: Iterable[ReportTrial], convention: str) -> list[str]:
-    """Sentences on the published methods behind the numbers of trials; convention : convention of the angles
-    on page one.
+    """Return sentences on the published methods behind the numbers of trials; convention : convention of the
+    angles on page one.
     """
     found: list[str] = []
     told_by: set[str] = set()

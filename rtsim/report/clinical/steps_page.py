@@ -33,7 +33,7 @@ class StepValue(NamedTuple):
 
 
 def step_rows(session: ReportSession) -> list[tuple[str, str, int, str, float]]:
-    """Every value of every stride: trial, side, stride from 1, name, value."""
+    """Return every value of every stride: trial, side, stride from 1, name, value."""
     rows = []
     for trial in session.trials:
         feet, counted = feet_of(trial.results), dict.fromkeys(SIDES, 0)
@@ -64,13 +64,15 @@ def step_values(session: ReportSession) -> list[StepValue]:
 
 
 def asymmetry(right: float, left: float) -> float:
-    """Right less left in percent of their mean (Robinson et al. 1987, J Manipulative Physiol Ther 10:172)."""
+    """Return right minus left as a percentage of their mean (Robinson et al. 1987, J Manipulative Physiol
+    Ther 10:172).
+    """
     middle = 0.5 * (right + left)
     return 100.0 * (right - left) / middle if middle else math.nan
 
 
 def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Pages with step values of both sides, then scores."""
+    """Return pages with step values of both sides, then scores."""
     flow = PageFlow("Gait report: steps and scores")
     flow.head("Spatio-temporal parameters: mean and standard deviation over strides")
     found = {s.label: {(v.name, v.side): v for v in step_values(s)} for s in report.sessions}
@@ -117,7 +119,7 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def lacking_in_words(session: ReportSession) -> str:
-    """Why values are missing on sides that have strides; "" where none is."""
+    """Return a text on why values are missing for sides that have strides; "" where none is missing."""
     known = {(value.name, value.side) for value in step_values(session)}
     strides = [(trial, cycle) for trial in session.trials for cycle in trial.cycles]
     sides = {cycle.side for _, cycle in strides}
@@ -146,7 +148,7 @@ def _cell(value: StepValue | None) -> str:
 
 
 def _bars(flow: PageFlow, report: GaitReport) -> None:
-    """Scores of each variable and side as bars, the gait profile score below."""
+    """Draw the scores of each variable and side as bars, with the gait profile score below."""
     scores = report.scores[report.now.label]
     old = report.scores.get(report.before.label) if report.before is not None else None
     rows: list[tuple[str, dict[str, float], dict[str, float]]] = []
@@ -198,7 +200,9 @@ def _by_side(profile: dict[str, dict[str, float]], name: str) -> dict[str, float
 
 
 def score_rows(report: GaitReport) -> list[tuple[str, str, str, float, float]]:
-    """Rows of gait scores: session, side, variable, score and its standard deviation over strides [deg]."""
+    """Return the rows of gait scores: session, side, variable, score and its standard deviation over strides
+    [deg].
+    """
     rows: list[tuple[str, str, str, float, float]] = []
     for label, scores in report.scores.items():
         for side, own in scores.profile.items():

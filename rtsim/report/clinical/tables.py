@@ -26,7 +26,7 @@ SHEET_NAME_MOST = 31
 
 
 class ReportTable(NamedTuple):
-    """Rows of a table below a head; name : name of its file and sheet."""
+    """The rows of a table and its column heads; name : name of its file and sheet."""
 
     name: str
     head: tuple[str, ...]
@@ -34,7 +34,7 @@ class ReportTable(NamedTuple):
 
 
 def curves_of(report: GaitReport) -> dict[str, list[ReportCurve]]:
-    """All curves over the cycle that the report draws, by the label of the session."""
+    """Return all curves over the cycle that the report draws, by the label of the session."""
     more = joint_sources(all_trials(report))
     return {
         s.label: [
@@ -45,7 +45,7 @@ def curves_of(report: GaitReport) -> dict[str, list[ReportCurve]]:
 
 
 def tables_of(report: GaitReport) -> list[ReportTable]:
-    """All tables of a report in long format: one number in each row."""
+    """Return all tables of a report in long format: one number in each row."""
     curves, label = curves_of(report), ("session",)
     trials = [(s.label, trial) for s in report.sessions for trial in s.trials]
     return [
@@ -106,7 +106,7 @@ def tables_of(report: GaitReport) -> list[ReportTable]:
 
 
 def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
-    """Every value of every stride."""
+    """Yield every value of every stride."""
     for side, rows in curve.strides.items():
         counted: dict[str, int] = {}
         for trial, values, sound in zip(curve.trials[side], rows, curve.sound[side], strict=True):
@@ -126,7 +126,7 @@ def _strides(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
 
 
 def _over_time(label: str, trial: ReportTrial, convention: str) -> Iterable[tuple[Cell, ...]]:
-    """Every frame of every quantity of a trial; times of the recording."""
+    """Yield every quantity of a trial in every frame, with the times of the recording."""
     times = trial.results.times.tolist()
     for curve in (*angles_of(trial, convention), *loads_of(trial), *others_of(trial)):
         for side, values in curve.values.items():
@@ -145,7 +145,7 @@ def _over_time(label: str, trial: ReportTrial, convention: str) -> Iterable[tupl
 
 
 def _means(label: str, curve: ReportCurve) -> Iterable[tuple[Cell, ...]]:
-    """Mean and standard deviation over strides at each percent, and of how many strides."""
+    """Yield mean, standard deviation and number of strides at each percent of the cycle."""
     for side in curve.strides:
         mean, deviation = curve.mean(side).tolist(), curve.deviation(side).tolist()
         n_averaged = curve.n_averaged(side)
@@ -222,7 +222,7 @@ def _sheet(sheet: Any, head: Sequence[Cell], rows: Sequence[Sequence[Cell]], bol
 
 
 def _sheet_name(name: str, used: set[str]) -> str:
-    """A name that a sheet may have, and none has."""
+    """Return a valid and unused name for a sheet."""
     short = "".join("_" if c in "[]:*?/\\'" else c for c in name.rpartition(".")[2])[:SHEET_NAME_MOST]
     taken, n = {other.lower() for other in used}, 1
     found = short or "curve"
@@ -233,7 +233,9 @@ def _sheet_name(name: str, used: set[str]) -> str:
 
 
 def _wide(curves: dict[str, ReportCurve]) -> list[list[Cell]]:
-    """Percent and a column for each stride: names, units, then 101 rows."""
+    """Return a column for the percentage and one for each stride: rows of names and units, then 101 rows of
+    values.
+    """
     names: list[Cell] = ["percent"]
     units: list[Cell] = ["%"]
     columns: list[list[float]] = []

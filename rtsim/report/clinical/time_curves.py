@@ -25,8 +25,9 @@ ANGLES = "joint_angles"
 class TimeCurve(NamedTuple):
     """A quantity over the frames of a trial.
 
-    times : (n,) from the first frame [s]
-    values, sound : side -> (n,), and whether no flag regards the value; "" = of no side, or alike on both
+    times : (n,) - times since the first frame [s]
+    values, sound : side -> (n,) values, and whether they are free of flags; side "" = a quantity without a
+        side, or equal on both sides
     """
 
     source: CurveSource
@@ -36,12 +37,12 @@ class TimeCurve(NamedTuple):
 
 
 def is_over_time(report: GaitReport) -> bool:
-    """Whether no trial has a full stride, so that its curves are over time."""
+    """Return whether no trial has a full stride, so that curves are drawn over time."""
     return not any(trial.cycles for trial in all_trials(report))
 
 
 def time_curves(trial: ReportTrial, sources: Sequence[CurveSource]) -> list[TimeCurve]:
-    """The curves of a trial that are known in at least one frame."""
+    """Return the curves of a trial that have a value in at least one frame."""
     times = trial.results.times - trial.results.times[0] if len(trial.results.times) else np.zeros(0)
     found = []
     for source in sources:
@@ -60,7 +61,7 @@ def _alike(one: FloatArray, other: FloatArray) -> bool:
 
 
 def angles_of(trial: ReportTrial, convention: str) -> list[TimeCurve]:
-    """The nine angles of a convention; of a model that lacks some of them, its other angles, too."""
+    """Return the nine angles of a convention; for a model that lacks some of them, its other angles, too."""
     sources = kinematic_sources(convention)
     own = time_curves(trial, sources)
     if len(own) == len(sources):
@@ -76,5 +77,7 @@ def loads_of(trial: ReportTrial) -> list[TimeCurve]:
 
 
 def others_of(trial: ReportTrial) -> list[TimeCurve]:
-    """Knee displacements, contact, ligaments, muscles, and whatever else is drawn over time."""
+    """Return knee displacements, contact, ligaments, muscles, and all other quantities that are drawn over
+    time.
+    """
     return time_curves(trial, joint_sources([trial]))

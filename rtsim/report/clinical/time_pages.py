@@ -33,7 +33,7 @@ MOST_POINTS = 600
 
 
 def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
-    """Pages of every trial of all sessions, one after the other."""
+    """Return the pages of every trial of all sessions, one after the other."""
     trials = [(session, trial) for session in report.sessions for trial in session.trials]
     pages = []
     for session, trial in trials:
@@ -60,18 +60,18 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
 
 
 def _unloaded(loads: list[TimeCurve]) -> bool:
-    """Whether all that is known of ground reaction forces is that there are none."""
+    """Return whether the only known ground reaction forces are zero."""
     return not any(np.nan_to_num(row).any() for curve in loads for row in curve.values.values())
 
 
 def _without_loads(trial: ReportTrial) -> str:
-    """Why there are no moments."""
+    """Return a text on why there are no moments."""
     plates = "foot_loads" in trial.results.fields
     return "No moments: body mass not known (--mass)." if plates else "No moments: no force plates."
 
 
 def _pages(curves: list[TimeCurve], rows: int, title: str, words: list[str]) -> list[tuple[str, Page]]:
-    """Panels in rows of three on as many pages as they take, with a legend and words below them."""
+    """Return pages of panels in rows of three, with a legend and the given words below them."""
     pages = []
     each = COLUMNS * rows
     for begin in range(0, max(len(curves), 1), each):
@@ -85,7 +85,7 @@ def _pages(curves: list[TimeCurve], rows: int, title: str, words: list[str]) -> 
 
 
 def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
-    """Draw the panel of a quantity over time, paler where a flag regards it."""
+    """Draw the panel of a quantity over time, paler where values are flagged."""
     source, box = curve.source, frame_panel(page, room, curve.source.title, curve.source.unit)
     left, right = box[:2]
     rows = {side: np.where(curve.sound[side], values, math.nan) for side, values in curve.values.items()}
@@ -118,7 +118,7 @@ def draw_time_panel(page: Page, room: PanelRoom, curve: TimeCurve) -> None:
 
 
 def _drawn(n: int) -> np.ndarray:
-    """Rows of the frames that are drawn, spread evenly over all n."""
+    """Choose the frames that are drawn, evenly spread over all n frames."""
     return np.unique(np.linspace(0, n - 1, min(n, MOST_POINTS)).round().astype(np.int64))
 
 

@@ -1,1 +1,1 @@
-"""Stages of a run: finding, checking and building them from what each declares."""
+"""Stages of a run: search, checks and construction from their declarations."""

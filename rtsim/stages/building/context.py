@@ -51,7 +51,7 @@ class StageContext:
 
     @property
     def facts(self) -> Facts:
-        """Return the facts of the run that the declarations of the stages refer to."""
+        """Facts of the run that the declarations of the stages refer to."""
         return facts_of(
             self.run, self.spec, own_markers=self.subject is None, forces=self.forces is not None,
             mass=bool(self.mass_kg),

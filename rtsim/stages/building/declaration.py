@@ -47,10 +47,10 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 
 
 class TableUse(NamedTuple):
-    """Error text if none of a run's stages uses one of its tables: the fault and the remedy.
+    """Error for a run's table that none of its stages uses: the fault and the remedy.
 
-    unnamed : text if the stages are named in the run
-    unbuilt : text if the default stages have nothing to do, "" = as unnamed
+    unnamed : text of the error if the run names its stages
+    unbuilt : text of the error if the default stages have nothing to do, "" = as unnamed
     """
 
     unnamed: tuple[str, str]
@@ -59,18 +59,19 @@ class TableUse(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StageDeclaration:
-    """The declaration of a stage, known before a run; all but `make` may be left out. Facts are those of
-    FACTS.
+    """The declaration of a stage, known before a run; all fields but `make` may be left out. Facts are those
+    of FACTS.
 
     make : builds the stage, or returns None if it has nothing to do for the model
     needs : names of the stages that must come before it, without those that these need themselves
     either : names of stages of which at least one must come before it
-    inputs : facts without which it has nothing to do
-    usual : facts with which a run has it by default; None = only if the run names it
-    order : its place among the usual stages
-    joins : whether, where it is usual, it follows the stages that a run names, too
-    spared : facts with which it is silently left out if it is named and its inputs are missing
-    weighs : whether the mass of the person is determined even without force plates
+    inputs : facts of the run without which it has nothing to do
+    usual : facts of the run with which it is used by default; None = only if the run names it
+    order : its position among the default stages
+    joins : whether, where it is a default stage, it is also added to stages that a run names
+    spared : facts of the run with which it is left out without an error if it is named but its inputs are
+      missing
+    weighs : whether it needs the person's mass to be determined even without force plates
     kernels : group of kernels -> facts with which the stage calls it (rtsim/live/compiled/group_table.py)
     tables : tables of the run that belong to this stage, and the error if no stage uses them
     options : the record of its own table [options.NAME]; None = it has none
@@ -109,12 +110,12 @@ class StageDeclaration:
         return [name for name in self.inputs if name not in facts]
 
     def groups(self, facts: Facts) -> list[str]:
-        """The groups of kernels that the stage calls in a run with these facts."""
+        """Return the groups of kernels that the stage calls in a run with these facts."""
         return [group for group, takes in self.kernels.items() if facts.issuperset(takes)]
 
 
 def facts_of(run: RunConfig, spec: ModelSpec, *, own_markers: bool, forces: bool, mass: bool = True) -> Facts:
-    """The facts of a run; mass : whether the mass is known, as nobody can say before a run"""
+    """Return the facts of a run; mass : whether the mass is known, which is assumed before a run"""
     there: dict[str, Any] = {
         PERSON: not own_markers,
         OWN_MARKERS: own_markers,

@@ -1,4 +1,4 @@
-"""The stages of a run by name: modules of this folder, and those that other packages bring.
+"""Search for the stages of a run by name: modules of this folder, and stages of other packages.
 
 A stage is a module of this folder with a `STAGE = StageDeclaration(...)`, called as the module, or, at an
 entry point of the group `rtsim.stages`, such a declaration, or a function that builds the stage.
@@ -36,35 +36,32 @@ PLAIN = RunConfig(name="plain")
 
 @cache
 def own_stages() -> dict[str, StageDeclaration]:
-    """The stages of this folder, by name."""
+    """Return the stages of this folder, by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(rtsim.stages.__path__))
     found = {name: getattr(import_module(f"rtsim.stages.{name}"), "STAGE", None) for name in names}
     return {name: stage for name, stage in found.items() if stage is not None}
 
 
 def stage_names() -> list[str]:
-    """Names of all stages."""
+    """Return the names of all stages."""
     return sorted({*own_stages(), *(point.name for point in entry_points(group=GROUP))})
 
 
 def check_named(names: Sequence[str]) -> None:
-    """Raise ConfigError for names that are neither stages nor words for the default ones, and for stages
-    that do not begin with the kinematics.
-    """
+    """Raise ConfigError for unknown stages, and for a list of stages that does not begin with the
+    kinematics."""
     find_stages(names)
     if names and names[0] != FIRST:
         raise ConfigError(f"{names[0]!r} comes first", where="stages", allowed=f"{FIRST} first")
 
 
 def find_stage(name: str) -> StageDeclaration:
-    """The declaration of a stage; ConfigError for a name that no stage has, or a package that cannot be
-    used.
-    """
+    """Return the declaration of a stage; ConfigError for a name that no stage has, or an unusable package."""
     return find_stages((name,))[name]
 
 
 def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
-    """The declarations of these stages, by name; ConfigError as in `find_stage`."""
+    """Return the declarations of these stages, by name; ConfigError as in `find_stage`."""
     points = {point.name: point for point in entry_points(group=GROUP)}
     found: dict[str, StageDeclaration] = {}
     for name in names:
@@ -78,7 +75,7 @@ def find_stages(names: Iterable[str]) -> dict[str, StageDeclaration]:
 
 
 def loaded(point: EntryPoint) -> StageDeclaration:
-    """The stage of another package; ConfigError where that cannot be loaded, or is no stage."""
+    """Load a stage of another package; ConfigError where it cannot be loaded, or is no stage."""
     try:
         found = point.load()
     except Exception as fault:  # whatever a stranger's package does
@@ -104,13 +101,15 @@ def usual_stages(facts: Facts) -> list[str]:
 
 
 def names_of(named: Sequence[str], usual: Sequence[str]) -> list[str]:
-    """The names of the stages of a run: those that it names, or the default ones, for which REST stands."""
+    """Return the names of the stages of a run: those that it names, with REST replaced by the default ones,
+    or the default ones."""
     rest = [name for name in usual if name not in named]
     return [name for word in named or (REST,) for name in (rest if word == REST else (word,))]
 
 
 def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
-    """The stages of a run with these facts in order, by name: named, usual, and those that join them."""
+    """Return the stages of a run with these facts, in order and by name: named, default, and those that join
+    them."""
     usual = usual_stages(facts)
     names = names_of(run.stages, usual)
     names += [name for name in usual if own_stages()[name].joins and name not in names]
@@ -118,7 +117,7 @@ def stages_of(run: RunConfig, facts: Facts) -> dict[str, StageDeclaration]:
 
 
 def groups_of_stages(run: RunConfig, facts: Facts) -> set[str]:
-    """The groups of kernels that the stages of a run call."""
+    """Return the groups of kernels that the stages of a run call."""
     return {group for stage in stages_of(run, facts).values() for group in stage.groups(facts)}
 
 
@@ -129,7 +128,8 @@ def make_stages(
     forces: ForceFeed | None = None,
     mass_kg: float = 0.0,
 ) -> list[Stage]:
-    """The stages of a run in order; ConfigError where one needs another that does not come before it."""
+    """Build the stages of a run in order; ConfigError where one needs another that does not come before
+    it."""
     run = for_keypoints(run) if subject is not None and subject.keypoints else run
     setting = StageContext(run, spec, subject, forces=forces, mass_kg=mass_kg)
     facts, stages = setting.facts, stages_of(run, setting.facts)
@@ -156,14 +156,14 @@ def made_by(name: str, declared: StageDeclaration, setting: StageContext) -> Sta
 
 
 def missing_before(declared: StageDeclaration, before: Iterable[str]) -> str:
-    """The first required stage that is not among those before; "" where none is missing."""
+    """Return the first required stage that is not among those before; "" where none is missing."""
     there = {*before}
     missing = next((name for name in declared.needs if name not in there), "")
     return missing or (declared.either[0] if declared.either and not there & {*declared.either} else "")
 
 
 def misplaced(name: str, need: str) -> ConfigError:
-    """Return the error for a stage without another one that it needs before it."""
+    """Return the error for a stage that lacks another stage before it."""
     return ConfigError(
         f"{name!r} needs {need!r} before it", where="stages",
         remedy=f"put {need!r}, and the stages that it needs, before {name!r}, or leave the key `stages` out",
@@ -171,7 +171,7 @@ def misplaced(name: str, need: str) -> ConfigError:
 
 
 def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None:
-    """Raise ConfigError for a table of the run whose stages it does not have."""
+    """Raise ConfigError for a table of the run that belongs to stages which the run does not have."""
     taken = {key for stage in stages.values() for key in stage.tables}
     usual = not run.stages or REST in run.stages
     for key, use in ((key, use) for stage in own_stages().values() for key, use in stage.tables.items()):
@@ -181,8 +181,9 @@ def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None
 
 
 def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec.Struct | None:
-    """The options from a stage's own table [options.NAME], or its defaults; ConfigError for a table that the
-    stage does not have, and for invalid values.
+    """Read the options from a stage's own table [options.NAME], or return its defaults.
+
+    ConfigError for a table that the stage does not have, and for invalid values.
     """
     table = run.options.get(name)
     where = f"options.{name}"

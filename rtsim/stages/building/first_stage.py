@@ -1,5 +1,5 @@
-"""The stages of a run that others look for: the kinematics, with which every run over markers begins, and
-the phases of the gait.
+"""The stages of a run that other modules look for: the kinematics, which is the first stage, and the gait
+phases.
 """
 
 from __future__ import annotations

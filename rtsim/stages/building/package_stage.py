@@ -1,4 +1,4 @@
-"""A stage of another package in a run: its errors are counted and reported, and the run goes on.
+"""A stage of another package in a run: its errors are counted and reported, and the run continues.
 
 The results of the run's own stages do not depend on it, so that a fault of it is no reason to lose them: its
 own quantities are NaN in that frame, which is flagged.
@@ -103,7 +103,7 @@ class PackageStage(Stage):
             self._ask(self.stage.report, None, self._clear)
 
     def quantities(self) -> list[Quantity]:
-        """The quantities of the stage, or none where they cannot be read or are no arrays of float64."""
+        """Return the quantities of the stage; none where they cannot be read or are no arrays of float64."""
         nothing: list[Quantity] = []
         found = nothing if self._left_out else self._ask(lambda: list(self.stage.quantities()), nothing)
         wrong = [quantity for quantity in found if not is_usable(quantity)]
@@ -117,7 +117,7 @@ class PackageStage(Stage):
         return found
 
     def meta(self) -> dict[str, Any]:
-        """The metadata of the stage, where a descriptor can carry them."""
+        """Return the metadata of the stage, where a descriptor can contain them."""
 
         def meta() -> dict[str, Any]:
             found = self.stage.meta()
@@ -136,7 +136,7 @@ class PackageStage(Stage):
         return str(self._ask(self.stage.status_text, ""))
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """The counters and sentences of the stage, and those of its faults."""
+        """Return the counters and messages of the stage, and those of its faults."""
 
         def collected() -> tuple[Counter[str], list[str]]:
             counters, sentences = self.stage.collect()
@@ -161,7 +161,7 @@ class PackageStage(Stage):
     def _ask(
         self, ask: Callable[[], Answer], instead: Answer, after: Callable[[], None] | None = None
     ) -> Answer:
-        """Answer of the package, or `instead` where it raises, which is counted."""
+        """Return the package's answer, or `instead` where it raises an exception, which is counted."""
         try:
             return ask()
         except FAULTS as fault:
@@ -171,7 +171,7 @@ class PackageStage(Stage):
             return instead
 
     def _failed(self, why: str) -> StageOutcome:
-        """A frame for which it has no values."""
+        """Return the outcome of a frame for which the stage has no values."""
         self.count(FAILED, self._sentence(why))
         self._clear()
         return StageOutcome(status=Status.DEGRADED)
@@ -186,7 +186,7 @@ class PackageStage(Stage):
 
 
 def made_by_package(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:
-    """The stage that a package makes, None where it has nothing to do; ConfigError where it fails, or makes
+    """Build the stage of a package; None where it has nothing to do, ConfigError where it fails or builds
     something else.
     """
     try:
@@ -207,12 +207,12 @@ def made_by_package(name: str, declared: StageDeclaration, setting: StageContext
 
 
 def describe(fault: BaseException) -> str:
-    """A fault in a few words."""
+    """Describe an exception in a few words."""
     return f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
 
 
 def is_usable(quantity: object) -> bool:
-    """Whether an object is a quantity whose arrays can be published and cleared."""
+    """Return whether an object is a quantity whose arrays can be published and cleared."""
     if not isinstance(quantity, Quantity):
         return False
     given = (quantity.array, quantity.deviation, quantity.mask, quantity.implausible)

@@ -1,4 +1,4 @@
-"""Checks of what a run requests: against the declarations of its stages, and against the names in its model.
+"""Checks of a run's requests against the declarations of its stages, and against the names in its model.
 
 A wrong name is reported before anything is compiled, which takes a minute at the first start.
 """

@@ -1,4 +1,4 @@
-"""The element by which a device acts on a limb: a spring without stiffness, the last of the springs of its
+"""The element through which a device acts on a limb: a spring without stiffness, the last spring of its
 model.
 """
 
@@ -19,7 +19,7 @@ ELEMENT = "device"
 
 
 class Limb(Protocol):
-    """The limb that the device moves: that of a simulator, or the joint of a measured person.
+    """The limb that the device moves: the limb of a simulator, or the joint of a measured person.
 
     q, v : coordinates and speeds
     time : their time [s]
@@ -36,7 +36,7 @@ class Limb(Protocol):
 
 
 def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
-    """The model with an element for the device, without stiffness; the last of its springs."""
+    """Add an element for the device to a model, without stiffness, as the last of its springs."""
     if any(spring.name == ELEMENT for spring in spec.springs):
         raise ConfigError(
             f"a spring has the name {ELEMENT!r}, which is reserved for the device",

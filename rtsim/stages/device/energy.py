@@ -1,4 +1,4 @@
-"""The energy balance of a limb with a device, after each forward step; energy drift ends torque."""
+"""Energy balance of a limb with a device, after each forward step; a drift of the energy ends torque."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ LABELS = ("model", *SOURCES, "drift")
 
 
 class EnergyAccount(Stage):
-    """Compares the energy of the model with the work of all forces; if they differ, torque ends and a fault
-    latches.
+    """Comparison of the model's energy with the work of all forces; if they differ, torque ends and a fault
+    is latched.
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Simulator) -> None:
@@ -97,7 +97,7 @@ class EnergyAccount(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """A sentence on why torque must end; empty if it need not."""
+        """Return a sentence on why torque must end; empty if it need not."""
         return self.refusal
 
     def report(self) -> None:
@@ -114,7 +114,7 @@ class EnergyAccount(Stage):
         return {"energy_drift_largest_J": self.balance.largest}
 
     def _powers(self) -> list[float]:
-        """Powers of the sources at the state [W], without that of the device."""
+        """Return the powers of the sources at the present state [W], without the device's."""
         row, v = self._row, self.simulator.v
         turning = 0.0 if self._turned is None else float(row.generator[0, :, GIVEN_TORQUE] @ v[self._turned])
         n = self._n_muscle

@@ -1,4 +1,5 @@
-"""The exchange with a device: its torque on the limb before the forward step, the next command after it."""
+"""The exchange with a device: its torque on the limb before the forward step, the next command after that
+step."""
 
 from __future__ import annotations
 
@@ -101,7 +102,7 @@ class DeviceTorque(Stage):
     def apply(self, watched: str) -> None:
         """Latch faults, and carry out waiting requests; also called between two frames.
 
-        watched : a sentence by other checks on why torque must end; empty if there is none
+        watched : a sentence from other checks on why torque must end; empty if there is none
         """
         x = self.exchange
         wrong = x.judge(watched)
@@ -138,7 +139,7 @@ class DeviceTorque(Stage):
         self._parameters[:] = tuple(x.tuning.values.values())
 
     def quantities(self) -> list[Quantity]:
-        """Values of the device's messages, and its state."""
+        """Return the values of the device's messages, and its state."""
         label, control = (self.exchange.spec.coordinate,), self.exchange.spec.controller
         return [
             Quantity(name, self._values[name], unit, label, curves=curves, meaning=meaning)
@@ -172,7 +173,8 @@ class DeviceTorque(Stage):
         }
 
     def _place(self) -> list[str | float]:
-        """Place of the device's joint: the segment that carries it, "" = ground, and x, y, z in it [m]."""
+        """Return the position of the device's joint: the segment that carries it, "" = ground, and x, y, z in
+        it [m]."""
         model = self.simulator.model
         body = int(np.searchsorted(model.tree.q_start, self._q, "right")) - 1
         parent = int(model.tree.parent[body])
@@ -182,7 +184,7 @@ class DeviceTorque(Stage):
         ]
 
     def status_text(self) -> str:
-        """The state of the device in words."""
+        """Return the state of the device in words."""
         arming = self.exchange.arming
         limb = ", the limb is paused" if self.exchange.hold.wanted else ""
         return f"device {arming.state} ({arming.reason}){limb}"
@@ -199,7 +201,7 @@ class DeviceTorque(Stage):
         }
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return the counters of the exchange and of its socket, and sentences."""
+        """Return the counters of the exchange and of its socket, and messages for the user."""
         counters, told = super().collect()
         x = self.exchange
         x.counters["faults"] = x.arming.n_fault
@@ -207,12 +209,12 @@ class DeviceTorque(Stage):
         return Counter({**counters, **x.counters, **of_port}), [*told, *x.port.sentences()]
 
     def ask(self, name: str, args: Args) -> bool:
-        """Schedule a command for the next tick; from any thread."""
+        """Schedule a command for the next tick, from any thread."""
         self.asked.put(name, args)
         return False
 
     def _arms_itself(self, wrong: str, ended: bool) -> bool:
-        """Whether the time has come to arm without a command; it never comes after torque was to end."""
+        """Return whether it is time to arm without a command; never true after torque had to end."""
         if self.arm_s is None:
             return False
         x = self.exchange
@@ -227,7 +229,10 @@ class DeviceTorque(Stage):
         return False
 
     def _by_clock(self) -> str:
-        """Sentence of the watches by the clock, recorded where it changes, so that a replay has it."""
+        """Return the sentence of those checks that read the clock.
+
+        It is recorded where it changes, so that a replay has it.
+        """
         x = self.exchange
         watched = first_of(x.clocked)
         if watched != self._watched:
@@ -236,7 +241,10 @@ class DeviceTorque(Stage):
         return watched
 
     def _tuned(self, name: str, takes: tuple[str, ...]) -> StageCommand:
-        """A command of tuning. It is left for the next tick when answered: none of several gets lost."""
+        """Build a command that tunes parameters, to be carried out in the next tick.
+
+        The answer comes at once; none of several commands gets lost.
+        """
 
         def answer(args: Args) -> tuple[bool, str]:
             refused = self.exchange.tuning.refusal(name, args)
@@ -245,7 +253,7 @@ class DeviceTorque(Stage):
         return StageCommand(answer, lambda args: False, told=True, takes=takes)
 
     def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
-        """Leave a command for the next tick, unless something speaks against it; the answer."""
+        """Schedule a command for the next tick, unless there is an objection; return the answer."""
         if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
             refused = f"{MOST_ASKED} commands are waiting for the next tick already: this one is ignored."
         if not refused:
@@ -253,7 +261,7 @@ class DeviceTorque(Stage):
         return not refused, refused or done
 
     def _obey(self, name: str, args: Args, wrong: str) -> None:
-        """Do a command now; the record has the tick. wrong : what speaks against arming"""
+        """Carry out a command now and record it with its tick. wrong : objection to arming"""
         x = self.exchange
         self.publish(Command(session=x.session, name=name, args={**args, "tick": x.seq}))
         if name in TUNING:
@@ -278,7 +286,7 @@ class DeviceTorque(Stage):
                 x.arming.told.append(UNCOMPARED)
 
     def _moved(self, name: str, takes: tuple[str, ...] = ()) -> StageCommand:
-        """A command that has the limb stand, go on or go back, done in the next tick."""
+        """Build a command that pauses, resumes or resets the limb in the next tick."""
 
         def answer(args: Args) -> tuple[bool, str]:
             return self._left(name, args, refusal(self.exchange, name, args), MOVING[name])
@@ -301,11 +309,13 @@ class DeviceTorque(Stage):
 
 
 class TorqueCommand(Stage):
-    """After the forward step: limits, sends and records the next output, and reports transitions at once.
+    """Sender of the device's commands after the forward step: limits, sends and records the next output.
+
+    It reports transitions of the arming state at once.
 
     Parameters
     ----------
-    say : called with a sentence on each transition
+    say : called with a sentence on each transition of the arming state
     fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
     """
 
@@ -345,7 +355,8 @@ class TorqueCommand(Stage):
             self._send(x.output(s.time, float(s.q[self._q]), 0.0))
 
     def _send(self, output: Output) -> None:
-        """Send an output; record it, and before it what the device said: so it comes when it is run again."""
+        """Send an output; record it, after the device's messages, in the order in which a replay needs
+        them."""
         x = self.exchange
         x.port.send(output)
         x.send_ns = now_ns() - output.t_sent
@@ -379,4 +390,4 @@ class TorqueCommand(Stage):
 
 
 def unheard(message: object) -> None:
-    """Discard a message, as nobody listens yet."""
+    """Discard a message, as no listener is connected yet."""

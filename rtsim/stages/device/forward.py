@@ -22,7 +22,7 @@ N_WARM = 20
 
 
 class ForwardStep(Stage):
-    """A simulation in step with the ticks of a clock.
+    """Forward step of a simulation in time with the ticks of a clock.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class ForwardStep(Stage):
         self.told.report()
 
     def quantities(self) -> list[Quantity]:
-        """Motion, forces and places as quantities."""
+        """Return motion, forces and positions as quantities."""
         return self.told.quantities
 
     def meta(self) -> dict[str, Any]:
@@ -99,11 +99,11 @@ class ForwardStep(Stage):
         return described(self.stride.simulator)
 
     def status_text(self) -> str:
-        """The state of the simulation in words."""
+        """Return the state of the simulation in words."""
         return "Simulating"
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return the counters of the simulation and of the motion stream, and sentences."""
+        """Return the counters and the messages of the simulation and of the motion stream."""
         counters, told = super().collect()
         if self.feed is None:
             return counters, told

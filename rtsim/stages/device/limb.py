@@ -15,7 +15,7 @@ STANDING = StageOutcome(Status.STALE)
 
 
 class LimbStep(ForwardStep):
-    """Makes the step of a tick, or none while the limb is paused; its frames are then flagged stale.
+    """The forward step of a limb that can be paused; frames of a paused limb are flagged stale.
 
     The commands are those of the exchange, which disarms the device first: this stage has none of its own.
     """

@@ -1,5 +1,5 @@
-"""Commands that pause a simulated limb, let it go on by single steps, or return it to its start; never while
-torque is commanded.
+"""Commands that pause a simulated limb, advance it by single steps, or return it to its start; never under
+torque.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A model whose device has its joint beside that of the limb."""
+"""A model with a device whose joint is beside the limb's joint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PARALLEL = 1e-9
 
 
 class Turning(NamedTuple):
-    """The axis about which a body turns with a coordinate, fixed in its parent.
+    """Axis about which a body turns with a coordinate, fixed in its parent.
 
     axis : (3,) axis through the joint's frame on the parent, in its axes
     place_mm : (3,) position of the body's origin from there, in its neutral pose with the coordinate at zero
@@ -34,8 +34,9 @@ class Turning(NamedTuple):
 
 
 def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
-    """The device's joint, None if it is aligned with the limb's; ConfigError if the limb's joint has no
-    fixed axis.
+    """Return the offset of the device's joint, None if it is aligned with the limb's.
+
+    ConfigError if the limb's joint has no fixed axis.
     """
     if config.misalignment is None:
         return None
@@ -50,9 +51,7 @@ def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
 
 
 def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
-    """The model with a spring between the device's joint and its cuff if the device has straps; otherwise
-    unchanged.
-    """
+    """Add a spring between the device's joint and its cuff to the model, if the device has straps."""
     joint, said, body = joint_of(spec, config), config.misalignment, carried_by(spec, config)
     turning = turning_of(body, config.coordinate)
     if joint is None or said is None or turning is None or not joint.stiffness:
@@ -75,13 +74,14 @@ def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
 
 
 def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
-    """The body whose joint has the device's coordinate."""
+    """Return the body whose joint has the device's coordinate."""
     return next(b for b in spec.bodies if config.coordinate in [c.name for c in coordinates_of(b)])
 
 
 def turning_of(body: Body, coordinate: str) -> Turning | None:
-    """Return how a body turns with a coordinate about an axis that is fixed in its parent; None for other
-    joints and for frames that are turned.
+    """Return the axis about which a coordinate rotates a body, fixed in its parent.
+
+    None for other joints, and for frames that are rotated.
     """
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None
@@ -105,6 +105,6 @@ def turning_of(body: Body, coordinate: str) -> Turning | None:
 
 
 def direction(axis: Axis) -> np.ndarray:
-    """(3,) unit vector along an axis."""
+    """Return (3,) unit vector along an axis."""
     found = np.array(AXES[axis] if isinstance(axis, str) else axis, float)
     return found / np.linalg.norm(found)

@@ -15,8 +15,8 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class SimulatedGait(Stage):
-    """Computes the gait phase from a coordinate that rises in swing, such as the position of the foot
-    relative to the pelvis, tick by tick.
+    """Gait phase from a coordinate that rises in swing, such as the foot's position relative to the pelvis,
+    tick by tick.
     """
 
     def __init__(self, spec: GaitSpec, exchange: DeviceExchange, simulator: Limb) -> None:
@@ -47,9 +47,9 @@ class SimulatedGait(Stage):
         return FINE
 
     def report(self) -> None:
-        """Publish the phase of the one leg."""
+        """Publish the gait phase of the leg."""
         tell(self._phases.strides[0], self._values, 0)
 
     def quantities(self) -> list[Quantity]:
-        """Phase, confidence, time of a stride and events, by the coordinate that is followed."""
+        """Return the phase, confidence, time of a stride and events, by the coordinate that is followed."""
         return quantities_of(self._values, self._leg)

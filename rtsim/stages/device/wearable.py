@@ -1,4 +1,4 @@
-"""The joint of a person who wears a device: its angle is estimated from markers, not simulated."""
+"""The joint of a person who wears a device, with an angle that is estimated from markers, not simulated."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ RATE_OFF = 0.02
 
 
 class WornJoint(Stage):
-    """After the estimate of a frame: provides angle, phase of the gait and moment to controller and device.
+    """Source of angle, gait phase and moment of a person's joint for controller and device, after each
+    frame's estimate.
 
     For the stages of the exchange it is a limb with one hinge, which is not simulated. A frame whose time
     does not advance as its session states is unusable, whatever its markers are. The time without usable
@@ -112,8 +113,8 @@ class WornJoint(Stage):
         return FINE
 
     def wrong(self) -> str:
-        """A sentence on why torque must end; empty if it need not. A jump, or a new session, is reported
-        once.
+        """Return a sentence on why torque must end; empty if it need not. A jump, or a new session, is
+        reported once.
         """
         broken, self._broken = self._broken, ""
         rate = self._session_rate
@@ -129,12 +130,12 @@ class WornJoint(Stage):
         return broken or self._pace.wrong
 
     def _forget(self) -> None:
-        """No frame has told the angle."""
+        """Discard the measured angle, as no frame has shown it."""
         self._usable = self._usable_s = math.nan
         self._leap.begin()
 
     def _angle(self) -> float:
-        """Angle of the joint at the newest pose [rad]."""
+        """Return the angle of the joint at the newest pose [rad]."""
         estimator, (is_coordinate, k) = self._kinematics.estimator, self._at
         if is_coordinate:
             return float(estimator.q[k])
@@ -150,7 +151,8 @@ def unknown() -> float:
 
 
 def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]:
-    """Whether an angle is a coordinate of the model, and its entry; ConfigError where it does not exist."""
+    """Return whether an angle is a coordinate of the model, and its index; ConfigError where it does not
+    exist."""
     model = kinematics.estimator.model
     if name in model.names.joint_angles:
         return False, model.names.joint_angles.index(name)
@@ -163,7 +165,7 @@ def angle_at(kinematics: Kinematics, name: str, config: str) -> tuple[bool, int]
 
 
 def hinge(coordinate: str) -> Model:
-    """A model of one joint, with the element through which a device acts."""
+    """Build a model of one joint, with the element through which a device acts."""
     body = Body(name=JOINT, joint="hinge", axis="w", coordinates=(Coordinate(coordinate),), mass_kg=1.0)
     spec = ModelSpec(name=JOINT, source="stands for a person's joint", bodies=(body,))
     return build(with_device(spec, coordinate))

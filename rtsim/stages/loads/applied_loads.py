@@ -1,5 +1,5 @@
-"""Loads of force plates on bodies of a model at the time of a frame: the base of all ways to assign plates
-to bodies.
+"""Loads of force plates on bodies of a model at the time of a frame: base of all ways to assign plates to
+bodies.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class AppliedLoads(Stage):
     Attributes
     ----------
     bearers : the feet or bodies that bear plates, in the order of its arrays
-    pressed : (body of the model, bearer) of each; empty if another stage knows them
+    pressed : for each bearer (body of the model, index of the bearer); empty if another stage knows them
     force, moment : (n_bearer, 3) wrench on each bearer about the ground origin [N], [N m]; NaN = unknown
     """
 
@@ -63,7 +63,7 @@ class AppliedLoads(Stage):
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
         """Write the wrench on each bearer from the plates of a frame; taken : whether the plates were
-        measured in it.
+        measured in it
         """
         raise NotImplementedError
 
@@ -72,7 +72,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """(n_plate,) share of each plate that acts on a bearer."""
+        """Return the share of each plate that acts on a bearer, (n_plate,)."""
         raise NotImplementedError
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
@@ -80,7 +80,7 @@ class AppliedLoads(Stage):
         raise NotImplementedError
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The bearer that carries these markers, or the one on that side."""
+        """Return the bearer that carries these markers, or the one on that side."""
         raise NotImplementedError
 
     def reset(self) -> None:
@@ -90,7 +90,7 @@ class AppliedLoads(Stage):
 
     @property
     def outdated(self) -> bool:
-        """Whether the plates have changed."""
+        """Whether the plates of the session have changed since its quantities were declared."""
         return self.feed.n_session != self._n_session
 
     def begin(self, session: Session, anew: bool) -> None:
@@ -118,12 +118,13 @@ class AppliedLoads(Stage):
         self._tell()
 
     def noise_of(self, bearer: int) -> np.ndarray:
-        """(6, 6) covariance of the noise of the wrench on a bearer from all its plates [N m, N]."""
+        """Return the covariance (6, 6) of the noise of the wrench on a bearer, from all its plates [N m,
+        N]."""
         parts = self.bearing_of(bearer) ** 2
         return np.asarray(np.tensordot(parts, self.noise.covariance, axes=1))
 
     def quantities(self) -> list[Quantity]:
-        """Quantities of every plate, and of all bodies that bear them."""
+        """Return the quantities of every plate, and of all bodies that bear them."""
         names = self.feed.names
         return [
             Quantity(name="plate_forces", array=self._force[0], unit="N", labels=names, parts=AXES,
@@ -162,7 +163,7 @@ class AppliedLoads(Stage):
         return f"force plates: {intake.zero.told}" if intake is not None and intake.zero.told else ""
 
     def collect(self) -> tuple[Counter[str], list[str]]:
-        """Return the counters of this stage and of the samples, and sentences."""
+        """Return the counters and messages of this stage and of the samples."""
         counters, told = super().collect()
         of_feed, said = self.feed.collect()
         return Counter({**of_feed, **counters}), [*told, *said]
@@ -203,7 +204,7 @@ class AppliedLoads(Stage):
 
 
 def seconds_of(args: Args) -> float:
-    """Duration of a taring from the arguments of the command `tare` [s]; NaN where they state no valid
+    """Read the duration of a taring from the arguments of the command `tare` [s]; NaN if they state no valid
     one.
     """
     said = args.get("seconds", TARE_S)

@@ -18,7 +18,7 @@ TILT = 0.1
 
 
 class Belt:
-    """The velocity of the surface on which the feet stand, such as a treadmill belt.
+    """Velocity of the surface on which the feet stand, such as a treadmill belt.
 
     velocity : (3,) velocity of the surface [m/s]; zeros until a foot has shown otherwise
     moves : whether it moves
@@ -39,8 +39,9 @@ class Belt:
         return bool(self.velocity.any())
 
     def take(self, feet: Array, former: Array, dt: float, bears: NDArray[np.bool_], low: float) -> None:
-        """Update the velocity from a frame, by feet that are flat on a plate, or that move horizontally near
-        the ground in the direction of their heels.
+        """Update the velocity from the feet of a frame that stand on the surface.
+
+        These are flat on a plate, or move horizontally near the ground in the direction of their heels.
 
         feet, former : (2, 2, 3) heel and tip of the toes now and in the previous frame [m]
         bears : (2,) whether a foot bears a plate

@@ -18,7 +18,7 @@ from rtsim.stages.rates import FilteredMotion
 class FootWrenches(Protocol):
     """Wrenches on feet, or on other bodies that bear plates, at the time of the filtered motion.
 
-    loads : the plates that they come from; None if they have another source
+    loads : the plate loads that the wrenches come from; None if they have another source
     wrench : (n_bearer, 6) moment about the ground origin [N m] and force [N]; NaN = not known
     """
 
@@ -32,7 +32,7 @@ class FootWrenches(Protocol):
         """Compute the wrenches at the time of a frame [s]."""
 
     def bearer_with(self, markers: Collection[str], side: str) -> int:
-        """The bearer that carries these markers, or the one on that side."""
+        """Return the bearer that carries these markers, or the one on that side."""
 
 
 class FilteredLoads:

@@ -43,7 +43,7 @@ class FollowedFeet:
     The joints of the model are not used: if they cannot reach the pose of a foot, its sole would not be on
     the ground.
 
-    place : motion of each foot, at the time of the filtered motion
+    place : position and velocity of each foot, at the time of the filtered motion
     settled : (n,) whether it is known
     """
 
@@ -111,7 +111,8 @@ def axes_of(
     static: MarkerTrial | None,
     load: float,
 ) -> list[FoundFoot]:
-    """Frames of every foot of a model, with a level sole under a load [N] if a static trial shows one.
+    """Return the frame of every foot of a model, with a level sole under a load [N] if a static trial shows
+    one.
 
     A foot has the side of its body in the model and the markers on this body, whichever side their labels
     say. ConfigError if no foot has markers, and for two feet of one side.
@@ -167,9 +168,10 @@ POINTS_DOWN = -0.5
 
 
 def upward(places: Mapping[str, Array], neutral: Array) -> Array:
-    """(3,) upward direction on a foot without a static trial: that of the ground in the model's neutral
-    pose, or the body's y axis if that is nearer to the normal of heel and metatarsals and does not point
-    down.
+    """Return the upward direction (3,) on a foot without a static trial.
+
+    It is that of the ground in the model's neutral pose, or the body's y axis if that is nearer to the normal
+    of heel and metatarsals and does not point down.
 
     places : role -> (3,) position on the body [m]
     neutral : (3,) upward direction in the neutral pose, on the body
@@ -181,8 +183,9 @@ def upward(places: Mapping[str, Array], neutral: Array) -> Array:
 
 
 def unlike(body: str, off: float, source: str) -> str:
-    """A sentence that the markers on a body are not arranged as in the static trial; off : their deviation
-    (RMS) [mm]
+    """Return the sentence that the markers on a body are not arranged as in the static trial.
+
+    off : their deviation (RMS) [mm]
     """
     return (
         f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "

@@ -34,7 +34,8 @@ class JointLoads(Stage):
         wrenches: FootWrenches,
         feet: Sequence[tuple[int, int]],
     ) -> None:
-        """of : the dynamics of each method; feet : body and bearer of loads, of all that bear some"""
+        """of : the dynamics of each method; feet : (body, index of the bearer) for all bodies that bear
+        loads"""
         super().__init__()
         self.motion, self.wrenches = motion, wrenches
         self.kinematics: Kinematics = motion.kinematics
@@ -50,7 +51,7 @@ class JointLoads(Stage):
 
     @property
     def told(self) -> tuple[str, ...]:
-        """Return sentences on the loads for the start of a run."""
+        """Sentences on the loads for the start of a run."""
         return ()
 
     def warm(self) -> None:
@@ -87,13 +88,13 @@ class JointLoads(Stage):
         return FINE
 
     def stated(self, deviation: np.ndarray) -> np.ndarray | None:
-        """Whether the results have standard deviations: where those of the coordinates and of the forces
-        are known."""
+        """Return the standard deviations where those of the coordinates and of the forces are known, else
+        None."""
         told = self.motion.deviations is not None and self.wrenches.loads is not None
         return deviation if told else None
 
     def _deviate(self) -> None:
-        """Standard deviations of the moments at hand, by pose, masses and plates."""
+        """Compute the standard deviations of the present moments from those of pose, masses and plates."""
         found, of_rates = self.kinematics.estimator.deviations, self.motion.deviations
         loads = self.wrenches.loads
         if found is None or of_rates is None or loads is None:
@@ -121,16 +122,17 @@ def take_over(deviation: np.ndarray, value: np.ndarray, out: np.ndarray) -> None
 
 @lru_cache(maxsize=8)
 def _independent(rows: bytes) -> np.ndarray:
-    """Factors of products, by their bytes."""
+    """Return the factors of `independent_parts`, by the bytes of the products, as these are often the
+    same."""
     return np.array([columns_of(products) for products in np.frombuffer(rows).reshape(2, 3, 3)])
 
 
 def independent_parts(products: np.ndarray) -> np.ndarray:
-    """(2, 3, 3) errors of values, speeds and accelerations, split into independent parts, one in each row."""
+    """Split errors of values, speeds and accelerations into independent parts, (2, 3, 3), one in each row."""
     return _independent(products.tobytes())
 
 
 def columns_of(covariance: np.ndarray) -> np.ndarray:
-    """(n, n) rows whose outer products sum to a covariance (n, n)."""
+    """Return rows (n, n) whose outer products sum to a covariance (n, n)."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))).T)

@@ -1,4 +1,5 @@
-"""Checks of recruitment and balance in a run against the names in its model, before anything is compiled."""
+"""Checks of recruitment and force-dependent kinematics in a run against the names in its model, before
+compilation."""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ def check_recruited(run: RunConfig, spec: ModelSpec, facts: Facts, before: Seque
 
 
 def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool) -> None:
-    """Raise ConfigError for settings that prevent the balance; loaded : whether inverse dynamics come
+    """Raise ConfigError for settings that prevent the equilibrium; loaded : whether inverse dynamics come
     before it
     """
     if PERSON not in facts:
@@ -58,8 +59,9 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 
 
 def check_balanced_of_person(run: RunConfig) -> None:
-    """Raise ConfigError for settings that prevent the balance of the legs in the run; if only the trial
-    decides which legs these are, for one leg and for both.
+    """Raise ConfigError for settings that prevent the equilibrium of the legs in the run.
+
+    If only the trial decides which legs these are, the settings are checked for one leg and for both.
     """
     from rtsim.models.load import load_model, model_for
 
@@ -79,7 +81,7 @@ SIDES = ("right", "both")
 
 
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for settings that prevent the balance of the model's joints.
+    """Raise ConfigError for settings that prevent the equilibrium of the model's joints.
 
     A model that needs a person's anatomy is built with the shipped subject, which has the same names.
     """
@@ -102,7 +104,7 @@ def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def check_holds(run: RunConfig, spec: ModelSpec) -> None:
-    """Raise ConfigError for the joints of a person with a method whose soft elements transmit no force."""
+    """Raise ConfigError for joints of a person with a method whose soft elements transmit no force."""
     from rtsim.methods.kinematics.choice import method_of
 
     method = method_of(run, spec)
@@ -118,8 +120,8 @@ def check_holds(run: RunConfig, spec: ModelSpec) -> None:
 
 
 def of_person_otherwise() -> ConfigError:
-    """Return the error for a run that requests `recruitment`, a stage for models with their own markers, with
-    a person.
+    """Return the error for a run with a person that requests `recruitment`, a stage for models with their own
+    markers.
     """
     return ConfigError(
         "a person's muscles are recruited where the joints are balanced", where="stages",
@@ -128,7 +130,7 @@ def of_person_otherwise() -> ConfigError:
 
 
 def without_load_of_person() -> ConfigError:
-    """Return the error for a run that requests the balance of a person's joints without inverse dynamics
+    """Return the error for a run that requests the equilibrium of a person's joints without inverse dynamics
     before it.
     """
     return ConfigError(

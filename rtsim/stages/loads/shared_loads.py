@@ -47,11 +47,13 @@ class SharedGroundForce:
         return SIDES.index(side)
 
     def take(self, time: float) -> None:
-        """Do nothing, as the stage of the feet, which comes before, has taken the frame."""
+        """Do nothing, as the earlier stage of the feet has processed the frame."""
 
     def share(self, height: float) -> bool:
-        """Divide the ground reaction of this frame between the feet into `vertical`, on level ground at a
-        height [m]; return False if a force is measured and it is not known which foot bears it.
+        """Divide the ground reaction of this frame between the feet, on level ground at a height [m], into
+        `vertical`.
+
+        Return False if a force is measured and it is not known which foot bears it.
         """
         load = float(self._total.force[1])
         if math.isnan(load) or not self._followed.settled.all():
@@ -61,9 +63,7 @@ class SharedGroundForce:
         return not math.isnan(self.vertical[0])
 
     def lay(self) -> None:
-        """Write `wrench` of this frame: the force on each foot that bears load, acting at its centre of
-        pressure.
-        """
+        """Write `wrench` of this frame: the force on each loaded foot, acting at its centre of pressure."""
         total = self._total.force
         for foot, side in zip(self._feet, self._sides, strict=True):
             press = float(foot.force[1])

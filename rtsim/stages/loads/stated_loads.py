@@ -52,7 +52,7 @@ class StatedLoads(AppliedLoads):
         raise NotImplementedError("stated loads are for models that bring their own markers")
 
     def bearing_of(self, bearer: int) -> np.ndarray:
-        """The stated share of each plate on a body that bears it."""
+        """Return the stated share of each plate on a body that bears it."""
         return np.asarray(self._share[:, bearer])
 
     def parts(self, plates: tuple[str, ...]) -> Quantity:
@@ -81,12 +81,12 @@ class StatedLoads(AppliedLoads):
             )
 
     def share_out(self, frame: ReceivedFrame, taken: bool) -> None:
-        """Share the wrenches of plates out by the stated parts."""
+        """Divide the wrenches of the plates by the stated shares."""
         if self._wrenches() and taken:
             self.count("plate_unmeasured", "A force plate was not measured.")
 
     def size_bearing(self) -> None:
-        """Size the shares for the present plates."""
+        """Allocate the shares for the present plates."""
         names = self.feed.names
         self._share = np.array(
             [[self._borne_by.get(name, {}).get(body, 0.0) for body in self.bearers] for name in names]

@@ -14,7 +14,7 @@ TOLD = 0.01
 
 
 def unbalanced_dofs(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
-    """The degrees of freedom with the largest unbalanced load, and its size [N m for rotations, N].
+    """Describe the degrees of freedom with the largest unbalanced load, and its size [N m for rotations, N].
 
     names : names of the degrees of freedom
     lack : (n,) unbalanced load

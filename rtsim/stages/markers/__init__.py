@@ -1,1 +1,1 @@
-"""Parts of the kinematics stage that receive and judge markers."""
+"""Parts of the kinematics stage that receive and check markers."""

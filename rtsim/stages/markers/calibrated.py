@@ -1,4 +1,5 @@
-"""Markers that are not at their calibrated places, judged in each frame independently of earlier ones."""
+"""Check for markers that are not at their calibrated positions, in each frame independently of earlier
+ones."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SAID = (
 
 
 class CalibratedMarkers:
-    """Checks the markers of a person for deviations from their calibrated places, using rigid segments only.
+    """Check of a person's markers for deviations from their calibrated positions, using rigid segments only.
 
     off : (n_body,) int64, 1 = a marker of the segment deviates in the newest frame
     shape : segments as calibrated, and their poses by their own markers in the newest frame
@@ -29,19 +30,26 @@ class CalibratedMarkers:
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
         model = estimator.model
-        self._bodies, self._names = model.names.bodies, model.names.markers
+        self._bodies, self._names = model.names.bodies, list(model.names.markers)
+        self._body = model.markers.body
         self._error = np.array([tracked.errors.get(name, np.inf) for name in self._bodies])
         at = {name: b for b, name in enumerate(self._bodies)}
         judged = at.keys() & tracked.errors.keys()
         joints = [joint for joint in tracked.ruler.joints if {joint.proximal, joint.distal} <= judged]
         ends = [(joint.proximal, joint.distal) for joint in joints]
+        beside = {(one.proximal, one.distal): one for one in tracked.beside if one.marker in self._names}
+        near = [beside.get(end) for end in ends]
         self.shape = new_shape(
             np.array([[at[a], at[b]] for a, b in ends], np.int64).reshape(-1, 2),
             np.array([[joint.in_proximal, joint.in_distal] for joint in joints]).reshape(-1, 2, 3),
             self._error,
             np.array([[error_of_centre(a, b), error_of_centre(b, a)] for a, b in ends]).reshape(-1, 2),
+            np.array([-1 if one is None else self._names.index(one.marker) for one in near], np.int64),
+            np.array([np.zeros(3) if one is None else one.place for one in near]).reshape(-1, 3),
+            np.array([np.inf if one is None else one.error for one in near], np.float64),
             len(self._names),
         )
+        self._error_beside = {(one.distal, one.marker): one.error for one in tracked.beside}
         self.off: NDArray[np.int64] = self.shape.off
         self._find = hold(find_misplaced, (model.markers, LIMIT, estimator.health, self.shape), given=())
 
@@ -50,8 +58,8 @@ class CalibratedMarkers:
         self.off[:], self.shape.sound[:] = 0, 0
 
     def look(self, solved: bool) -> bool:
-        """Check a frame; returns whether a marker is not at its place; solved : whether there is a new
-        solution.
+        """Check a frame; return whether a marker is off its calibrated position; solved : whether there is a
+        new solution
         """
         if solved:
             self._find()
@@ -59,9 +67,11 @@ class CalibratedMarkers:
 
     def said(self) -> str:
         """Return a sentence with the markers, their segments and their smallest possible deviation."""
-        named = [
-            f"{self._names[self.shape.marker[b]]} on {self._bodies[b]}, by "
-            f"{1e3 * self.shape.evidence[b] * self._error[b]:.0f} mm or more"
-            for b in np.flatnonzero(self.off)
-        ]
-        return SAID.format("; ".join(named))
+        return SAID.format("; ".join(self._named(b) for b in np.flatnonzero(self.off).tolist()))
+
+    def _named(self, b: int) -> str:
+        """The worst marker of a body, the segment that it is on, and its smallest possible deviation."""
+        m = int(self.shape.marker[b])
+        name, on = self._names[m], self._bodies[int(self._body[m])]
+        error = self._error_beside.get((self._bodies[b], name), float(self._error[b]))
+        return f"{name} on {on}, by {1e3 * self.shape.evidence[b] * error:.0f} mm or more"

@@ -1,19 +1,21 @@
-"""Whether the markers of a live stream belong to the subject, judged after the first second; a recording
-is judged before its first frame (rtsim/subjects/markers/fit.py).
+"""Check whether the markers of a live stream belong to the subject, after the first second.
 
-A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames
-that cannot be the subject's are flagged `suspect`, told with the next telemetry, and judged again after 2, 4,
-8 and more seconds, at most a minute, until they fit; from then on nothing is judged any more, but after
-a discontinuity (rtsim/stages/markers/identity.py).
+A recording is checked before its first frame (rtsim/subjects/markers/fit.py).
+
+A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames that
+cannot be the subject's are flagged `suspect`, reported with the next telemetry, and checked again after 2, 4,
+8 and more seconds, at most a minute, until they fit. After that they are only checked again after a
+discontinuity (rtsim/stages/markers/identity.py).
 
 In deep flexion the skin carries the markers of pelvis and thighs by centimetres: of eleven trials with their
 own static trial, cut into seconds, all ten that would be refused are of squatting and of sitting. So frames
-with hips and knees bent less than 60 degrees are judged. Where none comes for three times as long, the others
-are, and refused for what skin cannot do: exchanged labels, a mirror image, distances that are off by far.
+with hips and knees bent less than 60 degrees are checked. If none comes for three times as long, other frames
+are checked, but refused only for what skin cannot cause: exchanged labels, a mirror image, distances that are
+far off.
 
-The judgement takes 10 to 30 ms, with a search for exchanged labels, where something is odd, up to a second:
-far longer than a frame has. It is made by a thread of its own on copies of some frames; what it costs the
-frames meanwhile is the interpreter's lock, a few milliseconds at most for each.
+The check takes 10 to 30 ms; with a search for exchanged labels, if something is odd, up to a second: far
+longer than a frame lasts. So a separate thread checks copies of some frames; it delays each frame by the
+interpreter's lock, a few milliseconds at most.
 """
 
 from __future__ import annotations
@@ -59,9 +61,9 @@ DOUBT = StageOutcome(Status.SUSPECT)
 
 @dataclass
 class _Judgement:
-    """Judgement of a thread; the fit is None where too few markers were there.
+    """Result of the checking thread; the fit is None if there were too few markers.
 
-    straight : whether the legs were, in what it looked at; thread : that looks
+    straight : whether the legs were straight in the checked frames; thread : the thread that checks
     """
 
     straight: bool
@@ -71,7 +73,7 @@ class _Judgement:
 
 
 class _Frames:
-    """Some frames of markers, evenly spread over a wait.
+    """Some frames of markers, evenly spread over a waiting time.
 
     Attributes
     ----------
@@ -82,7 +84,7 @@ class _Frames:
         self.kept, self.n, self._due = np.full((N_FRAME, n_marker, 3), np.nan), 0, 0
 
     def keep(self, measured: Array, now: int, wait: int) -> None:
-        """Take a frame in, where it is time for one; wait : over which they are spread [ns]."""
+        """Store a frame if one is due; wait : time over which the frames are spread [ns]"""
         if self.n < N_FRAME and now >= self._due:
             self.kept[self.n] = measured
             self.n, self._due = self.n + 1, now + wait // N_FRAME
@@ -92,8 +94,7 @@ class _Frames:
 
 
 class LiveSubjectCheck(Stage):
-    """Judges whether the markers of a stream belong to the subject by the distances between them, after the
-    kinematics of a run.
+    """Check whether the markers of a stream belong to the subject, by the distances between them.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class LiveSubjectCheck(Stage):
         self._misfit_mm = np.nan
 
     def reset(self) -> None:
-        """Forget the stream and the judgement."""
+        """Discard the stream and the results of its checks."""
         super().reset()
         self._forget()
 
@@ -131,7 +132,7 @@ class LiveSubjectCheck(Stage):
             self._forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Keep some of the frames, and report what was found in them."""
+        """Store some of the frames, and report the results of their check."""
         self.n_frame += 1
         if self._kinematics.identity.n_break != self._n_break:  # who was known may be another one now
             self._n_break, self._known = self._kinematics.identity.n_break, False
@@ -145,7 +146,7 @@ class LiveSubjectCheck(Stage):
         return DOUBT
 
     def gauges(self) -> dict[str, float]:
-        """Differences of the markers' distances from those of the subject, as gauges."""
+        """Return the differences of the markers' distances from those of the subject, as gauges."""
         return {} if np.isnan(self._misfit_mm) else {"subject_misfit_mm": self._misfit_mm}
 
     def _follow(self, now: int) -> None:
@@ -169,7 +170,8 @@ class LiveSubjectCheck(Stage):
             self._judge(self._bent, straight=False)
 
     def _is_due(self, judged: _Judgement) -> bool:
-        """Whether a judgement is there; in a replay, whether it was at this frame of the run."""
+        """Return whether a result is available; in a replay, whether it was available at this frame of the
+        run."""
         if self.awaited is None:
             return judged.over
         if self.n_awaited >= self.awaited():
@@ -179,7 +181,7 @@ class LiveSubjectCheck(Stage):
         return True
 
     def _is_straight(self) -> bool:
-        """Whether no hip and no knee is bent by much in the frame at hand."""
+        """Return whether no hip and no knee is bent by much in the present frame."""
         model, outputs = self._kinematics.estimator.model, self._kinematics.estimator.outputs
         return not any(
             model.joint_signs[j, 0] * outputs.angles[j, 0] > STRAIGHT
@@ -188,7 +190,7 @@ class LiveSubjectCheck(Stage):
         )
 
     def _judge(self, frames: _Frames, *, straight: bool) -> None:
-        """Have a thread look at a copy of frames."""
+        """Let a thread check a copy of the frames."""
         judged, positions = _Judgement(straight), frames.kept[: frames.n].copy()
         self._judged = judged
         self._rest()
@@ -205,13 +207,13 @@ class LiveSubjectCheck(Stage):
         judged.thread.start()
 
     def _rest(self) -> None:
-        """Begin a new wait."""
+        """Begin a new waiting time."""
         self._began = 0
         self._straight.forget()
         self._bent.forget()
 
     def _conclude(self, judged: _Judgement) -> None:
-        """Tell what was found; nothing where too few markers were there to tell."""
+        """Report the result of a check; nothing if there were too few markers."""
         self._wait = min(2 * self._wait, LONGEST_NS)
         fit = judged.fit
         if fit is None:
@@ -235,7 +237,7 @@ class LiveSubjectCheck(Stage):
         self.refused, self.unsettled, self._known = "", "", True
 
     def _forget(self) -> None:
-        """Forget all that is known of the stream; a thread that still looks at another one is left alone."""
+        """Discard all that is known of the stream; ignore a thread that is still checking another one."""
         self.refused, self._known, self._judged = "", False, None
         self._wait = FIRST_NS
         self._rest()

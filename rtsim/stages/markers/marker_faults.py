@@ -36,7 +36,7 @@ MOST_NAMES = 8
 
 
 def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """(counter, sentence) for each kind of fault in the present frame; names : names of the markers"""
+    """Yield (counter, sentence) for each kind of fault in the present frame; names : names of the markers"""
     certain = (health.fault == EXCHANGED) & (health.certain == 1)
     if certain.any():
         yield PUT_RIGHT, f"Labels at each other's places, put right: {listed(certain, names)}."
@@ -47,7 +47,7 @@ def faults_in_words(health: Health, names: Sequence[str]) -> Iterator[tuple[str,
 
 
 def listed(found: NDArray[np.bool_], names: Sequence[str]) -> str:
-    """Names of the markers that were found; only the first ones where there are many."""
+    """Return the names of the markers that were found; only the first ones if there are many."""
     markers = np.flatnonzero(found).tolist()
     more = f" and {len(markers) - MOST_NAMES} more" if len(markers) > MOST_NAMES else ""
     return ", ".join(names[m] for m in markers[:MOST_NAMES]) + more

@@ -1,4 +1,4 @@
-"""From the markers of any stream to the markers of the model, in metres, Y up, right side.
+"""Conversion of the markers of any stream to the markers of the model, in metres, Y up, right side.
 
 Faults are reported in plain language and counted: missing or unknown markers, millimetres sent as metres, a
 wrong up axis. Order, duplicates, clock jumps and infinities are checked before, by the subscriber.
@@ -103,7 +103,8 @@ class MarkerInput:
             self._name_faults(index, self.labels, unit, session.meta.get("up", "Y"))
 
     def admit(self, data: Mapping[str, Array], dt: float = 0.0, waited: float = 0.0) -> tuple[Array, bool]:
-        """Markers of the model (n_marker, 3) [m], and whether they can belong to a person.
+        """Convert a frame to the markers of the model; return them, (n_marker, 3) [m], and whether they can
+        be a person's.
 
         data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
         usable. The array returned is overwritten by the next call.
@@ -139,7 +140,8 @@ class MarkerInput:
         return self._unnamed is not None
 
     def in_ground(self) -> Array:
-        """(n_marker, 3) markers of the model in ground, without the mirroring of a left leg [m]."""
+        """Return the markers of the model in ground, (n_marker, 3), without the mirroring of a left leg
+        [m]."""
         return self.measured * np.array([1.0, 1.0, -1.0 if self.mirrors else 1.0])
 
     def name_ahead(self, positions: Array, steps: Array, progress: Callable[[int], None]) -> None:
@@ -161,7 +163,7 @@ class MarkerInput:
         unnamed.name_ahead(UnnamedRecording(markers, points, steps), progress)
 
     def _label(self, unnamed: UnnamedMarkers, positions: Array, dt: float, waited: float) -> None:
-        """Names for the markers without one; frames in which they are not certain are counted."""
+        """Label the markers without names; count frames in which the labels are not certain."""
         axes = self._scale, int(self._z_up), int(self.mirrors)
         self._take_in(positions, unnamed.rows, *axes, unnamed.group, unnamed.points)
         unnamed.label(self.measured, dt, waited)
@@ -173,7 +175,7 @@ class MarkerInput:
     def _of_one(
         self, labels: tuple[str, ...], person: str, known: Mapping[str, str] | None
     ) -> tuple[tuple[str, ...], bool]:
-        """The labels of one person, and whether it is clear who that is; what is to be said of it is."""
+        """Return the labels of one person, and whether it is clear who that is; report what was decided."""
         share = share_of(self.names)
         if len(persons_by(labels, share)) < 2:
             return labels, True
@@ -187,11 +189,12 @@ class MarkerInput:
         return masked(labels, choice.person), True
 
     def _fits(self, positions: Array) -> bool:
-        """Whether positions are such as the session says."""
+        """Return whether positions have the shape and type that the session states."""
         return positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
 
     def _check_size(self, length: float, rise: float, sideways: float) -> bool:
-        """Whether the line between the two groups can be; NaN (not visible) says nothing."""
+        """Return whether the line between the two marker groups is plausible; NaN (not visible) counts as
+        plausible."""
         of = self.reference_length
         if not of.size:
             return True
@@ -216,7 +219,7 @@ class MarkerInput:
         return True
 
     def _doubt_up(self, how: str) -> None:
-        """Count an implausible up axis; how : in words, with the remedy."""
+        """Count an implausible up axis; how : description with the remedy"""
         self.count(
             "wrong_up_axis",
             f"{self.reference_length.fallen}: {how} For a file state it by --up, or leave out a wrong --up. "
@@ -256,7 +259,7 @@ class MarkerInput:
         self.sentences.append(plain(sentence))
 
     def count(self, kind: str, sentence: str) -> None:
-        """Count a fault of the present frame; it is reported at its first frame and now and then while it
+        """Count a fault of the present frame, and report it at its first frame and from time to time while it
         lasts.
         """
         self.counters[kind] += 1
@@ -278,5 +281,5 @@ def known_labels(subject: Subject | None) -> dict[str, str]:
 
 
 def _nearest(mistakes: Mapping[float, str], ratio: float) -> str:
-    """The mistake whose factor is nearest to this one, in proportion."""
+    """Return the mistake whose factor is nearest to this one, in proportion."""
     return mistakes[min(mistakes, key=lambda factor: abs(math.log(ratio / factor)))]

@@ -18,8 +18,9 @@ ALONE = f"The person was calibrated without a pelvis: {ROOT_IS_THIGH}."
 def beside_missing_root(
     model: Model, segments: Mapping[str, SubjectSegment], absent: Set[str]
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Mask of the angles (3 n_joint,) that belong to joints at a root without markers, and a sentence on it:
-    the root is fixed, so that angles relative to it would be meaningless.
+    """Find the angles that depend on a root without markers: a mask (3 n_joint,), and a sentence on it.
+
+    The root is fixed, so that angles relative to it would be meaningless.
 
     segments : segments of the tracked person; none for a model with its own markers
     absent : markers of the subject that the stream does not have
@@ -36,5 +37,5 @@ def beside_missing_root(
 
 
 def angles_of_trunk(model: Model) -> NDArray[np.bool_]:
-    """(3 n_joint,) - which angles are those of a trunk segment, which no other segment depends on."""
+    """Return a mask (3 n_joint,) of the angles of a trunk segment, on which no other segment depends."""
     return np.repeat([model.names.bodies[b] == TRUNK for b in model.joints.distal], 3).astype(bool)

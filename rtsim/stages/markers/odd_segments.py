@@ -1,5 +1,7 @@
-"""Segments whose markers are implausible by themselves, whatever the solution: those that have jumped as one
-body, those with a marker that is not at its calibrated place, and those turned about the bone.
+"""Checks for segments whose markers are implausible by themselves, whatever the solution.
+
+They have jumped as one body, have a marker that is not at its calibrated position, are rotated about the
+bone, or do not meet their neighbour at the joint.
 """
 
 from __future__ import annotations
@@ -11,53 +13,64 @@ from numpy.typing import NDArray
 
 from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.tracked import TrackedModel
+from rtsim.stages.markers.apart import APART, JointsApart
 from rtsim.stages.markers.calibrated import MISPLACED, CalibratedMarkers
 from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 from rtsim.stages.markers.turned import TurnedMarkers
 
 
 class OddSegments:
-    """Checks the markers of one stream, segment by segment.
+    """Checks of one stream's markers, segment by segment.
 
-    stepped : segments that jump as a whole
-    calibrated : markers that are not at their calibrated places
-    turned : markers that are turned about the bone, which concerns their own limb only
-    off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its place, in the newest frame
+    stepped : check for segments that jump as a whole
+    calibrated : check for markers that are not at their calibrated positions
+    turned : check for markers that are rotated about the bone, which affects their own limb only
+    apart : check for segments that do not meet at their joint, which affects their own limb only
+    off_in_limb : (n_body,) int64, above 0 = turned or apart in the newest frame
+    off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
+      frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
         self.stepped, self.calibrated = SteppedSegments(estimator), CalibratedMarkers(estimator, tracked)
         self.turned = TurnedMarkers(estimator, tracked, self.calibrated.shape)
+        self.apart = JointsApart(estimator.model.names.bodies, self.calibrated.shape)
         self.off: NDArray[np.int64] = np.zeros(len(estimator.model.names.bodies), np.int64)
-        self._found = (False, False, False)
+        self.off_in_limb: NDArray[np.int64] = self.off.copy()
+        self._found = (False, False, False, False)
 
     def forget(self) -> None:
         """Forget all frames."""
         self.stepped.forget()
         self.calibrated.forget()
         self.turned.forget()
+        self.apart.forget()
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Check a frame; returns whether a segment is implausible.
+        """Check a frame; return whether a segment is implausible.
 
         rotation : (n_body, 3, 3) axes of the bodies in ground
         dt : time since the previous frame [s], 0 = unknown
         solved : whether there is a new pose of new markers
         """
-        self._found = (
+        found = (
             self.stepped.look(rotation, dt, solved),
             self.calibrated.look(solved),
             self.turned.look(dt, solved),
         )
         np.add(self.stepped.off, self.calibrated.off, out=self.off)
+        self._found = (*found, self.apart.look(self.off, dt, solved))
+        np.add(self.turned.off, self.apart.off, out=self.off_in_limb)
         return any(self._found)
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """(counter, sentence) for each kind of fault in the newest frame."""
-        stepped, misplaced, turned = self._found
+        """Yield (counter, sentence) for each kind of fault in the newest frame."""
+        stepped, misplaced, turned, apart = self._found
         if stepped:
             yield STEPPED, self.stepped.said()
         if misplaced:
             yield MISPLACED, self.calibrated.said()
         if turned:
             yield from self.turned.said()
+        if apart:
+            yield APART, self.apart.said()

@@ -23,15 +23,15 @@ FREE_DOFS = 6
 
 
 class ReferenceLength(NamedTuple):
-    """Names of markers, and two groups of markers whose centres define the reference line.
+    """Names of the markers of a stream, and a reference line between the centres of two groups of them.
 
-    whose : to whom they belong, in words
-    span : the line, in words
-    fallen : words for a line that does not point up
+    whose : person or model to whom they belong, in words
+    span : the reference line, in words
+    fallen : words for a reference line that does not point up
     group : (n_marker,) int64, 1 = upper group, -1 = lower group, 0 = neither
     size : length of the line [m], 0 = it is no reference
     limit : factor of the length that is impossible
-    upright : whether it should point up
+    upright : whether the line should point up
     mirrors : whether markers are mirrored across the body
     """
 
@@ -47,7 +47,8 @@ class ReferenceLength(NamedTuple):
 
 
 def reference_length_of(estimator: MultibodyEstimator, subject: Subject | None) -> ReferenceLength:
-    """Reference for the markers of a stream: the person, or the model's markers in the neutral pose."""
+    """Return the reference for the markers of a stream: the person, or the model's markers in the neutral
+    pose."""
     if subject is not None:
         return of_subject(subject)
     model = estimator.model
@@ -88,10 +89,10 @@ def body_size(subject: Subject) -> float:
 
 
 def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLength:
-    """The upper and the lower third of a model's markers, along their greatest extent.
+    """Return the upper and the lower third of a model's markers, along their greatest extent, as reference.
 
     neutral : (n_marker, 3) markers in ground, Y up, at the initial coordinates [m]
-    moves : whether the whole model can move, so that only this reveals a wrong up axis
+    moves : whether the whole model can move, so that only this line reveals a wrong up axis
     """
     x = neutral - neutral.mean(axis=0)
     along = np.linalg.svd(x, full_matrices=False)[2][0]

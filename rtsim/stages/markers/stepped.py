@@ -1,4 +1,5 @@
-"""Segments that have jumped: displaced as one body within one frame by more than any motion explains."""
+"""Check for segments that have jumped: displaced as one body within one frame by more than any motion
+explains."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ SAID = (
 
 
 class SteppedSegments:
-    """Checks the markers of one stream for segments that jump as a whole, for any method.
+    """Check of one stream's markers for segments that jump as a whole, for any method.
 
     off : (n_body,) int64, 1 or more = displaced, after the newest frame
     """
@@ -45,7 +46,7 @@ class SteppedSegments:
         self._waited = 0.0
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
-        """Check a frame; returns whether a segment is displaced.
+        """Check a frame; return whether a segment is displaced.
 
         rotation : (n_body, 3, 3) axes of the bodies in ground
         dt : time since the previous frame [s], 0 = unknown

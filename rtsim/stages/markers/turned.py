@@ -1,4 +1,5 @@
-"""Markers that are turned about the bone: wands moved since the static trial, or beside the knee's axis."""
+"""Check for markers that are rotated about the bone: wands moved since the static trial, or beside the knee's
+axis."""
 
 from __future__ import annotations
 
@@ -28,11 +29,11 @@ BESIDE_SAID = (
 
 
 class TurnedMarkers:
-    """Watches the thighs and shanks of a person for markers that are turned about the bone.
+    """Check of a person's thighs and shanks for markers that are rotated about the bone.
 
     Attributes
     ----------
-    off : (n_body,) int64 - more than 0 = its markers may be, in the newest frame
+    off : (n_body,) int64 - above 0 = markers of the segment may be rotated, in the newest frame
     """
 
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel, shape: CalibratedShape) -> None:
@@ -64,9 +65,9 @@ class TurnedMarkers:
         self._waited = 0.0
 
     def look(self, dt: float, solved: bool) -> bool:
-        """Take in a frame; whether markers are turned.
+        """Check a frame; return whether markers are rotated about the bone.
 
-        dt : since the frame before [s], 0 = unknown; solved : whether there is a new frame
+        dt : time since the frame before [s], 0 = unknown; solved : whether there is a new frame
         """
         if not solved:
             self._waited += dt
@@ -82,7 +83,7 @@ class TurnedMarkers:
         return n > 0
 
     def said(self) -> Iterator[tuple[str, str]]:
-        """(counter, sentence) of each kind of what is wrong in the newest frame."""
+        """Yield (counter, sentence) for each kind of fault in the newest frame."""
         for bit, column, counter, words in (
             (SINCE_STANDING, 0, MOVED, MOVED_SAID), (BESIDE_AXIS, 1, BESIDE, BESIDE_SAID),
         ):  # fmt: skip
@@ -91,13 +92,14 @@ class TurnedMarkers:
                 yield counter, words.format("; ".join(self._named(k, column) for k in of))
 
     def _named(self, k: int, column: int) -> str:
-        """Markers of a leg, their segments, and by how much they are turned."""
+        """Describe the markers of a leg, their segments, and their angle of rotation."""
         names = (self._legs[k].segments[1],) if column else self._blamed(k)
         angle = DEGREES * abs(float(self._turns.found[k, column]))
         return f"{' or '.join(self._marker(k, name) for name in names)}, by {angle:.0f} degrees"
 
     def _marker(self, k: int, segment: str) -> str:
-        """The wand on a segment of a leg, or its markers where they fix it by themselves."""
+        """Return the name of the wand on a segment of a leg, or its markers where they determine the segment
+        by themselves."""
         leg: LegBones = self._legs[k]
         at = leg.segments.index(segment)
         body, wand = self._names.index(segment), leg.markers[2 * at - 1]
@@ -105,7 +107,7 @@ class TurnedMarkers:
         return f"{wand} on {segment}" if alone and wand else f"the markers of {segment}"
 
     def _blamed(self, k: int) -> tuple[str, ...]:
-        """The segments of a leg whose markers may be turned.
+        """Return the segments of a leg whose markers may be rotated about the bone.
 
         The wand of a thigh turns hip and knee against each other, that of a shank the knee alone.
         """
@@ -119,5 +121,5 @@ class TurnedMarkers:
 
 
 def places(names: list[str], name: str) -> int:
-    """Index of a name; -1 for none, or one that is not there."""
+    """Return the index of a name; -1 for no name, or one that is not in the list."""
     return names.index(name) if name in names else -1

@@ -1,4 +1,4 @@
-"""Labelling of markers without names: the markers of the person or the model are identified in each frame."""
+"""Labelling of markers without names: the markers of the person or model are identified in each frame."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class UnnamedMarkers:
         self._disputed = np.zeros(len(names), bool)
 
     def begin(self, labels: Sequence[str], followed: Sequence[int]) -> None:
-        """Begin another stream; followed : labels of the named tracked markers in it, by their numbers."""
+        """Begin another stream; followed : labels of the named tracked markers in it, by their index."""
         self._labeller.forget()
         self._next_ahead = 0
         self.rows = unnamed_in(labels, followed)
@@ -56,16 +56,20 @@ class UnnamedMarkers:
         self.group = np.zeros(len(self.rows), np.int64)
 
     def name_ahead(self, recording: UnnamedRecording, progress: Callable[[int], None]) -> None:
-        """Label all frames of a recording beforehand, forwards and backwards; `label` then returns these
-        labels frame by frame. progress : as in `name_both_ways`
+        """Label all frames of a recording beforehand, forwards and backwards; `label` then writes these
+        labels frame by frame.
+
+        progress : as in `name_both_ways`
         """
         self._labeller.forget()
         self._ahead = name_both_ways(self._labeller, recording, progress)
         self._labeller.forget()
 
     def label(self, markers: Array, dt: float, waited: float = 0.0) -> None:
-        """Write those of `points` that are unlabelled into markers (n_marker, 3) [m]; dt, waited : time
-        since the previous frame, 0 = unknown, and from the frame's arrival until the loop took it [s].
+        """Write the positions of unlabelled tracked markers into markers (n_marker, 3) [m].
+
+        dt, waited : time since the previous frame, 0 = unknown, and from the frame's arrival until the loop
+        took it [s]
         """
         named = np.isfinite(markers[:, 0])
         if self._ahead is None:
@@ -87,11 +91,11 @@ class UnnamedMarkers:
         self.most_certain = max(self.most_certain, int(np.count_nonzero(certain)))
 
     def keep_pace(self) -> None:
-        """Note that frames come in real time: a search is spread over many of them."""
+        """Record that frames come in real time, so that a search is spread over many of them."""
         self._labeller.paced = True
 
     def doubt(self) -> str:
-        """Why names in the newest frame are not certain, in words; empty if they are."""
+        """Return why names in the newest frame are not certain, as text; empty if they are."""
         if not self._following:
             n = int(np.count_nonzero(np.isfinite(self.points[:, 0])))
             return (
@@ -109,7 +113,7 @@ class UnnamedMarkers:
 
 
 def unnamed_markers(tracked: TrackedModel, names: tuple[str, ...]) -> UnnamedMarkers:
-    """The labeller of the markers of the person or model; names : names of the markers in the order of
-    the frames
+    """Create the labeller for the markers of the person or model; names : names of the markers in the order
+    of the frames
     """
     return UnnamedMarkers(MarkedBody(tracked.ruler, names, tracked.is_person, tracked.spine), names)

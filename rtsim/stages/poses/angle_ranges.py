@@ -1,5 +1,5 @@
-"""Angles outside the ranges of their joints: anatomical ranges for a person, for another model those of its
-file.
+"""Check for angles outside the ranges of their joints: anatomical ranges for a person, those of the file for
+a model.
 
 A frame with an angle beyond the range of a joint is not a valid measurement, however well its markers fit: a
 hyperextended knee, or a hip that is turned backwards, fits them as well as the true pose. Nor is a frame in
@@ -31,12 +31,12 @@ would have a coordinate beyond its bound before it counts as pressed against it:
 
 
 class AngleRanges:
-    """Watches which published angles are outside their ranges; it begins with those of the method in use.
+    """Check of the published angles against their ranges, for the method in use at the start.
 
     Attributes
     ----------
     names : names of the angles
-    low, high : (n,) their ranges, infinite if there is none [rad]
+    low, high : (n,) limits of their ranges, infinite if there is none [rad]
     outside : (n,) 1 = outside, in the last checked frame
     given : whether an angle has a range, or a coordinate is clamped to one
     is_outside : whether an angle is outside in that frame
@@ -73,8 +73,8 @@ class AngleRanges:
         self._find = hold(find_outside, arguments, given=(5,))
 
     def look(self, unknown: NDArray[np.bool_]) -> bool:
-        """Update `outside` and `held`; returns whether an angle is outside, or a coordinate is at an end of
-        its range.
+        """Update `outside` and `held`; return whether an angle is outside its range, or a coordinate at an
+        end of its range.
 
         unknown : (n,) angles that are not published; for named angles only
         """
@@ -88,7 +88,7 @@ class AngleRanges:
         return found or bool(self.held)
 
     def _row_of(self, name: str) -> int:
-        """Row of a coordinate among the angles; -1 where it is not one of them."""
+        """Return the row of a coordinate among the angles; -1 where it is not one of them."""
         return self.names.index(name) if name in self.names else -1
 
     def forget(self) -> None:
@@ -106,15 +106,15 @@ class AngleRanges:
         )
 
     def passed(self) -> str:
-        """The coordinates that are outside a range to which the model's file clamps them."""
+        """Describe the coordinates that are outside a range to which the model's file clamps them."""
         return self._clamped.passed()
 
     def held_said(self) -> str:
-        """The coordinates that are held at an end of their range, and which end this is, in words."""
+        """Describe the coordinates that are held at an end of their range, and at which end."""
         return ", ".join(f"{name} at {self._clamped.end_of(name)}" for name in self.held)
 
     def in_degrees(self) -> dict[str, list[float]]:
-        """Lower and upper limit by angle, of the angles that have both."""
+        """Return lower and upper limits [deg] by angle, of the angles that have both."""
         return {
             name: [round(DEGREES * low, 6), round(DEGREES * high, 6)]
             for name, low, high in zip(self.names, self.low.tolist(), self.high.tolist(), strict=True)
@@ -123,7 +123,7 @@ class AngleRanges:
 
 
 class Clamped:
-    """Clamped coordinates of the model, and which of them the markers push against a bound.
+    """Clamped coordinates of the model, and the ones that the markers push against a bound.
 
     names : names of those with a range of motion
     """
@@ -164,7 +164,7 @@ class Clamped:
         )
 
     def end_of(self, name: str) -> str:
-        """The end of its range at which a coordinate is, in words."""
+        """Describe the end of its range at which a coordinate is."""
         k = self.names.index(name)
         ends, x = (self._low[k], self._high[k]), self._estimator.q[self._at[k]]
         return in_unit([min(ends, key=lambda end: abs(x - end))], bool(self._turns[k]))
@@ -177,7 +177,8 @@ def in_unit(values: Iterable[float], turns: bool) -> str:
 
 
 def ranges_of_coordinates(model: Model) -> Array:
-    """(n_coordinate, 2) ranges of the coordinates [rad, m], infinite if they say nothing about a body.
+    """Return the ranges of the coordinates, (n_coordinate, 2) [rad, m], infinite if they say nothing about a
+    body.
 
     The position of a body in the laboratory is arbitrary, so the coordinates of a joint to ground that can
     also translate have no range; nor have coordinates that follow others.

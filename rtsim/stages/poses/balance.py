@@ -1,4 +1,4 @@
-"""Equilibrium of muscles and reactions at a joint, and the joint's position in it, for any source of the
+"""Equilibrium of muscles and reactions at a joint, and the joint's position in it, whatever the source of the
 motion.
 """
 
@@ -41,14 +41,14 @@ CARRIES = "the body that carries them"
 
 
 class Balance(Stage):
-    """Base of stages that balance a model by force-dependent kinematics: it publishes the results, whichever
-    way the motion is known.
+    """Base of stages that find the equilibrium of a model by force-dependent kinematics, and publish its
+    results.
 
     Attributes
     ----------
-    balanced, joints : the solver, and the joints in the results
+    balanced, joints : the solver, and the joints that are in the results
     lateness : end of the description of a result that is delayed by a filter
-    unplaced : why there may be no pose, in words
+    unplaced : reason why there may be no pose, in words
     """
 
     lateness, unplaced = "", ""
@@ -71,7 +71,8 @@ class Balance(Stage):
             self.counters[name] = 0
 
     def _why(self, status: int) -> str:
-        """A sentence; of a joint without balance, or a part of it, with contacts nothing presses in."""
+        """Return a sentence on a joint without an equilibrium, or without part of it, and on contacts without
+        load."""
         own = self.balanced
         part = f"{PART}: {unbalanced_dofs(own.freedoms, own.not_borne(), own.turns)} too little."
         paths = np.flatnonzero(own.model.elements.kind == PATH_LENGTH)
@@ -85,7 +86,7 @@ class Balance(Stage):
         return why.get(status, NO_MUSCLES) + told
 
     def come_to(self, status: int) -> StageOutcome:
-        """Compute, store and publish the balance of a frame."""
+        """Find, store and publish the equilibrium of a frame."""
         if status not in KNOWN:
             self.count("not_balanced", self._why(status))
             self.without()
@@ -121,7 +122,7 @@ class Balance(Stage):
         return FINE
 
     def quantities(self) -> list[Quantity]:
-        """Muscles, reactions, FDK degrees of freedom and joints, as quantities."""
+        """Return the muscles, reactions, FDK degrees of freedom and joints, as quantities."""
         late = self.lateness
         own, names = self.balanced, self.balanced.model.names
         one_way = tuple(own.hard[row] for row in own.joint.pushing)
@@ -168,7 +169,7 @@ class Balance(Stage):
         return found + self._of_freedoms() + self._of_joints()
 
     def _of_freedoms(self) -> list[Quantity]:
-        """The FDK degrees of freedom: where they are, what is left along them, how stiff they are."""
+        """Return quantities of the FDK degrees of freedom: position, remaining load and stiffness."""
         own, late = self.balanced, self.lateness
         decided = tuple(own.model.names.elements[e] for e in own.joint.element)
         lengths, angles = (tuple(decided[k] for k in rows) for rows in (self._lengths, self._angles))
@@ -210,7 +211,8 @@ class Balance(Stage):
         return found
 
     def _joint(self, rows: NDArray[np.int64]) -> str:
-        """The bodies between which FDK degrees of freedom are, for a title; "Joint" of several."""
+        """Return the bodies between which FDK degrees of freedom act, for a title; "Joint" if there are
+        several."""
         elements, names = self.balanced.model.elements, self.balanced.model.names.bodies
         found = {
             tuple(sorted((int(elements.body_a[e]), int(elements.body_b[e]))))
@@ -223,7 +225,7 @@ class Balance(Stage):
         return text.replace("_", " ").capitalize() if len(text) <= LONGEST_JOINT else "Joint"
 
     def _of_joints(self) -> list[Quantity]:
-        """Displacements and forces of the joints that the run names."""
+        """Return displacements and forces of the joints that the run names."""
         joints, late = self.joints, self.lateness
         if not joints.names:
             return []

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class CoordinateValues:
-    """The values of a model's coordinates, which `report` updates."""
+    """Values of a model's coordinates as quantities, updated by `report`."""
 
     def __init__(self, model: Model) -> None:
         turns = model.coordinates.is_angle
@@ -41,7 +41,7 @@ class CoordinateValues:
     def quantities(
         self, implausible: Array | None = None, deviate: bool = False, by_joint: JointStatus | None = None
     ) -> list[Quantity]:
-        """Angles, then displacements; named in tables as in the model.
+        """Return the angles, then displacements; named in tables as in the model.
 
         implausible : (n,) 1 = an angle outside its range
         deviate : whether deviations are known

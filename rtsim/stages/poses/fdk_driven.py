@@ -1,4 +1,4 @@
-"""Force-dependent kinematics with a known motion in the place of markers: determinate kinematics.
+"""Force-dependent kinematics with a known motion in place of markers: determinate kinematics.
 
 Andersen et al. 2017, eqs 1 to 3: the stage that comes without kinematics before it (docs/fdk.md).
 """
@@ -31,7 +31,7 @@ from streams.receiving.ring import ReceivedFrame
 
 
 class DrivenJoint(Balance):
-    """The balance of a model that moves as a file states, at the times of the frames.
+    """Equilibrium of a model that moves as a file states, at the times of the frames.
 
     ConfigError if the number of driven coordinates and constraints differs from the degrees of freedom, or
     if they have no common pose at the start of the motion.
@@ -59,7 +59,7 @@ class DrivenJoint(Balance):
             )
 
     def _balance(self, time: float) -> int:
-        """Status of the balance at a time [s]."""
+        """Find the equilibrium at a time [s]; return its status."""
         drivers = self.drivers
         drivers.go_to(time)
         return self.balanced.drive(drivers.q, drivers.v, drivers.v_dot, drivers.driven)
@@ -70,7 +70,7 @@ class DrivenJoint(Balance):
             self.balanced.forget()
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
-        """Balance the motion at the frame's time."""
+        """Find the equilibrium for the motion at the frame's time."""
         self.n_frame += 1
         status = self._balance(frame.time)
         # alpha is a part of the pose: without a balance neither is known
@@ -81,7 +81,7 @@ class DrivenJoint(Balance):
         self._coordinates.report(self._q)
 
     def quantities(self) -> list[Quantity]:
-        """All coordinates, then what is balanced, as quantities."""
+        """Return all coordinates, then the results of the equilibrium, as quantities."""
         return [*self._coordinates.quantities(), *super().quantities()]
 
     def meta(self) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class DrivenJoint(Balance):
 
 
 def driven_joint(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """The stage for a run whose source is a motion, in the place of kinematics and fdk.
+    """Build the stage for a run whose source is a motion, in place of kinematics and fdk.
 
     note : called with a sentence on irregularities of the motion
     """

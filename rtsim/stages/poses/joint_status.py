@@ -1,4 +1,4 @@
-"""Which joints and segments the flags of a frame concern: the bits of its status, for each of them.
+"""Status of each joint and segment in a frame: the status bits that apply to it.
 
 A frame is flagged if anything in it is. A fault of a segment affects all joints of its limb, which depend on
 each other; a fault of the root, or of a segment whose markers distort the solution, affects all joints. A
@@ -36,10 +36,11 @@ class JointStatus:
     Attributes
     ----------
     joints : (n_joint,) status bits of the joints (streams.messages.Status)
-    segments : (n_body,) those of the segments
+    segments : (n_body,) status bits of the segments
     names : names of the joints: one for every three angles of a person, or one for every body of a model
     of_angles : (n_angle,) joint of each angle of `joint_angles`
-    ends : (n_joint,) twice, the two segments of each joint if both are bodies; else its own segment twice
+    ends : two arrays (n_joint,), the two segments of each joint if both are bodies; else its own segment
+      twice
     """
 
     def __init__(self, model: Model) -> None:
@@ -79,7 +80,7 @@ class JointStatus:
         status : status of the frame, by its kinematics
         held : segments that are kept near their last pose
         vague : uncertain angles
-        unusual : those of them that are uncertain only in this frame
+        unusual : uncertain angles that are usually certain
         beyond : (n_angle,) 1 = outside the range of its joint; None = no angle is
         stepped : (n_body,) above 0 = displaced as one body; None = no segment is
         turned : (n_body,) above 0 = its markers may be turned about the bone, which spares other limbs
@@ -127,16 +128,16 @@ class JointStatus:
         self.joints[joints] = self.joints[joints].astype(np.int64) | SUSPECT
 
     def joints_of(self, bodies: Sequence[int] | NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
-        """For each of some bodies its joint; -1 if it has no joint with a status."""
+        """Return the joint of each of these bodies; -1 for a body without a joint that has a status."""
         at = {int(b): name for name, b in zip(self.names, self._distal, strict=True)}
         return tuple((at[int(b)],) if int(b) in at else () for b in bodies)
 
     def joints_across(self, ends: Sequence[tuple[int, int]]) -> tuple[tuple[str, ...], ...]:
-        """For each pair of bodies, one of which carries the other, the joint between them."""
+        """Return the joint between the two bodies of each pair, one of which carries the other."""
         return self.joints_of([b if self._parent[b] == a else a for a, b in ends])
 
     def joints_below(self) -> tuple[tuple[str, ...], ...]:
-        """For each joint the joints from it to the ends of its limb."""
+        """Return for each joint the joints from it to the ends of its limb."""
         below = [
             tuple(name for name, d in zip(self.names, self._distal, strict=True) if b in self._above(int(d)))
             for b in self._distal.tolist()
@@ -144,7 +145,7 @@ class JointStatus:
         return tuple(below)
 
     def _above(self, b: int) -> list[int]:
-        """A body and all that carry it."""
+        """Return a body and all bodies that carry it."""
         found = [b]
         while self._parent[found[-1]] >= 0:
             found.append(int(self._parent[found[-1]]))
@@ -152,7 +153,7 @@ class JointStatus:
 
     @property
     def joints_of_angles(self) -> tuple[tuple[str, ...], ...]:
-        """For each angle of `joint_angles` its joint."""
+        """Joint of each angle of `joint_angles`."""
         return tuple((self.names[j],) for j in self.of_angles)
 
     def quantities(self) -> list[Quantity]:
@@ -167,7 +168,7 @@ class JointStatus:
 def regards(
     parent: NDArray[np.int64], proximal: NDArray[np.int64], distal: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """(n_joint, n_body) whether a fault of a segment may affect the angles of a joint.
+    """Return a mask (n_joint, n_body): whether a fault of a segment may affect the angles of a joint.
 
     In a limb every segment depends on all others, so that a fault affects all joints of the limb; a fault of
     the root affects all joints, one of the trunk only its own.
@@ -184,6 +185,7 @@ def regards(
 
 
 def joint_names(angles: Sequence[str]) -> tuple[str, ...]:
-    """Names of the joints of these angles, three each, with the side where it is given."""
+    """Return the names of the joints of these angles, three angles for each joint, with the side where it is
+    given."""
     sides = (name[-2:] if name.endswith(tuple(SUFFIXES.values())) else "" for name in angles[::3])
     return tuple(name.partition("_")[0] + side for name, side in zip(angles[::3], sides, strict=True))

@@ -69,8 +69,10 @@ class KinematicResults:
         self._place_deviations, self._covariance_version = np.full(model.outline.points.shape, math.nan), -1
 
     def report(self) -> None:
-        """Publish angles with their signs, lateral components positive outwards, exchanged labels and faults
-        as numbers, places on the side of the body, and coordinates.
+        """Update the published arrays.
+
+        They are angles with their signs, lateral components positive outwards, exchanged labels and faults as
+        numbers, positions on the side of the body, and coordinates.
         """
         self._show()
         for raw, signs, out in self._signed:
@@ -85,7 +87,7 @@ class KinematicResults:
             mirror(turned)
 
     def _of_pose(self, found: MethodDeviations) -> None:
-        """Deviations that follow from the covariance of the pose, where that is new."""
+        """Update the deviations that follow from the covariance of the pose, if that is new."""
         if found.covariance_version == self._covariance_version:
             return
         self._covariance_version = found.covariance_version
@@ -155,8 +157,8 @@ class KinematicResults:
         ]  # fmt: skip
 
     def _of_deviations(self) -> tuple[Array | None, Array | None, Array | None, Array | None, Array | None]:
-        """Deviations of angles, displacements, lengthening and contact points, which no sign turns; mask
-        of the angles.
+        """Return deviations of angles, displacements, lengthening and contact points, which have no sign, and
+        a mask of the angles.
         """
         found = self._deviations
         if found is None:
@@ -169,7 +171,7 @@ class KinematicResults:
         )  # fmt: skip
 
     def _knees(self, model: Model) -> tuple[tuple[str, ...], Array]:
-        """Names and values of the displacements of all joints that carry a shank."""
+        """Return names and values of the displacements of all joints that carry a shank."""
         knees = displaced_joints(model.names.bodies, model.joints.distal)
         shanks = model.joints.distal[knees]
         ways = tuple(f"{way}{side_of(model.names.bodies[b])}" for b in shanks for way in WAYS)
@@ -237,7 +239,8 @@ class KinematicResults:
         ]  # fmt: skip
 
     def _shown(self, raw: Array, signs: Array) -> Array:
-        """Array in which raw times signs are found after `report`: raw itself where no sign turns it."""
+        """Return the array that contains raw times signs after `report`; raw itself if no sign is
+        negative."""
         if (signs == 1.0).all():
             return raw
         out = np.zeros(raw.shape)
@@ -245,7 +248,7 @@ class KinematicResults:
         return out
 
     def _of_side(self, quantity: Quantity) -> Quantity:
-        """The quantity, of a left leg turned back across the body where it is given in ground axes."""
+        """Return the quantity; for a left leg, values in ground axes are mirrored back across the body."""
         if quantity.frame != GROUND or not self._mirrors:
             return quantity
         out = quantity.array.copy()
@@ -254,8 +257,9 @@ class KinematicResults:
 
 
 def found_by(estimator: MultibodyEstimator) -> FrameValues:
-    """The results of the method in use as arrays: angles, if the model names them, their deviations, if
-    requested, and faults of markers.
+    """Return the results of the method in use as arrays.
+
+    They are angles, if the model names them, their deviations, if requested, and faults of markers.
     """
     model, health, none = estimator.model, estimator.health, np.zeros(0)
     named, deviations = bool(model.names.joint_angles), estimator.deviations
@@ -271,8 +275,8 @@ def found_by(estimator: MultibodyEstimator) -> FrameValues:
 
 
 def weighted_rms(estimator: MultibodyEstimator) -> float:
-    """RMS of the residuals of the last frame, weighted by the markers' own weights [m]; NaN where none is
-    seen.
+    """Return the RMS of the residuals of the last frame, weighted by the markers' own weights [m]; NaN if no
+    marker is seen.
     """
     residuals, own = estimator.outputs.residuals, estimator.model.markers.weight
     seen = np.isfinite(residuals)
@@ -283,7 +287,7 @@ def weighted_rms(estimator: MultibodyEstimator) -> float:
 
 
 def mirror(x: Array) -> None:
-    """Turn points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
+    """Mirror points (n, 3) or rotation matrices (n, 3, 3) in ground back to a left leg, in place."""
     if x.ndim == 2:
         x[:, 2] *= -1.0
     else:
@@ -292,7 +296,7 @@ def mirror(x: Array) -> None:
 
 
 def lateral_signs(mirrored: NDArray[np.bool_], lateral: int) -> Array:
-    """(n, 3) signs that make one component of vectors lateral on both sides."""
+    """Return signs (n, 3) that make one component of vectors lateral on both sides."""
     signs = np.ones((len(mirrored), 3))
     signs[mirrored, lateral] = -1.0
     return signs

@@ -1,4 +1,4 @@
-"""Angles that a method cannot determine within the limit in any pose, reported before the run.
+"""Check for angles that a method cannot determine within the limit in any pose, reported before the run.
 
 For example, if a thigh carries two markers, only the joints determine its rotation about the line through
 both: every frame would be uncertain, and the user should know before the run.
@@ -20,8 +20,9 @@ OTHERS = ", or another method,"
 def unobservable_angles(
     estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
 ) -> dict[str, str]:
-    """Method -> a sentence, for methods that leave an angle uncertain in the neutral pose, with every marker
-    of the stream that the model has; the list comes last, as long sentences are cut. The estimator begins
+    """Find the methods that leave an angle uncertain in the neutral pose with every marker of the stream.
+
+    Returns method -> sentence, with the list of angles last, as long sentences are cut. The estimator begins
     anew.
 
     absent : markers that the stream does not have; unknown : (3 n_joint,) - angles that are not published

@@ -1,4 +1,4 @@
-"""Joints that jump when the set of markers in the solution changes.
+"""Check for joints that jump when the set of markers in the solution changes.
 
 If a marker is left out or returns and does not agree with the others, all joints that depend on it jump,
 also those without a faulty marker.
@@ -25,7 +25,7 @@ N_NAMED = 4
 
 
 class PoseSteps:
-    """Checks for jumps of the pose when markers are left out or used again."""
+    """Check for jumps of the pose when markers are left out or used again."""
 
     def __init__(self, estimator: MultibodyEstimator) -> None:
         self._estimator = estimator
@@ -43,10 +43,11 @@ class PoseSteps:
         self._n_known = 0
 
     def look(self, by_joint: JointStatus, dt: float, solved: bool) -> bool:
-        """Check the present frame; returns whether joints jump, which are then suspect.
+        """Check the present frame; return whether joints jump, which are then marked as suspect.
 
         dt : time since the previous frame [s]
-        solved : whether markers determine a new pose; no jump is reported after a pose that was held
+        solved : whether markers determine a new pose; no jump is reported after a pose that was kept from an
+          earlier frame
         """
         if not solved:
             self.forget()
@@ -62,11 +63,11 @@ class PoseSteps:
         return found
 
     def said(self) -> str:
-        """A sentence on the newest frame in which joints jumped: which joints, and why."""
+        """Return a sentence on the newest frame in which joints jumped: which joints, and why."""
         return self._said
 
     def _steps(self, by_joint: JointStatus, rotation: Array, dt: float) -> bool:
-        """Whether joints turn otherwise than before; they are told."""
+        """Return whether joints rotate otherwise than before, and store which."""
         before = self._times[0]
         if not (dt > 0.0 and before > 0.0):
             return False
@@ -92,11 +93,11 @@ class PoseSteps:
 
 
 def some_of(names: list[str]) -> str:
-    """The first names in one line, and how many more there are."""
+    """Return the first names in one line, and how many more there are."""
     more = f" and {len(names) - N_NAMED} more" if len(names) > N_NAMED else ""
     return ", ".join(names[:N_NAMED]) + more
 
 
 def _vector(R: Array) -> Array:
-    """(n, 3) of rotations (n, 3, 3): axis times the sine of the angle, that of a small turn."""
+    """Return rotation vectors (n, 3) of small rotations (n, 3, 3): axis times the sine of the angle."""
     return 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)

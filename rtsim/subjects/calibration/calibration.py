@@ -1,7 +1,7 @@
 """Calibration: from a trial with all anatomical markers to the subject's model.
 
-Landmarks and natural coordinates on every usable frame, their parameters and the local coordinates of the
-tracked markers averaged over the frames (Sancisi et al. 2017, eqs 12, 13).
+Landmarks and natural coordinates are computed in every usable frame; the segment parameters and the local
+coordinates of the tracked markers are averaged over the frames (Sancisi et al. 2017, eqs 12, 13).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ PELVIS = "pelvis"
 
 
 class Request(NamedTuple):
-    """Request to calibrate a leg."""
+    """What is to be calibrated: the leg, its marker map, and options."""
 
     table: LabSide
     label_side: str  # as the markers are labelled
@@ -87,7 +87,7 @@ class Request(NamedTuple):
 
 
 class CalibrationFrames(NamedTuple):
-    """Landmarks and segments in the n frames of a calibration; mirrored for a left leg."""
+    """Landmarks and segments of a leg in the n frames of a calibration; mirrored for a left leg."""
 
     Q: dict[str, Array]  # segment -> (n, 4, 3)
     positions: Array  # (n, n_marker, 3) - of all markers [m]
@@ -109,15 +109,14 @@ def subject_for(
     person: str = "",
     measures: AskedMeasures = NOTHING_ASKED,
 ) -> Subject:
-    """The subject of a trial, calibrated from the static trial where there is one, else from the trial
-    itself.
+    """Calibrate the subject of a trial, from the static trial if there is one, else from the trial itself.
 
-    trial, static : files, or trials that have been read
-    side : right, left or both; empty: both where both are there, else the one that is
+    trial, static : files, or trials already read
+    side : right, left or both; empty: both legs, or the only one that has markers
     lab : a marker map, its file or its shipped name; found by the names of the markers if not given
-    units, up : unit of length and axis that points up, where the files are wrong
-    person : whose markers are taken from files of several persons; "" = of the only one who has those wanted
-    measures : measures of the person, which come before those stored with the trials
+    units, up : unit of length and axis that points up, which override the files
+    person : whose markers are used from files of several persons; "" = the only one with the needed markers
+    measures : measures of the person, which override those stored with the trials
     The other parameters and the errors are those of `calibrate`.
     """
     marker_map = load_lab(lab) if isinstance(lab, str) else lab
@@ -172,19 +171,19 @@ def calibrate(
     legs: dict[str, Leg] | None = None,
     standoff_mm: float = 0.0,
 ) -> Subject:
-    """The subject model of one leg.
+    """Calibrate the subject model of one leg.
 
     Parameters
     ----------
-    trial : whose markers will be followed; also calibrated from where there is no static trial
+    trial : trial whose markers will be tracked; also used for the calibration without a static trial
     lab : marker map; found by the names of the trial's markers if not given
-    side : right or left, as the markers are labelled. The subject's side is the one they really stand on
+    side : right or left, as the markers are labelled. The subject's side is the one on which they really are
     static : trial with all anatomical markers on
     hip_regression : a name of `REGRESSIONS` in rtsim/subjects/hip_centre.py
-    knee_width_mm : between the epicondyles, for labs without a medial one; replaces the width in the file
+    knee_width_mm : distance between the epicondyles, without a medial one; replaces the width in the file
     name : name of the subject; that of the file if not given
-    legs : side -> its landmarks, for `notes_on_places`: written
-    standoff_mm : from the skin to the middle of a marker of the pelvis, as of `hip_centres`
+    legs : written: side -> landmarks of the leg, for `notes_on_places`
+    standoff_mm : distance from the skin to the centre of a pelvis marker, as in `hip_centres`
 
     Markers keep the names of the trial. ConfigError names markers that are missing, sides that contradict
     each other, and dimensions that no person has.
@@ -296,7 +295,7 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
 
 
 def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalMeasures) -> LegMeasures:
-    """The measures of a leg that its landmarks need besides its markers."""
+    """Return the measures of a leg that its landmarks need in addition to its markers."""
     return LegMeasures(
         stored=source.subject,
         label_side=request.label_side,
@@ -313,7 +312,7 @@ def measures_of_leg(source: MarkerTrial, request: Request, person: ConventionalM
 def build_segments(
     trial: MarkerTrial, source: MarkerTrial, table: LabSide, anatomy: CalibrationFrames
 ) -> tuple[dict[str, SubjectSegment], list[str]]:
-    """Records of the segments with the markers that are tracked in the trial, and notes for the user."""
+    """Build the segments with the markers that are tracked in the trial, and notes for the user."""
     names = [name for name in SEGMENTS if name in anatomy.Q]
     parameters = {name: segment_parameters(anatomy.Q[name]) for name in names}
     plausible.check_lengths(parameters, file_name(source))
@@ -371,8 +370,8 @@ def build_segments(
 
 
 def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> CalibrationFrames | None:
-    """Return the trunk by the frames of the trial itself, where its markers lie elsewhere than in the
-    static trial, as with raised arms; None where no frame shows trunk and pelvis together."""
+    """Return the trunk from the frames of the trial itself, if its markers lie differently than in the
+    static trial, for example with raised arms; None if no frame shows trunk and pelvis together."""
     mirror = MIRROR if side == "left" else np.ones(3)
     known = {role: mirror * x for role, x in role_positions(trial, table).items()}
     if not shows_pelvis(known):
@@ -385,14 +384,15 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
 
 
 def tracks_of(source: MarkerTrial, group: dict[str, str], anatomy: CalibrationFrames) -> dict[str, Array]:
-    """Positions (n, 3) [m] in the frames of the calibration, by the marker names of the trial.
+    """Return the positions (n, 3) [m] of markers in the frames of the calibration, by their names in the
+    trial.
 
-    group : marker of the map -> its name in the trial; those that the source does not have are left out
+    group : marker of the map -> its name in the trial; markers that the source lacks are left out
     """
     found = find_markers(group, source.names)
     return {label: anatomy.positions[:, found[m]] for m, label in group.items() if m in found}
 
 
 def file_name(trial: MarkerTrial) -> str:
-    """Name of a trial's file, without its folder."""
+    """Return the name of a trial's file, without its folder."""
     return Path(trial.source).name

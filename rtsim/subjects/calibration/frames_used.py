@@ -1,6 +1,5 @@
-"""Choice of the frames that a calibration uses, and sentences where they are few (in a trial that is cut, or
-mostly without its markers), where markers lie elsewhere on their segment than in most of them, or where the
-static trial may not belong to this trial.
+"""Choice of the frames that a calibration uses, with notes on problems: few usable frames, markers displaced
+on their segment in some frames, or a static trial that may not belong to the trial.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ MEASURED = tuple(f"{side}{name}" for name in ("KneeWidth", "AnkleWidth", "LegLen
 
 
 def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
-    """The sentence, if any, on a trial of which few frames can be used.
+    """Return a note if few frames of a trial can be used.
 
     n_usable : frames that show all anatomical markers at once
     """
@@ -60,14 +59,14 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
 
 
 def way_of(middle: NDArray[np.float64]) -> float:
-    """Largest displacement of a point (n, 3) [m] along one axis [m]; 0 where it is never seen."""
+    """Return the largest displacement of a point (n, 3) along one axis [m]; 0 if it is never visible."""
     seen = middle[np.isfinite(middle).all(axis=1)]
     return float(np.max(np.ptp(seen, axis=0))) if len(seen) else 0.0
 
 
 def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]:
-    """Sentences on a static trial of another person by its labels, or with other measures than those that are
-    stored with the trial; none without one.
+    """Return notes if a static trial seems to be of another person, by its labels or by other stored
+    measures; none without a static trial.
     """
     if static is None:
         return []
@@ -89,10 +88,10 @@ def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]
 def fitting_frames(
     positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks, good: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], list[str]]:
-    """Those of the good frames (n,) in which every marker is at its usual place on its segment, judged by the
-    other markers and the joint centres there, and a sentence on the others.
+    """Return the mask of the good frames (n,) in which every marker is at its usual place on its segment,
+    judged by the other markers and the joint centres there, and a note on the other frames.
 
-    positions : (n, n_marker, 3) - of the markers called `names`, in the frames of the landmarks x [m]
+    positions : (n, n_marker, 3) - positions of the markers `names`, in the frames of the landmarks x [m]
     """
     found, fits = Counter[str](), good.copy()
     if table.is_keypoints:
@@ -117,8 +116,8 @@ def fitting_frames(
 def points_of(
     positions: Array, names: tuple[str, ...], table: LabSide, x: Landmarks
 ) -> dict[str, tuple[dict[str, Array], list[float]]]:
-    """Segment -> its markers and the centre of the joint above it, each (n, 3) [m], with the usual distances
-    from their places [m].
+    """Return for each segment its markers and the joint centre above it, (n, 3) each [m], with their usual
+    distances from their places [m].
     """
     centres = {"thigh": ("pelvis", "the hip", x.hip), "shank": ("thigh", "the knee", x.knee)}
     centres["foot"] = ("shank", "the ankle", x.ankle)
@@ -140,5 +139,5 @@ def points_of(
 
 
 def thin(frames: NDArray[np.int64]) -> NDArray[np.int64]:
-    """At most MAX_FRAME of the frames, evenly spread."""
+    """Return at most MAX_FRAME of the frames, evenly spread."""
     return frames[np.linspace(0, len(frames) - 1, min(len(frames), MAX_FRAME)).astype(np.int64)]

@@ -1,9 +1,9 @@
-"""A leg of keypoints, as cameras without markers give them: joint centres only.
+"""Calibration of a leg from keypoints, as markerless camera systems give them: joint centres only.
 
-Halpe's keypoints are hip, knee and ankle centres, heel and toes, and the neck. Landmarks are put
-about them so that segments have the axes that joint centres can give: flexion axes are parallel to the line
-of the hips, and the pelvis leans as the trunk does. What is no measurement is told, and the model is left
-with simple joints (`rtsim/subjects/plain_joints.py`).
+Halpe's keypoints are hip, knee and ankle centres, heel and toes, and the neck. Landmarks are placed around
+them such that segments get the axes that follow from joint centres: flexion axes are parallel to the line
+through the hips, and the pelvis leans with the trunk. Assumptions in place of measurements are reported, and
+the model gets simple joints (`rtsim/subjects/plain_joints.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOTES = (
 
 
 def landmarks_about(known: Positions) -> dict[str, Array]:
-    """Return landmarks of a leg (n, 3) [m], by the roles of a marked leg, placed about keypoints (n, 3) [m];
+    """Return landmarks of a leg (n, 3) [m] by the roles of a marked leg, placed around keypoints (n, 3) [m];
     the leg may be a right or a left one.
     """
     hip, opposite = known["hip_centre"], known["hip_centre_opposite"]

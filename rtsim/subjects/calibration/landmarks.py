@@ -1,4 +1,4 @@
-"""Anatomical landmarks of one leg, frame by frame, from markers by their roles."""
+"""Anatomical landmarks of one leg, frame by frame, from markers identified by their roles."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PelvisLandmarks(NamedTuple):
 
 
 class Landmarks(NamedTuple):
-    """Landmarks of a right leg (a left one is mirrored), each (n, 3) [m]."""
+    """Landmarks of a right leg, or of a mirrored left one, each (n, 3) [m]."""
 
     hip: Array
     epicondyle_lateral: Array
@@ -73,24 +73,24 @@ class Landmarks(NamedTuple):
 
 
 def role_positions(trial: MarkerTrial, table: LabSide) -> dict[str, Array]:
-    """Role -> positions (n, 3) of its marker [m], for the roles that the trial has any data of."""
+    """Return the positions (n, 3) [m] of the marker of each role that has any data in the trial."""
     found = find_markers(table.named.values(), trial.names)
     positions = {role: trial.positions[:, found[name]] for role, name in table.named.items() if name in found}
     return {role: x for role, x in positions.items() if np.isfinite(x).all(axis=1).any()}
 
 
 def lacks_pelvis(positions: Positions) -> bool:
-    """Whether the pelvis has no marker at all, so that a leg is marked alone."""
+    """Return whether the pelvis has no marker at all, so that only a leg is marked."""
     return positions.keys().isdisjoint(PELVIS)
 
 
 def has_device(positions: Positions) -> bool:
-    """Whether a knee alignment device takes the place of the lateral epicondyle's marker."""
+    """Return whether a knee alignment device replaces the marker on the lateral epicondyle."""
     return positions.keys() >= {*DEVICE}
 
 
 def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
-    """Roles from which the landmarks of this lab are built, with the available data."""
+    """Return the roles from which the landmarks of this marker set are built, with the available data."""
     if table.is_keypoints:
         return KEYPOINTS
     roles = [*(DEVICE if has_device(positions) else ("epicondyle_lateral",)), "malleolus_lateral"]
@@ -116,8 +116,9 @@ def needed_roles(table: LabSide, positions: Positions) -> tuple[str, ...]:
 
 
 def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str) -> NDArray[np.int64]:
-    """Frames that show every required marker; ConfigError names the markers that no frame shows, and
-    `remedy`."""
+    """Return the frames that show every required marker; ConfigError, with `remedy`, names the markers that
+    no frame shows.
+    """
     needed = needed_roles(table, positions)
     absent = [f"{role} ({table.named[role]})" for role in needed if role not in positions]
     device = [role for role in DEVICE if role in table.named]
@@ -147,10 +148,10 @@ def find_landmarks(
     measures: ConventionalMeasures = UNKNOWN,
     standoff: float = 0.0,
 ) -> Landmarks:
-    """Landmarks from the positions of roles on usable frames.
+    """Compute landmarks from the positions of the markers by role, on usable frames.
 
-    positions : positions of a leg that reads like a right one
-    knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one
+    positions : positions of the markers of a right leg, or of a mirrored left one
+    knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker
     regression : name of the hip regression
     measures : of the person, whose right leg is the one that reads so; standoff : as of `hip_centres`
     """
@@ -182,7 +183,7 @@ def find_landmarks(
 
 
 def lone_leg(positions: Positions) -> LoneLeg:
-    """The markers of a leg without a pelvis from which its hip centre is located."""
+    """Return the markers of a leg without pelvis markers from which its hip centre is estimated."""
     return LoneLeg(
         epicondyle_lateral=positions["epicondyle_lateral"],
         epicondyle_medial=positions.get("epicondyle_medial"),
@@ -194,7 +195,7 @@ def lone_leg(positions: Positions) -> LoneLeg:
 
 
 def back_of(positions: Positions) -> Array:
-    """(n, 3) - middle of the PSIS, or the sacrum that stands in for it [m]."""
+    """Return the middle of the PSIS, or the sacrum marker that replaces it, (n, 3) [m]."""
     if {"psis", "psis_opposite"} <= positions.keys():
         middle: Array = 0.5 * (positions["psis"] + positions["psis_opposite"])
         return middle

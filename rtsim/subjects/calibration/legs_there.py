@@ -1,4 +1,4 @@
-"""Both legs of a person, or the one that is available."""
+"""Calibration of both legs of a person, or of the only one that has markers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from rtsim.subjects.subject import Subject
 def legs_that_are_there(
     leg: Callable[[str], Subject], covered: Callable[[str], Coverage], *, all_of_them: bool
 ) -> Subject:
-    """Both legs joined, or the only available one, with a note that says what is wrong with the other.
+    """Return both legs joined, or the only available one, with a note on what is wrong with the other leg.
 
-    leg, covered : the subject of one side, and how many of its markers there are
-    all_of_them : ConfigError where one of them is not there
+    leg, covered : functions that return the subject of one side, and how many of its markers exist
+    all_of_them : whether a missing leg raises ConfigError
     """
     found: dict[str, Subject] = {}
     faults: dict[str, ConfigError] = {}
@@ -62,7 +62,7 @@ def legs_that_are_there(
 
 
 def notes_on_legs(right: Subject, left: Subject) -> list[str]:
-    """Sentences on legs of different lengths; ConfigError where they are no person's."""
+    """Return notes on legs of different lengths; ConfigError if the difference is impossible for a person."""
     of_right, of_left = (
         {name: 1e-3 * segment.length_mm for name, segment in subject.segments.items()}
         for subject in (right, left)

@@ -1,9 +1,10 @@
-"""The hip centre of a leg that is marked without a pelvis, by the leg's own markers; it is less certain
-than by a pelvis.
+"""The hip centre of a leg without pelvis markers, estimated from the leg's own markers, which is less
+certain than from a pelvis.
 
-With a marker on the greater trochanter it lies a quarter of the distance of both trochanters inwards of it
-(Weinhandl, O'Connor (2010) J Biomech 43, 2633-2636). Without one it lies beyond the knee, a shank's length
-away, on the line of the straight leg. The proportions are of the persons in docs/trials.md.
+With a marker on the greater trochanter, the hip centre lies medially of it by a quarter of the distance
+between both trochanters (Weinhandl, O'Connor (2010) J Biomech 43, 2633-2636). Without one, it lies on the
+line of the straight leg, one shank length above the knee. The proportions are of the persons in
+docs/trials.md.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ ROOT_IS_THIGH = "the thigh is the root, and there is nothing of the hip in the r
 
 
 class LoneLeg(NamedTuple):
-    """Markers of a leg, mirrored like a right one, each (n, 3) [m]."""
+    """Markers of a right leg, or of a mirrored left one, each (n, 3) [m]."""
 
     epicondyle_lateral: Array
     epicondyle_medial: Array | None
@@ -57,17 +58,17 @@ class LoneLeg(NamedTuple):
 
     @property
     def way(self) -> str:
-        """Return which of two ways locates the hip centre: from the trochanter's marker, or from the
-        line of the straight knee.
+        """Return by which of two methods the hip centre is located: by the trochanter's marker, or by the
+        line of the straight leg.
         """
         return BY_STRAIGHT_LEG if self.trochanter is None else BY_TROCHANTER
 
 
 def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]:
-    """Hip centre and medial epicondyle (n, 3) [m].
+    """Return hip centre and medial epicondyle, (n, 3) each [m].
 
-    knee_offset : distance of the knee centre from the lateral marker [m]; None where there is a medial one.
-    Without one the place of the epicondyle and that of the hip depend on each other, and are found in turn.
+    knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker.
+        Without one, epicondyle and hip centre depend on each other and are found by iteration.
     """
     if leg.epicondyle_medial is not None:
         return hip_of(leg, leg.epicondyle_medial), leg.epicondyle_medial
@@ -82,7 +83,7 @@ def hip_and_knee(leg: LoneLeg, knee_offset: float | None) -> tuple[Array, Array]
 
 
 def hip_of(leg: LoneLeg, medial: Array) -> Array:
-    """Hip centre (n, 3) [m] of a leg with this medial epicondyle (n, 3) [m]."""
+    """Return the hip centre (n, 3) [m] of a leg with this medial epicondyle (n, 3) [m]."""
     outwards = unit(leg.epicondyle_lateral - medial)
     shank = 0.5 * (leg.epicondyle_lateral + medial) - leg.ankle
     length = float(np.median(np.linalg.norm(shank, axis=1)))
@@ -97,9 +98,9 @@ def hip_of(leg: LoneLeg, medial: Array) -> Array:
 
 
 def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
-    """(n,) - frames in which the knee is as straight as it ever is.
+    """Return the frames in which the knee is as straight as it ever is, (n,).
 
-    on_thigh : (n, 3) - a place on the thigh above the knee, as the middle of its markers [m]
+    on_thigh : (n, 3) - a point on the thigh above the knee, such as the mean of its markers [m]
     """
     lateral = leg.epicondyle_lateral
     up = unit(lateral - leg.malleolus_lateral)
@@ -117,7 +118,7 @@ def straight_frames(leg: LoneLeg, on_thigh: Array) -> NDArray[np.bool_]:
 
 
 def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
-    """(n, 3) - middle of the markers on the thigh above the epicondyles [m]; NaN on frames without any."""
+    """Return the mean of the thigh markers above the epicondyles, (n, 3) [m]; NaN in frames without any."""
     knee = (table.epicondyle_lateral, table.epicondyle_medial)
     wanted = [name for name in (*table.tracking.thigh, table.thigh_lateral) if name and name not in knee]
     columns = list(find_markers(dict.fromkeys(wanted), source.names).values())
@@ -125,7 +126,7 @@ def middle_of_thigh(source: MarkerTrial, table: LabSide) -> Array:
 
 
 def told_hip(way: str, n_frame: int) -> str:
-    """Return the sentence on how the hip centre of a person without pelvis markers was found."""
+    """Return the note on how the hip centre of a person without pelvis markers was found."""
     how = {
         BY_TROCHANTER: "from the marker on the greater trochanter",
         BY_STRAIGHT_LEG: f"in line with the straight leg of {count_of(n_frame, 'frame')}",

@@ -1,8 +1,8 @@
 """Masses, mass centres and inertias of a person's segments, from mass, stature and sex.
 
-A table (configs/inertia) knows each segment in parts of its length. Thigh and shank have the lengths of the
-subject; what no markers show, the lower trunk and the whole foot, is as long as on the mean person of that
-stature. In the frames of the segments (rtsim/subjects/calibration/natural):
+A table (configs/inertia) describes each segment relative to its length. Thigh and shank have the lengths of
+the subject; lower trunk and whole foot, whose lengths markers do not show, have those of the mean person of
+that stature. In the frames of the segments (rtsim/subjects/calibration/natural):
   pelvis : the lower part of the trunk, from the navel to the middle of the hips, with the buttocks and
   without the
       thighs; its long axis is the pelvis' Y, upwards from the middle of the hips
@@ -50,7 +50,7 @@ class SegmentMass(NamedTuple):
     inertia: Array  # (3, 3) - about the mass centre [kg m^2]
 
     def mirrored(self) -> SegmentMass:
-        """The mass properties of the other side, mirrored in a plane normal to Z."""
+        """Return the mass properties of the other side, mirrored in a plane normal to Z."""
         return SegmentMass(self.mass, MIRROR @ self.centre, MIRROR @ self.inertia @ MIRROR)
 
 
@@ -64,12 +64,12 @@ class BodyMeasures(NamedTuple):
 
 
 def load_inertia_table(name: str = TABLE) -> InertiaTable:
-    """The table of a shipped name, or of a .toml file."""
+    """Load the inertia table of a shipped name, or of a .toml file."""
     return load_toml(find_config(name, "inertia"), InertiaTable)
 
 
 def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = None) -> BodyMeasures:
-    """Mass, stature and population of a subject; ConfigError without a mass.
+    """Return mass, stature and population of a subject; ConfigError without a mass.
 
     mass_kg : in place of the subject's, as measured on force plates
     Without a sex the mean of both populations is taken, without a stature the one that goes with the length
@@ -96,7 +96,7 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
 
 
 def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
-    """The sentence on a person of a child's size [kg, m], whose segments get the mass shares of adults.
+    """Return a note on a person of a child's size [kg, m], whose segments get the mass fractions of adults.
 
     From 4 to 15 years thigh, shank, foot and upper arm become a larger part of the body, the head a smaller
     one (Jensen 1986, J Biomech 19, 359-368).
@@ -127,8 +127,8 @@ def mean_population(a: Population, b: Population) -> Population:
 
 
 def stature_of_leg(subject: Subject, population: Population) -> float:
-    """Stature [m] of the mean person whose thigh and shank together are as long as the subject's (in the mean
-    of both legs).
+    """Return the stature of the mean person whose thigh and shank together are as long as the subject's,
+    averaged over both legs [m].
     """
     n_leg = 2 if subject.side == "both" else 1
     legs = [s.length_mm for n, s in subject.segments.items() if kind_of_segment(n) in ("thigh", "shank")]
@@ -138,7 +138,7 @@ def stature_of_leg(subject: Subject, population: Population) -> float:
 
 
 def segment_mass(kind: str, segment: Segment, person: BodyMeasures) -> SegmentMass:
-    """Mass properties of a segment; kind : pelvis, thigh, shank, foot or trunk."""
+    """Return the mass properties of a segment; kind : pelvis, thigh, shank, foot or trunk."""
     if kind == TRUNK:
         return SegmentMass(*upper_body(segment, person.mass, person.stature, person.population))
     share = person.population.segments[SHARES[kind]]
@@ -162,7 +162,7 @@ def segment_mass(kind: str, segment: Segment, person: BodyMeasures) -> SegmentMa
 
 
 def with_masses(spec: ModelSpec, subject: Subject, person: BodyMeasures) -> ModelSpec:
-    """The model of the subject with masses on its segments; bodies that have one keep it."""
+    """Add masses to the segments of the subject's model; bodies that already have a mass keep it."""
     spec, bodies = for_person(spec, subject), []
     for body in spec.bodies:
         kind = kind_of_segment(body.name)

@@ -1,17 +1,18 @@
-"""Whether a marker of the calibration lies beside its landmark, judged by the other leg, by proportions,
-and by the trial.
+"""Detection of markers that were beside their landmark in the calibration, judged by the other leg, by usual
+proportions, and by the trial.
 
-Distances between the landmarks of a leg hardly depend on posture. For each landmark the shift d of its marker
-that explains best what the distances r are off is found by generalized least squares, r = g(d) + errors:
-every marker is put on with an error of its own, and distances vary by posture and skin besides. What a shift
-explains, the fall of r' C^-1 r, is the evidence for it: a likelihood ratio, chi-square of three degrees of
-freedom where nothing is wrong. Between the legs of a person errors are small, from person to person large: so
-the other leg tells whether a marker is off, and proportions on which leg.
+Distances between the landmarks of a leg hardly depend on posture. For each landmark, generalized least
+squares find the displacement d of its marker that best explains the deviations r of the distances, r = g(d)
++ errors; errors come from the placement of every marker, and from posture and skin. The evidence for a
+displacement is the decrease of r' C^-1 r: a likelihood ratio, distributed as chi-square with three degrees
+of freedom if no marker is displaced. Deviations between the legs of one person are small, those between
+persons large. So the comparison with the other leg shows whether a marker is displaced, and the usual
+proportions show on which leg.
 
-Distances alone: a shift square to all of them shows least. Markers that are off alike on both legs, and labs
-that put them elsewhere on purpose, show by the proportions of a leg alone, and only where they are far off.
-Markers that are followed show by the shape of their segment in the trial, too, where they were off in one of
-static trial and trial alone.
+Only distances are used, so displacements perpendicular to them are detected least. Markers displaced equally
+on both legs, or placed elsewhere by intention, are detected only by usual proportions, and only if far off.
+Tracked markers that were displaced in only one of static trial and trial are also detected by the shape of
+their segment in the trial.
 """
 
 from __future__ import annotations
@@ -85,9 +86,10 @@ STEPS = 8
 
 
 class Leg(NamedTuple):
-    """Landmarks of a leg, mirrored like a right one.
+    """Landmarks of a right leg, or of a mirrored left one.
 
-    points : role -> (n, 3) [m], NaN-free, `hip` where the pelvis is marked; names : role -> marker
+    points : role -> (n, 3) [m], free of NaN, including `hip` if the pelvis is marked; names : role -> marker
+        name
     """
 
     points: Points
@@ -95,7 +97,7 @@ class Leg(NamedTuple):
 
 
 class MarkerShift(NamedTuple):
-    """A shift of one marker, and the part of the differences that it explains."""
+    """A displacement of one marker, and the part of the deviations that it explains."""
 
     role: str
     evidence: float
@@ -103,14 +105,16 @@ class MarkerShift(NamedTuple):
 
 
 def leg_of(table: LabSide, known: Positions, hip: Array) -> Leg:
-    """The landmarks of a leg that can be compared with others, in the frames of the calibration."""
+    """Return the landmarks of a leg that can be compared with those of other legs, in the frames of the
+    calibration.
+    """
     names = {role: name for role, name in table.roles.items() if role in known}
     points = {role: known[role] for role in (*KNEE, *ANKLE, *FOOT, FIBULA) if role in known}
     return Leg(points if lacks_pelvis(known) else {HIP: hip, **points}, names)
 
 
 def notes_on_places(legs: Mapping[str, Leg]) -> list[str]:
-    """Sentences on markers that lie beside their landmarks; legs : side -> leg, for one or both sides"""
+    """Return notes on markers beside their landmarks; legs : side -> leg, for one or both sides."""
     if len(legs) == 1:
         return [said for leg in legs.values() for said in alone(leg)]
     if len(legs) != 2:
@@ -131,7 +135,7 @@ def sentence(
     legs: Mapping[str, Leg],
     off: Mapping[tuple[str, str], float],
 ) -> str:
-    """A sentence on a marker that lies beside its landmark, in comparison with the other leg."""
+    """Return a note on a marker beside its landmark, found by comparison with the other leg."""
     role, by_side = worst.role, {side: evidence_alone(leg, worst.role) for side, leg in legs.items()}
     odd = max(by_side, key=lambda side: by_side[side])
     sure = by_side[odd] > min(by_side.values()) + CLEAR
@@ -152,9 +156,7 @@ def sentence(
 
 
 def alone(leg: Leg) -> list[str]:
-    """Return a sentence on a marker beside its landmark on a leg without another one to compare with, judged
-    by usual proportions.
-    """
+    """Return notes on a marker beside its landmark on a single leg, judged by usual proportions."""
     found = by_proportions(leg)
     if not found or found[0].evidence < ALONE:
         return []
@@ -168,7 +170,7 @@ def alone(leg: Leg) -> list[str]:
 
 
 def notes_on_moves(markers: Mapping[str, Points], trial: MarkerTrial) -> list[str]:
-    """Sentences on markers that lie elsewhere in a trial than in its static trial, by their segments.
+    """Return notes on markers whose place on their segment differs between a trial and its static trial.
 
     markers : segment -> name in the trial -> (3,) in the segment [m]
     """
@@ -192,20 +194,22 @@ def notes_on_moves(markers: Mapping[str, Points], trial: MarkerTrial) -> list[st
 
 
 def seen_together(tracks: Points, pair: tuple[str, str]) -> bool:
-    """Whether enough frames show both markers of a pair."""
+    """Return whether enough frames show both markers of a pair."""
     both = np.isfinite(tracks[pair[0]] + tracks[pair[1]]).all(axis=1)
     return bool(both.sum() >= FEWEST)
 
 
 def evidence_alone(leg: Leg, role: str) -> float:
-    """Return how much of the deviation from usual proportions a shift of one landmark explains; 0 for
-    landmarks that proportions do not contain.
+    """Return how much of the deviation from usual proportions a displacement of one landmark explains; 0 for
+    landmarks that the proportions do not contain.
     """
     return next((shift.evidence for shift in by_proportions(leg) if shift.role == role), 0.0)
 
 
 def by_proportions(leg: Leg) -> list[MarkerShift]:
-    """Shifts of the markers of a leg against a usual one of its size, the likeliest first."""
+    """Return displacements of the markers of a leg relative to a typical leg of its size, the most probable
+    first.
+    """
     pairs = pairs_of(leg.points.keys() & USUAL.keys())
     usual, slopes = lengths(USUAL, pairs), jacobian(USUAL, pairs, roles_of(pairs))
     of_role = [FOOT_UNLIKE if role in FOOT else UNLIKE for role in roles_of(pairs)]
@@ -222,7 +226,7 @@ def by_proportions(leg: Leg) -> list[MarkerShift]:
 
 
 def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
-    """(n, n) - covariance of the differences of distances between the legs of a person [m^2]."""
+    """Return the covariance of the differences of distances between the legs of a person, (n, n) [m^2]."""
     slopes = jacobian(middle(leg.points), pairs, roles_of(pairs))
     hinged = [bool({*pair} & {*ANKLE} and {*pair} & {*FOOT}) for pair in pairs]
     of_distance = np.diag(np.where(hinged, HINGED, RIGID) ** 2)
@@ -232,10 +236,11 @@ def between_legs(leg: Leg, pairs: Sequence[tuple[str, str]]) -> Array:
 def shifts(
     off: Array, points: Points, pairs: Sequence[tuple[str, str]], covariance: Array, near: float
 ) -> list[MarkerShift]:
-    """For each marker, how much of the differences of distances (n,) its shift explains; the most
-    probable first.
+    """Return for each marker the displacement that best explains the differences of distances (n,), and how
+    much it explains; the most probable first.
 
-    points : (3,) each, where the markers should be; near : standard deviation of a shift beforehand, each way
+    points : (3,) each, expected places of the markers; near : prior standard deviation of a displacement
+        along each axis [m]
     """
     weights = np.linalg.inv(covariance)
     found = []
@@ -267,17 +272,19 @@ def roles_of(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def lengths(points: Points, pairs: Sequence[tuple[str, str]]) -> Array:
-    """(n_pair,) - distances [m], medians over the frames where there are several."""
+    """Return the distances of the pairs, (n_pair,) [m], medians over the frames if there are several."""
     return np.array([np.nanmedian(np.linalg.norm(points[a] - points[b], axis=-1)) for a, b in pairs])
 
 
 def middle(points: Points) -> dict[str, Array]:
-    """Return the places (3,) of points in the middle frame of the calibration."""
+    """Return the positions (3,) of points in the middle frame of the calibration."""
     return {role: x[len(x) // 2] for role, x in points.items()}
 
 
 def jacobian(points: Points, pairs: Sequence[tuple[str, str]], roles: Sequence[str]) -> Array:
-    """(n_pair, 3 n_role) - slopes of distances by places of landmarks."""
+    """Return the derivatives of the distances with respect to the positions of the landmarks, (n_pair, 3
+    n_role).
+    """
     slopes = np.zeros((len(pairs), len(roles), 3))
     for row, (a, b) in zip(slopes, pairs, strict=True):
         along = points[a] - points[b]

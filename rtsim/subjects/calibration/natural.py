@@ -1,8 +1,9 @@
-"""Natural coordinates where anatomy is defined: segment parameters and their orthonormal frame.
+"""Natural coordinates, in which the anatomy is defined: segment parameters and the orthonormal frame of a
+segment.
 
-A segment is two points and two unit directions, Q = [u, rP, rD, w], with v = rP - rD (Dumas and Cheze
-2007; Sancisi et al. 2017, eq. 2). Its parameters are means over frames (eqs 12, 13); a rigid segment
-with those parameters has the orthonormal frame of eq. 15: X along u, v in the X-Y plane, origin rP.
+A segment is two points and two unit directions, Q = [u, rP, rD, w], with v = rP - rD (Dumas and Cheze 2007;
+Sancisi et al. 2017, eq. 2). Its parameters are means over frames (eqs 12, 13); a rigid segment with those
+parameters has the orthonormal frame of eq. 15: X along u, v in the X-Y plane, origin rP.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Segment:
     gamma: float  # between u and v
 
     def basis(self) -> Array:
-        """B : (3, 3), columns u, v [m], w in the orthonormal segment frame (eq. 15)."""
+        """Return the matrix B (3, 3) with columns u, v [m], w in the orthonormal segment frame (eq. 15)."""
         ca, cb, cg = np.cos([self.alpha, self.beta, self.gamma])
         sg = np.sin(self.gamma)
         wy = (ca - cb * cg) / sg
@@ -38,7 +39,7 @@ class Segment:
         )
 
     def axes(self, primary: str, secondary: str) -> Array:
-        """(3, 3) - orthonormal axes, columns X, Y, Z, with u, v, w standing for X, Y, Z.
+        """Return orthonormal axes (3, 3) with columns X, Y, Z, where u, v, w correspond to X, Y, Z.
 
         The primary direction is kept exactly, the secondary completes the plane.
         """
@@ -54,13 +55,15 @@ class Segment:
 
 
 def unit(x: Array) -> Array:
-    """x scaled to length one along its last axis; NaN where its length is 0."""
+    """Return x scaled to unit length along its last axis; NaN where its length is 0."""
     with np.errstate(invalid="ignore"):
         return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 def segment_parameters(Q: Array) -> Segment:
-    """Mean parameters of Q : (n_frame, 4, 3) = u, rP, rD, w [m] (eq. 12); frames with NaN are left out."""
+    """Return the mean parameters of Q : (n_frame, 4, 3) = u, rP, rD, w [m] (eq. 12); frames with NaN are
+    left out.
+    """
     u, r_p, r_d, w = np.moveaxis(Q[known_frames(Q)], 1, 0)
     v = r_p - r_d
     length = np.linalg.norm(v, axis=1)
@@ -73,15 +76,16 @@ def segment_parameters(Q: Array) -> Segment:
 
 
 def known_frames(x: Array) -> NDArray[np.bool_]:
-    """(n_frame,) - frames of x : (n_frame, ., .) without NaN."""
+    """Return which frames of x : (n_frame, ., .) are free of NaN, (n_frame,)."""
     return np.all(np.isfinite(x), axis=(1, 2))
 
 
 def local_points(Q: Array, segment: Segment, points: Array) -> Array:
-    """(n_point, 3) - mean local coordinates [m] in the segment frame of points : (n_frame, n_point, 3).
+    """Return the mean local coordinates of points : (n_frame, n_point, 3) in the segment frame, (n_point, 3)
+    [m].
 
-    Non-orthogonal projection onto u, v, w frame by frame (eq. 13), mean over the frames where the point
-    and the segment are known, then B n. A point never seen is NaN.
+    Points are projected non-orthogonally onto u, v, w frame by frame (eq. 13), averaged over the frames that
+    show the point and the segment, and multiplied by B. A point that is never visible is NaN.
     """
     u, r_p, r_d, w = np.moveaxis(Q, 1, 0)
     bases = np.stack([u, r_p - r_d, w], axis=2)

@@ -1,8 +1,9 @@
-"""The back of a pelvis that a static trial marks differently than its movement: by both PSIS, or by the
-sacrum.
+"""Pelves whose back is marked differently in the static trial and in the movement trial: by both PSIS in one
+and by the sacrum in the other.
 
-The marker on the sacrum is put midway between both PSIS (Davis et al. 1991, Hum Mov Sci 10, 575-587), so that
-the middle of the PSIS is its place on the pelvis. Where each PSIS is cannot be told from the sacrum.
+The marker on the sacrum is put midway between both PSIS (Davis et al. 1991, Hum Mov Sci 10, 575-587), so the
+middle of the PSIS gives its place on the pelvis. The places of the single PSIS cannot be inferred from the
+sacrum.
 """
 
 from __future__ import annotations
@@ -25,12 +26,11 @@ PSIS [m]. Within a session they differ by less than 1 cm (rtsim/subjects/markers
 def with_back_of(
     static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str
 ) -> tuple[MarkerTrial, list[str]]:
-    """A static trial with the back of the pelvis marked as in its movement trial, and sentences for the
+    """Return a static trial with the back of the pelvis marked as in its movement trial, and notes for the
     user.
 
-    table : its table in the map; where : name of the static trial's file
-    ConfigError where the movement has another kind of marker there, of which the static trial does not tell
-    the place.
+    table : table of the side in the marker map; where : name of the static trial's file. ConfigError if the
+        movement trial has markers there whose place the static trial does not show.
     """
     psis = [name for name in (table.psis, table.psis_opposite) if name]
     if not table.sacrum or len(psis) < 2:
@@ -55,23 +55,23 @@ def with_back_of(
 
 
 def markers_seen(wanted: list[str], trial: MarkerTrial) -> set[str]:
-    """The names among these whose markers are seen in any frame of a trial."""
+    """Return the wanted names whose markers are visible in any frame of a trial."""
     found = find_markers(wanted, trial.names)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
     return {name for name, column in found.items() if len(trial.times) == 0 or bool(seen[:, column].any())}
 
 
 def positions_of(name: str, trial: MarkerTrial) -> Array:
-    """(n, 3) positions of a marker of the trial [m]."""
+    """Return the positions of a marker of the trial, (n, 3) [m]."""
     found: Array = trial.positions[:, find_markers([name], trial.names)[name]]
     return found
 
 
 def check_middle(middle: Array, static: MarkerTrial, trial: MarkerTrial, table: LabSide, where: str) -> None:
-    """Raise ConfigError where the sacrum marker of the movement does not lie where the midpoint of the
-    PSIS should be.
+    """Raise ConfigError where the sacrum marker of the movement does not lie where the midpoint of the PSIS
+    should be.
 
-    middle : (n, 3) - in the static trial [m]
+    middle : (n, 3) - midpoint of the PSIS in the static trial [m]
     """
     both = [table.asis, table.asis_opposite]
     if len(find_markers(both, static.names)) < 2 or len(find_markers(both, trial.names)) < 2:

@@ -1,4 +1,4 @@
-"""Lengths and angles of a person from the user, by the names under which trials store them."""
+"""Lengths and angles of a person given by the user, under the names with which trials store them."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ NOTHING_ASKED = AskedMeasures()
 
 
 def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
-    """Measures in a file: the record of a .toml file, or the stored values [m, rad, kg] of a .vsk or .mp
-    file by their names."""
+    """Load measures from a file: the record of a .toml file, or the stored values [m, rad, kg] of a .vsk or
+    .mp file by name.
+    """
     if not is_file(path):
         raise ConfigError(f"no such file {path!r}", where="--measures", allowed=", ".join((OWN, *SUFFIXES)))
     if Path(path).suffix.lower() == OWN:
@@ -52,10 +53,10 @@ def load_measures(path: str) -> tuple[PersonMeasures, dict[str, float]]:
 
 
 def all_measures(asked: AskedMeasures) -> tuple[PersonMeasures, dict[str, float]]:
-    """Return a person's measures from a file with those of the options in their place, and all numbers by the
-    names under which trials store them [m, rad, kg].
+    """Return a person's measures from a file overridden by those of the command's options, and all numbers
+    by the names under which trials store them [m, rad, kg].
 
-    ConfigError for a number that no person has
+    ConfigError for an impossible number.
     """
     path, given = asked
     told, stored = load_measures(path) if path else (PersonMeasures(), {})
@@ -85,9 +86,7 @@ def named(told: PersonMeasures) -> dict[str, float]:
 
 
 def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTrial:
-    """A trial with a person's measures instead of those that it stores, and a sentence on the replaced
-    ones.
-    """
+    """Replace the measures stored with a trial by those of a person, and add a note on the replaced ones."""
     if not stored:
         return trial
     other = [
@@ -100,10 +99,10 @@ def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTria
 def with_measures_of_both(
     moving: MarkerTrial, still: MarkerTrial | None, stored: Mapping[str, float]
 ) -> tuple[MarkerTrial, MarkerTrial | None]:
-    """A movement and its static trial with a person's measures, as `with_measures`; the static trial, whose
-    measures count, has those of the movement, too, where it stores none, or 0.
+    """Apply `with_measures` to a movement trial and its static trial. Measures that the static trial lacks,
+    or stores as 0, are taken from the movement trial, as those of the static trial are used.
 
-    Measures are often typed in after the static trial was recorded, or lost where it was exported.
+    Measures are often entered after the static trial was recorded, or lost when it was exported.
     """
     moving = with_measures(moving, stored)
     if still is None:
@@ -114,7 +113,7 @@ def with_measures_of_both(
 
 
 def near_measures(source: str) -> str:
-    """A hint at files with measures beside a trial's; empty where there are none."""
+    """Return a hint at files with measures in the folder of a trial; "" if there are none."""
     folder = Path(source).parent
     if not is_file(source):
         return ""

@@ -1,4 +1,4 @@
-"""Whether a calibrated leg can be that of a person: errors where it cannot, notes where it is odd."""
+"""Checks whether a calibrated leg can be that of a person: errors if it cannot, notes if it is unusual."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ REMEDY = "check the unit of the file, the labels and the lab's marker map"
 
 
 def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
-    """Raise ConfigError for a segment that no person has."""
+    """Raise ConfigError for a segment of impossible length."""
     for name, segment in segments.items():
         low, high = LENGTHS[name]
         if not low <= segment.length <= high:
@@ -68,7 +68,7 @@ def check_axes(Q: Mapping[str, Array], where: str) -> None:
 
 
 def widths(x: Landmarks) -> dict[str, Array]:
-    """Distances (n,) [m] across the leg: widths of knee, ankle, forefoot and pelvis."""
+    """Return distances across the leg, (n,) each [m]: widths of knee, ankle, forefoot and pelvis."""
     pairs = {
         "knee": (x.epicondyle_lateral, x.epicondyle_medial),
         "ankle": (x.malleolus_lateral, x.malleolus_medial),
@@ -80,9 +80,9 @@ def widths(x: Landmarks) -> dict[str, Array]:
 
 
 def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> list[str]:
-    """Sentences on odd distances across the leg; ConfigError for impossible ones.
+    """Return notes on unusual distances across the leg; ConfigError for impossible ones.
 
-    stood_in : roles that are no markers: their distances were put in
+    stood_in : roles without a marker, whose distances were assumed
     """
     notes = []
     for name, across in widths(x).items():
@@ -107,7 +107,8 @@ def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> lis
 
 
 def notes_on_width(joint: str, width: float, other: float) -> list[str]:
-    """Sentences on the measured width of a knee or an ankle that is odd, or unlike the other leg's.
+    """Return notes on the measured width of a knee or an ankle that is unusual, or different from that of
+    the other leg.
 
     width, other : of this leg and of the other one [m]; 0 = not known
     """
@@ -126,10 +127,11 @@ def notes_on_width(joint: str, width: float, other: float) -> list[str]:
 
 
 def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
-    """A sentence on a measured length of a leg that is not that of its markers.
+    """Return a note if the measured length of a leg differs from that between its markers.
 
-    x : role -> (n, 3) [m]; the knee may be bent, as the way goes by it
-    length : from the ASIS to the medial malleolus [m]; None, and what no leg has, say nothing here
+    x : role -> (n, 3) [m]; the knee may be bent, as the length is measured along the knee
+    length : measured length from the ASIS to the medial malleolus [m]; None and impossible values are
+        ignored
     """
     low, high = RANGES["leg_length"]
     if length is None or not low <= length <= high or not x.keys() >= {*LEG_MARKERS}:
@@ -146,9 +148,10 @@ def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
 
 
 def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Frames (n,) in which every length and width is near its median, and a sentence on the others.
+    """Return the mask of frames (n,) in which every length and width is near its median, and a note on the
+    other frames.
 
-    Exchanged labels and ghost markers change them far more than soft tissue does.
+    Exchanged labels and ghost markers change lengths and widths far more than soft tissue does.
     """
     lengths = {name: np.linalg.norm(q[:, 1] - q[:, 2], axis=1) for name, q in Q.items()}
     lengths |= {f"width of the {name}": width for name, width in widths(x).items()}
@@ -167,7 +170,7 @@ def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[N
 
 
 def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[str]:
-    """Sentences on landmarks in implausible places; shank : Q (n, 4, 3), natural coordinates of the shank"""
+    """Return notes on landmarks in implausible places; shank : (n, 4, 3) natural coordinates of the shank"""
     notes = []
     if "tibial_tuberosity" in positions:
         ahead = np.sum((positions["tibial_tuberosity"] - x.knee) * shank[:, 0], axis=1)
@@ -182,14 +185,15 @@ def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[st
 
 
 def seen_median(values: Array) -> float:
-    """Median over the frames (n,) in which the marker is seen; NaN where there are none."""
+    """Return the median over the frames (n,) in which the marker is visible; NaN if there are none."""
     seen = values[np.isfinite(values)]
     return float(np.median(seen)) if seen.size else np.nan
 
 
 def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
-    """Sentences on segments whose tracked markers (3,) [m] do not determine their rotation, with a
-    clearer one for a thigh without a pelvis."""
+    """Return notes on segments whose tracked markers (3,) [m] do not determine their rotation, with a
+    specific note for a thigh without a pelvis.
+    """
     notes = []
     for segment, points in markers.items():
         n = len(points)
@@ -205,13 +209,14 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
 
 
 def spread_of(points: Mapping[str, Array]) -> float:
-    """Distance of points (3,) [m] from their best line, root mean square [m]."""
+    """Return the root mean square distance of points (3,) from their best-fitting line [m]."""
     x = np.array(list(points.values()))
     return float(np.linalg.svd(x - x.mean(axis=0), compute_uv=False)[1] / np.sqrt(len(x)))
 
 
 def check_distances(markers: Mapping[str, Mapping[str, Array]], trial: MarkerTrial) -> list[str]:
-    """Sentences on markers of a segment whose distances differ between the trial and the static trial.
+    """Return notes on markers of a segment whose mutual distances differ between the trial and the static
+    trial.
 
     markers : segment -> name in the trial -> coordinates in the segment (3,) [m]
     """

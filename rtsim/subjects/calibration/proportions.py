@@ -1,7 +1,8 @@
-"""Whether the sizes of a person are in proportion: segments to each other, to the stature, and left to right.
+"""Checks of a person's proportions: segments relative to each other and to the stature, and left relative to
+right.
 
-Joint to joint the thigh is 0.245 and the shank 0.246 of the stature (Drillis and Contini 1966, as in Winter
-2009, Biomechanics and Motor Control of Human Movement, fig. 4.1; from memory).
+Between joint centres the thigh has 0.245 and the shank 0.246 of the stature (Drillis and Contini 1966, as in
+Winter 2009, Biomechanics and Motor Control of Human Movement, fig. 4.1; from memory).
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ REMEDY = "check the labels, the lab's marker map and where the markers are"
 
 
 def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
-    """Sentences on segments out of proportion; ConfigError for impossible ratios. lengths : [m]"""
+    """Return notes on segments out of proportion; ConfigError for impossible ratios. lengths : by segment
+    [m]
+    """
     notes = []
     for (a, b), (usual, possible) in RATIOS.items():
         ratio = lengths[a] / lengths[b]
@@ -54,12 +57,16 @@ def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
 
 
 def stored_stature(stored: Mapping[str, float]) -> float:
-    """Stature of the person as stored with a trial [m]; 0 = not known, as in files without an entry."""
+    """Return the stature of the person as stored with a trial [m]; 0 = not known, as in files without an
+    entry.
+    """
     return stored.get(HEIGHT, 0.0)
 
 
 def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> list[str]:
-    """A sentence on legs that do not fit the stature; ConfigError for impossible ones. All [m]"""
+    """Return notes on legs that do not match the stature; ConfigError for impossible ones. All lengths in
+    [m].
+    """
     leg = lengths["thigh"] + lengths["shank"]
     usual, possible = LEG_TO_STATURE
     said = f"thigh and shank are {1e3 * leg:.0f} mm long together, {leg / stature:.2f} of the stature of "
@@ -75,8 +82,8 @@ def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> l
 
 
 def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str) -> list[str]:
-    """Sentences on segments of one leg that are longer than those of the other; ConfigError for impossible
-    differences. [m]
+    """Return notes on segments of one leg that are longer than those of the other leg [m]; ConfigError for
+    impossible differences.
     """
     notes = []
     for name, (unusual, impossible) in PAIRED.items():
@@ -98,8 +105,8 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
 
 
 def check_skew(known: Positions, where: str) -> list[str]:
-    """A sentence on a pelvis that is longer on one side; ConfigError for an impossible difference. known : by
-    role [m]
+    """Return notes on a pelvis that is longer on one side; ConfigError for an impossible difference. known :
+    positions by role [m]
     """
     if not {"asis", "asis_opposite"} <= known.keys():
         return []

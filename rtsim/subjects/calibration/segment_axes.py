@@ -1,5 +1,5 @@
-"""Natural coordinates of the segments from anatomical landmarks (Dumas and Cheze 2007, Med Biol Eng
-Comput 45, 313-322), for a leg that reads like a right one: u forwards, v upwards, w to the right.
+"""Natural coordinates of the segments from anatomical landmarks (Dumas and Cheze 2007, Med Biol Eng Comput
+45, 313-322), for a right leg or a mirrored left one: u forwards, v upwards, w to the right.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ Array = NDArray[np.float64]
 
 
 def natural_coordinates(x: Landmarks) -> dict[str, Array]:
-    """Segment -> Q (n, 4, 3) = u, rP, rD, w; points in metres, directions of length 1.
+    """Return for each segment Q (n, 4, 3) = u, rP, rD, w; points in metres, directions of unit length.
 
-    pelvis : where it is marked; from mid-PSIS to the middle of the hips; u from mid-PSIS to mid-ASIS, w from
+    pelvis : if it is marked; from mid-PSIS to the middle of the hips; u from mid-PSIS to mid-ASIS, w from
         left to right hip
     thigh : from hip to knee; u normal to the plane of epicondyles and hip, w along the epicondyles
-    shank : from knee to ankle; u normal to the plane of fibula head, knee and ankle (without a fibula head of
-        malleoli and knee), w along the malleoli
+    shank : from knee to ankle; u normal to the plane of fibula head, knee and ankle (without a fibula head
+        of malleoli and knee), w along the malleoli
     foot : from ankle to mid-metatarsals; u from calcaneus to mid-metatarsals, w from metatarsal 1 to 5
     """
     across_knee = x.epicondyle_lateral - x.epicondyle_medial
@@ -39,5 +39,5 @@ def natural_coordinates(x: Landmarks) -> dict[str, Array]:
 
 
 def stack(u: Array, r_p: Array, r_d: Array, w: Array) -> Array:
-    """Q (n, 4, 3), with u and w brought to length one."""
+    """Return Q (n, 4, 3) with u and w scaled to unit length."""
     return np.stack([unit(u), r_p, r_d, unit(w)], axis=1)

@@ -29,7 +29,8 @@ PARENTS = {"thigh": "pelvis", "shank": "thigh", "foot": "shank"}
 def local_markers(
     Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: Mapping[str, Mapping[str, Array]]
 ) -> SegmentMarkers:
-    """Mean coordinates of markers (n, 3) per segment and name; those never seen are left out.
+    """Return the mean coordinates of markers (n, 3) by segment and name; markers that are never visible are
+    left out.
 
     Q : segment -> (n, 4, 3) = u, rP, rD, w
     """
@@ -46,8 +47,9 @@ def local_markers(
 def segment_records(
     Q: Mapping[str, Array], parameters: Mapping[str, Segment], markers: SegmentMarkers
 ) -> dict[str, SubjectSegment]:
-    """The segments of `markers`. A pelvis gets the landmark hip_centre, the mean place of the thigh's rP,
-    and beside a trunk lumbosacral, that of the trunk's rD."""
+    """Build the records of the segments in `markers`. The pelvis gets the landmark hip_centre, the mean
+    position of the thigh's rP, and if there is a trunk, the landmark lumbosacral, that of the trunk's rD.
+    """
     turned = {name: in_parent(Q[parent], Q[name]) for name, parent in PARENTS.items() if parent in Q}
     if "pelvis" not in markers:
         return {n: subject_segment(parameters[n], placed, {}, turned.get(n)) for n, placed in markers.items()}
@@ -62,8 +64,8 @@ def segment_records(
 
 
 def in_parent(parent: Array, own: Array) -> tuple[float, ...] | None:
-    """Orientation of a segment in its parent: about z, the new x, the new y [deg], means over the frames;
-    None where the joint moves, or is bent too far to determine it.
+    """Return the orientation of a segment in its parent: angles about z, the new x, the new y, means over
+    the frames [deg]; None if the joint moves, or is bent too far to determine it.
 
     parent, own : (n, 4, 3) = u, rP, rD, w
     """
@@ -77,10 +79,10 @@ def in_parent(parent: Array, own: Array) -> tuple[float, ...] | None:
 
 
 def turned_shanks(segments: Mapping[str, SubjectSegment]) -> list[str]:
-    """A sentence on shanks of which one is turned about its long axis as the other one is not.
+    """Return a note if one shank's axes are rotated about its long axis compared with the other shank's.
 
-    A shank whose axes are turned shows at both its ends, the other way round; a twisted tibia, or a foot that
-    is turned out, at one.
+    Rotated shank axes change the angles at knee and ankle by opposite amounts; tibial torsion or a foot that
+    points outwards changes only one of them.
     """
     apart = []
     for name in ("shank", "foot"):
@@ -101,7 +103,7 @@ def turned_shanks(segments: Mapping[str, SubjectSegment]) -> list[str]:
 
 
 def axes_of(Q: Array) -> Array:
-    """(n, 3, 3) - orthonormal axes as columns: X along u, v in the X-Y plane."""
+    """Return orthonormal axes as columns, (n, 3, 3): X along u, v in the X-Y plane."""
     u, v = Q[:, 0], Q[:, 1] - Q[:, 2]
     z = unit(np.cross(u, v))
     return np.stack([u, np.cross(z, u), z], axis=2)

@@ -1,7 +1,8 @@
-"""Landmarks that a marker set lacks: which other ones replace them, and what is reported of that.
+"""Replacement of landmarks that a marker set lacks, and notes on the replacements.
 
-Of a leg that reads like a right one, in the frames of its calibration. Joint centres lie half a joint's width
-beside their lateral markers (`conventional.chord`); medial landmarks are then as far on the other side.
+Positions are those of a right leg, or of a mirrored left one, in the frames of its calibration. Joint
+centres lie half a joint's width medially of the lateral markers (`conventional.chord`); medial landmarks lie
+the same distance beyond the centre.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ DIAMETER = "MarkerDiameter"
 class StandIns(NamedTuple):
     """Landmarks that replace missing markers of a leg.
 
-    roles : role -> (n, 3) [m], of those that were not there; notes : sentences on them
+    roles : role -> (n, 3) [m], for roles without a marker; notes : notes on the replacements
     """
 
     roles: dict[str, Array]
@@ -70,15 +71,17 @@ class StandIns(NamedTuple):
 
 
 class LegMeasures(NamedTuple):
-    """Measures of a leg that its landmarks need besides its markers.
+    """Measures of a leg that its landmarks need in addition to its markers.
 
-    stored : of the person, as stored with a trial [m, rad]: RKneeWidth, RAnkleWidth, MarkerDiameter, ...
+    stored : measures of the person, as stored with a trial [m, rad]: RKneeWidth, RAnkleWidth,
+        MarkerDiameter, ...
     label_side : right or left, as the markers are labelled
-    regression : regression of the hip; person : what it needs, of a leg that reads like a right one
-    conventional : whether the set is one of the conventional gait model, whose markers are of a usual size
-        where nothing is said; those of others count as points
-    knee_width_mm : takes the place of the stored width, if given; standoff : as of `hip_centres` [m]
-    near : a hint at files with measures next to the trial's; names : role -> marker
+    regression : hip regression; person : measures that it needs, with left and right exchanged for a left
+        leg
+    conventional : whether the marker set is that of the conventional gait model; then markers have a usual
+        size if none is stored, otherwise they count as points
+    knee_width_mm : replaces the stored width, if given; standoff : as in `hip_centres` [m]
+    near : hint at files with measures in the trial's folder; names : role -> marker name
     """
 
     stored: Mapping[str, float]
@@ -92,8 +95,8 @@ class LegMeasures(NamedTuple):
     names: Mapping[str, str] = {}
 
     def rotation(self, field: str, where: str) -> float:
-        """Return a rotation offset of the leg, or its tibial torsion [rad]; 0 where none is stored,
-        ConfigError for an impossible one.
+        """Return a rotation offset of the leg, or its tibial torsion [rad]; 0 if none is stored; ConfigError
+        for an impossible one.
         """
         return usable_rotation(
             stored_measures(self.stored).of(self.label_side), field, self.label_side, where
@@ -101,7 +104,7 @@ class LegMeasures(NamedTuple):
 
     @property
     def takes_usual_markers(self) -> bool:
-        """Return whether markers of the usual size are assumed, as no size is stored."""
+        """Return whether the usual marker size is assumed because no size is stored."""
         return self.conventional and not self.stored.get(DIAMETER)
 
     def lacks(self, joint: str) -> bool:
@@ -109,7 +112,7 @@ class LegMeasures(NamedTuple):
         return not width_of(self.stored, self.label_side, joint, self.given(joint))
 
     def widths(self, joint: str) -> tuple[float, float]:
-        """The width of the knee or the ankle, and that of the other leg [m]; 0 = not known."""
+        """Return the width of the knee or the ankle, and that of the other leg [m]; 0 = not known."""
         other = "left" if self.label_side == "right" else "right"
         given = self.given(joint)
         return (
@@ -118,21 +121,23 @@ class LegMeasures(NamedTuple):
         )
 
     def given(self, joint: str) -> float | None:
-        """Return the width that the user gives in place of the stored one [mm], None without."""
+        """Return the width that the user gives in place of the stored one [mm]; None if there is none."""
         return self.knee_width_mm if joint == "knee" else None
 
     def radius(self, joint: str, where: str) -> float:
-        """Distance from the lateral marker of knee or ankle to the centre [m]; ConfigError where it is not
-        known."""
+        """Return the distance from the lateral marker of knee or ankle to the joint centre [m]; ConfigError
+        if it is not known.
+        """
         known = {**self.stored, **({DIAMETER: USUAL_MARKER_DIAMETER} if self.takes_usual_markers else {})}
         return centre_offset(known, self.label_side, joint, self.given(joint), where)
 
 
 def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
-    """Substitutes for epicondyles, medial malleolus and metatarsals that are not marked.
+    """Return replacements for epicondyles, medial malleolus and metatarsals without markers.
 
-    known : role -> (n, 3) [m], of a leg with its pelvis that reads like a right one, on usable frames
-    ConfigError where a width is needed and not known, and where a knee alignment device has other markers.
+    known : role -> (n, 3) [m], of a right leg, or of a mirrored left one, with its pelvis, on usable frames.
+        ConfigError where a width is needed and not known, and where a knee alignment device has other
+        markers.
     """
     check_widths(known, measures, where)
     check_wands(known, measures, where)
@@ -180,8 +185,8 @@ MEDIAL = {
 
 
 def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
-    """Raise ConfigError that names all widths that are needed and unknown, with their usual places, or two
-    widths that seem to be exchanged.
+    """Raise ConfigError with all widths that are needed and unknown and the places where they are usually
+    stored, or with two widths that seem to be exchanged.
     """
     pairs = MEDIAL
     missing = [
@@ -200,7 +205,9 @@ def check_widths(known: Positions, measures: LegMeasures, where: str) -> None:
 
 
 def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "") -> ConfigError:
-    """The error for widths that are required and unknown; near : words on files that may have them"""
+    """Return the error for widths that are required and unknown; near : hint at files that may contain
+    them.
+    """
     stored = [width_name(side, joint) for joint in joints]
     options = [f"{joint}_width_mm (--{joint}-width)" for joint in joints]
     return ConfigError(
@@ -245,20 +252,22 @@ def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
 
 
 def hip_of(known: Positions, measures: LegMeasures) -> Array:
-    """(n, 3) - hip centre of the leg [m]."""
+    """Return the hip centre of the leg, (n, 3) [m]."""
     asis, back = (known["asis"], known["asis_opposite"]), back_of(known)
     hip, _ = hip_centres(*asis, back, measures.regression, measures.person, measures.standoff)
     return hip
 
 
 def lateral_of_device(known: Positions) -> Array:
-    """(n, 3) - the lateral epicondyle by a knee alignment device [m], whose axis marker lies far outside."""
+    """Return the lateral epicondyle from a knee alignment device, whose axis marker lies far outside, (n, 3)
+    [m].
+    """
     return device_origin(known[DEVICE[0]], known[DEVICE[1]], known[DEVICE[2]], "right")
 
 
 def check_device_order(known: Positions, measures: LegMeasures, where: str) -> None:
-    """Raise ConfigError for a knee alignment device whose axis lies across the body only with its labels
-    in the other order.
+    """Raise ConfigError for a knee alignment device whose axis would be mediolateral only with its labels in
+    another order.
     """
     kax, one, two = (known[role] for role in DEVICE)
     across = unit(known["asis"] - known["asis_opposite"])
@@ -278,8 +287,8 @@ def check_device_order(known: Positions, measures: LegMeasures, where: str) -> N
 
 
 def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[dict[str, Array], list[str]]:
-    """The epicondyles that are not marked, by a knee alignment device or by the chord, and sentences for
-    the user.
+    """Return the epicondyles without markers, from a knee alignment device or by the chord construction, and
+    notes for the user.
     """
     if "epicondyle_medial" in known and "epicondyle_lateral" in known:
         return {}, []
@@ -300,7 +309,9 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
 
 
 def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where: str) -> tuple[Array, str]:
-    """The medial malleolus (n, 3) [m] by the chord, and a sentence. knee : (n, 3) - centre of the knee [m]"""
+    """Return the medial malleolus (n, 3) [m] by the chord construction, and a note. knee : (n, 3) - knee
+    centre [m]
+    """
     lateral, turn = known["malleolus_lateral"], measures.rotation("shank_rotation", where)
     offset = measures.radius("ankle", where)
     medial: Array = 2.0 * chord_centre(knee, lateral, known["shank_lateral"], offset, turn) - lateral
@@ -309,13 +320,13 @@ def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where
 
 
 def told_turn(turn: float, segment: str) -> str:
-    """A sentence on a stored rotation offset [rad]; "" where it is 0."""
+    """Return a note on a stored rotation offset [rad]; "" if it is 0."""
     return f", with the {segment} rotation of {DEGREES * turn:.1f} degrees that is stored" if turn else ""
 
 
 def turned(v: Array, axis: Array, angle: float) -> Array:
-    """(n, 3) - components of vectors perpendicular to unit axes (n, 3), rotated about these axes by an
-    angle [rad].
+    """Return the components of vectors perpendicular to unit axes (n, 3), rotated about these axes by an
+    angle [rad], (n, 3).
     """
     flat = v - np.sum(v * axis, axis=-1, keepdims=True) * axis
     rotated: Array = np.cos(angle) * flat + np.sin(angle) * np.cross(axis, flat)
@@ -323,10 +334,10 @@ def turned(v: Array, axis: Array, angle: float) -> Array:
 
 
 def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
-    """Heads of the first and the fifth metatarsal, (n, 3) each [m], about the marker on the toe.
+    """Return the heads of the first and the fifth metatarsal, (n, 3) each [m], placed around the toe marker.
 
-    across_ankle : (n, 3) - from the medial to the lateral malleolus; made square to the foot it is the way
-        from the first to the fifth
+    across_ankle : (n, 3) - vector from the medial to the lateral malleolus [m]; its component perpendicular
+        to the foot is the vector from the first to the fifth metatarsal
     """
     along = known["toe"] - known["calcaneus"]
     length = np.linalg.norm(along, axis=-1, keepdims=True)
@@ -337,7 +348,9 @@ def metatarsals(known: Positions, across_ankle: Array) -> dict[str, Array]:
 
 
 def told_metatarsals(known: Positions) -> str:
-    """The sentence on a toe that stands in for the middle of the metatarsals; known : role -> (n, 3) [m]"""
+    """Return the note on a toe marker that replaces the middle of the metatarsals; known : role -> (n, 3)
+    [m].
+    """
     words = zip(METATARSALS, ("first", "fifth"), strict=True)
     lacking = [word for role, word in words if role not in known]
     both = "their middle" if len(lacking) > 1 else "the middle of the first and the fifth"
@@ -349,8 +362,8 @@ def told_metatarsals(known: Positions) -> str:
 
 
 def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) -> None:
-    """Raise ConfigError for a movement that lacks landmarks of its map while a static trial lies beside
-    it: replacing them is meant for trials whose static trial lacks them, too.
+    """Raise ConfigError for a movement trial that lacks landmarks of its map although a static trial lies in
+    its folder, because replacements are meant for recordings whose static trial lacks the landmarks, too.
 
     near : a hint at static trials, "" = there is none
     """
@@ -365,7 +378,9 @@ def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) ->
 
 
 def check_alone(known: Positions, where: str) -> None:
-    """Raise ConfigError for a leg without a pelvis that lacks what only a hip centre could replace."""
+    """Raise ConfigError for a leg without a pelvis that lacks landmarks whose replacement needs a hip
+    centre.
+    """
     needed = ("epicondyle_lateral", "malleolus_medial", *METATARSALS)
     lacking = [role for role in needed if role not in known]
     if lacking:

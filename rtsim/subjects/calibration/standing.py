@@ -1,10 +1,10 @@
-"""Whether a calibration's pose is that of a person, and whether a person at rest stands: errors where that is
-impossible, notes where it is unusual.
+"""Checks of the pose in a calibration: errors if it is impossible for a person, notes if it is unusual for a
+person who stands.
 
-Joint angles come from the natural coordinates, by the joint coordinate systems of the shipped model of a leg,
-as medians over the frames; what no joint reaches (`ranges_deg` of that model) is an error in any pose. What
-is usual in standing is asked of still trials alone. Later joint angles do not depend on how somebody stands
-in the static trial, so a person who sits or lies is told, not refused.
+Joint angles come from the natural coordinates, by the joint coordinate systems of the shipped model of a
+leg, as medians over the frames. Angles outside the joints' ranges (`ranges_deg` of that model) are an error
+in any pose. The usual ranges of standing apply only to trials without movement. As later joint angles do not
+depend on the pose in the static trial, a person who sits or lies is only reported.
 """
 
 from __future__ import annotations
@@ -60,15 +60,15 @@ REMEDY = "check the labels, the lab's marker map and where the markers are"
 
 @cache
 def joints() -> dict[tuple[str, str], AnatomicalAxes]:
-    """Return the axes of the joints of the shipped leg model, by the two segments of each."""
+    """Return the axes of the joints of the shipped leg model, by the two segments of each joint."""
     spec = load_toml(find_config(LEG, "models"), ModelSpec)
     return {(body.parent, body.name): body.angles for body in spec.bodies if body.angles is not None}
 
 
 def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
-    """Sentences on an unusual pose of a leg; ConfigError for a pose that no leg can have.
+    """Return notes on an unusual pose of a leg; ConfigError for an impossible pose.
 
-    Q : segment -> (n, 4, 3), of a leg that reads like a right one
+    Q : segment -> (n, 4, 3), of a right leg, or of a mirrored left one
     """
     ranges = {name: ends for axes in joints().values() for name, ends in zip_ranges(axes).items()}
     angles = {name: float(np.median(x)) for name, x in joint_angles(Q).items()}
@@ -107,7 +107,7 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
 
 def check_upright(Q: Mapping[str, Array], where: str) -> list[str]:
     """Check tilt and obliquity of the pelvis like `check_pelvis`, in the frames of a moving person in which
-    the legs are upright; nothing is refused, as nobody was asked to stand.
+    the legs are upright; nothing is an error, as a moving person need not stand upright.
     """
     if "pelvis" not in Q:
         return []
@@ -123,13 +123,15 @@ def check_upright(Q: Mapping[str, Array], where: str) -> list[str]:
 
 
 def tilt_of(pelvis: Array) -> Array:
-    """(n,) - tilt of a pelvis, Q (n, 4, 3), ASIS lower positive [deg]."""
+    """Return the tilt of a pelvis with natural coordinates Q (n, 4, 3), positive with the ASIS lowered, (n,)
+    [deg].
+    """
     return np.asarray(-DEGREES * np.arcsin(np.clip(pelvis[:, 0, 1], -1.0, 1.0)))
 
 
 def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TILT) -> list[str]:
-    """Sentences on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError for impossible
-    ones.
+    """Return notes on an unusual tilt or obliquity of the pelvis over upright legs; ConfigError for
+    impossible values.
     """
     if "pelvis" not in Q:
         return []
@@ -154,8 +156,8 @@ def check_pelvis(Q: Mapping[str, Array], where: str, largest: float = LARGEST_TI
 
 
 def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
-    """Angles (n,) [deg] of the joints whose segments are known, by name, in the mobile Z-X-Y sequence
-    (Wu et al. 2002).
+    """Return the angles (n,) [deg] by name of the joints whose two segments are known, in the Z-X-Y sequence
+    of body-fixed rotations (Wu et al. 2002).
     """
     found: dict[str, Array] = {}
     for (parent, child), axes in joints().items():
@@ -174,8 +176,9 @@ def joint_angles(Q: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def segment_axes(q: Array, primary: str, secondary: str) -> Array:
-    """(n, 3, 3) - orthonormal axes in ground as columns, of Q (n, 4, 3): the primary direction is kept, the
-    secondary completes the plane, as in `natural.Segment.axes`.
+    """Return the orthonormal axes of a segment in ground as columns, (n, 3, 3), from its natural coordinates
+    q (n, 4, 3). The primary direction is kept, and the secondary one completes the plane, as in
+    `natural.Segment.axes`.
     """
     directions = {"u": q[:, 0], "v": q[:, 1] - q[:, 2], "w": q[:, 3]}
     p, s = "uvw".index(primary), "uvw".index(secondary)
@@ -196,12 +199,12 @@ def zip_ranges(axes: AnatomicalAxes) -> dict[str, Range]:
 
 
 def is_still(Q: Mapping[str, Array]) -> bool:
-    """Whether the markers hardly move: the person stands still."""
+    """Return whether the markers hardly move: the person stands still."""
     centres = np.concatenate([q[:, 1:3] for q in Q.values()], axis=1)
     return bool(np.ptp(centres, axis=0).max() < STILL)
 
 
 def leaning(Q: Mapping[str, Array]) -> float:
-    """Median angle between a leg, from ankle to hip, and the vertical [deg]."""
+    """Return the median angle between the vertical and the line of a leg, from ankle to hip [deg]."""
     up = unit(Q["thigh"][:, 1] - Q["shank"][:, 2])[:, 1]
     return DEGREES * float(np.median(np.arccos(np.clip(up, -1.0, 1.0))))

@@ -1,8 +1,8 @@
 """The trunk: thorax, head and arms as one segment, where shoulders and thorax are marked.
 
 Its axis runs from the middle of the shoulder markers down to the centre of L5/S1 in the frames of the
-calibration: the same rule for all laboratories, as all mark the shoulders. In movement only the markers that
-are followed tell where it is.
+calibration; the rule suits all laboratories, as all mark the shoulders. In movement only the tracked markers
+determine its pose.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ FORWARDS, UPWARDS = -0.3375, 0.0085
 
 
 def lumbosacral_centre(asis: Array, asis_opposite: Array, psis_middle: Array) -> Array:
-    """(n, 3) - centre of L5/S1 [m], from landmarks (n, 3) of a pelvis that reads like that of a right leg."""
+    """Return the centre of L5/S1 from landmarks (n, 3) of the pelvis of a right leg, or of a mirrored left
+    one, (n, 3) [m].
+    """
     origin, x, y, _ = pelvis_axes(asis, asis_opposite, psis_middle)
     width = np.linalg.norm(asis - asis_opposite, axis=-1, keepdims=True)
     return origin + width * (FORWARDS * x + UPWARDS * y)
@@ -39,12 +41,13 @@ def lumbosacral_centre(asis: Array, asis_opposite: Array, psis_middle: Array) ->
 def trunk_coordinates(
     source: MarkerTrial, trunk: Trunk | None, positions: Array, lumbosacral: Array
 ) -> Array | None:
-    """Q (n, 4, 3) = u, rP, rD, w of the trunk, NaN where a shoulder is hidden; None where it is not marked.
+    """Return the natural coordinates Q (n, 4, 3) = u, rP, rD, w of the trunk, NaN where a shoulder marker is
+    hidden; None if the trunk is not marked.
 
-    positions : (n, n_marker, 3) - of all markers of the source, of a right leg [m]
-    lumbosacral : (n, 3) - centre of L5/S1 on the same frames [m]
+    positions : (n, n_marker, 3) - positions of all markers of the source, mirrored for a left leg [m]
+    lumbosacral : (n, 3) - centre of L5/S1 in the same frames [m]
     rP : middle of the shoulders; rD : centre of L5/S1; w : from the opposite shoulder to that of the side;
-    u : forwards, square to both
+    u : forwards, perpendicular to both
     """
     if trunk is None:
         return None
@@ -58,9 +61,10 @@ def trunk_coordinates(
 
 
 def fault_of_trunk(Q: Array, pelvis: Array | None, parameters: Segment, placed: dict[str, Array]) -> str:
-    """A sentence on why the markers of a trunk are implausible; empty where they are not.
+    """Return the reason why the markers of a trunk are implausible; "" if they are plausible.
 
-    Q, pelvis : (n, 4, 3) - natural coordinates of trunk and pelvis; None: its sides are not looked at
+    Q, pelvis : (n, 4, 3) - natural coordinates of trunk and pelvis; pelvis None: left and right of the trunk
+        are not checked
     placed : tracked markers in the trunk (3,) [m]
     """
     low, high = LENGTHS[TRUNK]

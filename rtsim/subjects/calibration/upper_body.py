@@ -3,12 +3,12 @@
 The parts stand as in upright standing with hanging arms, on the line from the middle of the shoulder markers
 (origin) to the centre of L5/S1, all as long as on the mean person of that stature (de Leva 1996):
   upper trunk : from the suprasternal notch, taken to be level with the shoulder markers, down to the xiphion
-  middle trunk : from there down to the navel; what is below belongs to the pelvis
+  middle trunk : from there down to the navel; the part below belongs to the pelvis
   head : its vertex 0.182 of the stature above the shoulders (Winter 2009, Biomechanics and Motor Control of
       Human Movement, fig. 4.1: shoulders at 0.818)
   arms : straight down, 0.129 of the stature to each side (same figure), the upper arm from the level of the
       shoulder markers, forearm and hand after it
-An arm that moves differently, or a head that nods, shows in the residual.
+Arms that move differently, or a nodding head, increase the residual of the dynamics.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ TRUNK_PARTS = ("upper_trunk", "middle_trunk")
 def upper_body(
     segment: Segment, mass: float, stature: float, table: Population
 ) -> tuple[float, Array, Array]:
-    """Mass [kg], its centre (3,) [m] and inertia (3, 3) about it [kg m^2] in the trunk's frame.
+    """Return mass [kg], its centre (3,) [m] and inertia (3, 3) about it [kg m^2] in the trunk's frame.
 
-    mass, stature : of the whole person [kg, m]; table : the mean person
+    mass, stature : mass and stature of the whole person [kg, m]; table : the mean person
     """
     scale = stature / table.stature_mm
     axes = segment.axes("v", "w")
@@ -52,8 +52,9 @@ def upper_body(
 def hanging(
     table: Population, names: tuple[str, ...], scale: float, beside: float
 ) -> list[tuple[SegmentShare, float, float]]:
-    """Segments from the level of the shoulders downwards: share of the mass, height of the upper end and
-    distance to the side [m]."""
+    """Stack segments downwards from the level of the shoulders; return mass fraction, height of the upper
+    end and lateral distance [m] of each.
+    """
     found, top = [], 0.0
     for name in names:
         found.append((table.segments[name], top, beside))
@@ -64,7 +65,9 @@ def hanging(
 def part(
     share: SegmentShare, scale: float, mass: float, top: Array, axes: Array
 ) -> tuple[float, Array, Array]:
-    """Mass, centre and inertia about it of one upright segment; top : (3,) its upper end [m]."""
+    """Return mass, mass centre and central inertia of one upright segment; top : (3,) position of its upper
+    end [m].
+    """
     length, m = scale * share.length_mm, 1e-2 * share.mass_percent * mass
     sagittal, transverse, longitudinal = 1e-2 * length * np.array(share.radii_percent)
     radii = np.array([sagittal, longitudinal, transverse])
@@ -72,5 +75,5 @@ def part(
 
 
 def away_from_axes(x: Array) -> Array:
-    """(3, 3) - inertia of a unit mass at x (3,) about the origin (parallel axes) [m^2]."""
+    """Return the inertia of a unit mass at x (3,) about the origin (parallel axis theorem), (3, 3) [m^2]."""
     return np.asarray(x @ x * np.eye(3) - np.outer(x, x))

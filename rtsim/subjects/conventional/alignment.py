@@ -1,7 +1,7 @@
-"""Rotation offsets of a static trial: by a knee alignment device, or by markers on the inner side.
+"""Rotation offsets from a static trial, by a knee alignment device or by medial markers.
 
-The device clamps the knee and carries three markers at equal distances on arms square to each other; the arm
-of KAX runs along the axis of the knee (HAS-Motion wiki, "Knee Alignment Device").
+The device clamps the knee and carries three markers at equal distances on perpendicular arms; the arm of KAX
+is parallel to the knee axis (HAS-Motion wiki, "Knee Alignment Device").
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ device."""
 class AlignedJoint(NamedTuple):
     """A knee or ankle of a static trial: centre, lateral marker and rotation offset.
 
-    centre : (n, 3) - of the joint [m]
-    lateral : (n, 3) - marker on its outer side, or the place of one that is not on [m]
-    rotation : from the segment's wand to the joint's axis, mean over the frames, as a file stores it:
-        positive = the wand is behind the axis [rad]
+    centre : (n, 3) - joint centre [m]
+    lateral : (n, 3) - lateral marker, or its place if the marker was not attached [m]
+    rotation : angle from the segment's wand marker to the joint axis, mean over the frames, with the sign as
+        stored in files: positive = the wand is behind the axis [rad]
     """
 
     centre: Array
@@ -39,9 +39,11 @@ class AlignedJoint(NamedTuple):
 
 
 def device_origin(kax: Array, kd1: Array, kd2: Array, side: str) -> Array:
-    """(n, 3) - where the arms of the device meet: the place of the marker on the lateral epicondyle [m].
+    """Return the point where the arms of the device meet, which is the place of the marker on the lateral
+    epicondyle, (n, 3) [m].
 
-    kax, kd1, kd2 : (n, 3) - its markers [m]; side : side of the leg that wears it, in right-handed axes
+    kax, kd1, kd2 : (n, 3) - markers of the device [m]; side : side of the leg that wears it, in right-handed
+        axes
     """
     arm = DEVICE_SPACING / np.sqrt(2.0)
     normal = TURNS["left"] * TURNS[side] * unit(np.cross(kd2 - kd1, kax - kd1))
@@ -50,9 +52,9 @@ def device_origin(kax: Array, kd1: Array, kd2: Array, side: str) -> Array:
 
 
 def check_device(kax: Array, kd1: Array, kd2: Array, side: str, where: str) -> str:
-    """A sentence on a device of another size than the usual one, "" for the usual size.
+    """Return a note on a device of unusual size; "" for the usual size.
 
-    ConfigError where its markers are not at equal distances, as where two labels are exchanged with others.
+    ConfigError where its markers are not at equal distances, for example because labels are exchanged.
     """
     pairs = ((kax, kd1), (kax, kd2), (kd1, kd2))
     sizes = np.array([np.nanmean(np.linalg.norm(a - b, axis=-1)) for a, b in pairs])
@@ -76,11 +78,12 @@ def check_device(kax: Array, kd1: Array, kd2: Array, side: str, where: str) -> s
 def by_device(
     hip: Array, device: tuple[Array, Array, Array], wand: Array, radius: float, side: str
 ) -> AlignedJoint:
-    """The knee of a static trial with a knee alignment device.
+    """Return the knee of a static trial with a knee alignment device.
 
-    hip, wand : (n, 3) - hip centre, marker on the outside of the thigh [m]
+    hip, wand : (n, 3) - hip centre, and lateral marker (wand) of the thigh [m]
     device : KAX, KD1, KD2, each (n, 3) [m]
-    radius : from the marker of the lateral epicondyle, which is not on, to the knee centre [m]
+    radius : distance of the knee centre from the place of the lateral epicondyle's marker, which the device
+        replaces [m]
     """
     lateral = device_origin(*device, side)
     centre = chord_centre(hip, lateral, device[0], radius)
@@ -88,20 +91,23 @@ def by_device(
 
 
 def by_medial_marker(proximal: Array, lateral: Array, medial: Array, wand: Array, side: str) -> AlignedJoint:
-    """A knee or an ankle of a static trial with a marker on its inner side: the middle of both.
+    """Return a knee or an ankle of a static trial with medial markers; its centre is the middle between the
+    medial and the lateral marker.
 
-    proximal : (n, 3) - hip centre for a knee, knee centre for an ankle [m]; wand : on the segment between
+    proximal : (n, 3) - hip centre for a knee, knee centre for an ankle [m]; wand : lateral marker on the
+        segment between the two joints [m]
     """
     centre = 0.5 * (lateral + medial)
     return AlignedJoint(centre, lateral, _mean_rotation(proximal, centre, lateral, wand, side))
 
 
 def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: Array, side: str) -> float:
-    """Angle from the axis of the knee to that of the ankle about the tibia, mean over the frames [rad].
+    """Return the angle from the knee axis to the ankle axis about the tibia, mean over the frames [rad].
 
-    As a file stores it: negative = the ankle's axis is turned outwards.
+    The sign is that of stored files: negative = the ankle axis is rotated externally.
 
-    knee, ankle : (n, 3) - centres [m]; across_knee, across_ankle : (n, 3) - from them to the outer side [m]
+    knee, ankle : (n, 3) - centres [m]; across_knee, across_ankle : (n, 3) - vectors from the centres
+        laterally [m]
     """
     up = unit(knee - ankle)
     flat = [v - np.sum(v * up, axis=-1, keepdims=True) * up for v in (across_knee, across_ankle)]
@@ -110,5 +116,5 @@ def tibial_torsion(knee: Array, ankle: Array, across_knee: Array, across_ankle: 
 
 
 def _mean_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array, side: str) -> float:
-    """Mean rotation offset, as a file stores it [rad]."""
+    """Return the mean rotation offset with the sign as stored in files [rad]."""
     return TURNS[side] * float(np.nanmean(wand_rotation(proximal, centre, lateral, wand)))

@@ -1,6 +1,6 @@
 """Angles of the conventional gait model: Y-X-Z Cardan angles as Plug-in Gait publishes them, in its order.
 
-Both sides read alike: flexion, adduction and internal rotation are positive on the right and on the left.
+Signs are the same on both sides: flexion, adduction and internal rotation are positive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SQUARE = 0.5 * np.pi
 
 
 def cardan(R: Array) -> tuple[Array, Array, Array]:
-    """Angles (n,) of R = Ry(a) Rx(b) Rz(c), (n, 3, 3) [rad]; b within a quarter turn."""
+    """Return the angles (n,) of R = Ry(a) Rx(b) Rz(c), (n, 3, 3) [rad]; b lies within a quarter turn."""
     a = np.arctan2(R[..., 0, 2], R[..., 2, 2])
     b = np.arcsin(np.clip(-R[..., 1, 2], -1.0, 1.0))
     c = np.arctan2(R[..., 1, 0], R[..., 1, 1])
@@ -24,42 +24,43 @@ def cardan(R: Array) -> tuple[Array, Array, Array]:
 
 
 def between(proximal: Array, distal: Array) -> tuple[Array, Array, Array]:
-    """Cardan angles of distal axes in proximal ones, both (n, 3, 3) [rad]."""
+    """Return the Cardan angles of distal axes relative to proximal axes, both (n, 3, 3) [rad]."""
     return cardan(np.swapaxes(proximal, -1, -2) @ distal)
 
 
 def hip_angles(pelvis: Array, thigh: Array, side: str) -> Array:
-    """(n, 3) - flexion, adduction, internal rotation [rad]."""
+    """Return hip flexion, adduction and internal rotation, (n, 3) [rad]."""
     a, b, c = between(pelvis, thigh)
     return np.stack([-a, -SIGNS[side] * b, -SIGNS[side] * c], axis=-1)
 
 
 def knee_angles(thigh: Array, shank: Array, side: str) -> Array:
-    """(n, 3) - flexion, adduction (varus), internal rotation [rad]."""
+    """Return knee flexion, adduction (varus) and internal rotation, (n, 3) [rad]."""
     a, b, c = between(thigh, shank)
     return np.stack([a, -SIGNS[side] * b, -SIGNS[side] * c], axis=-1)
 
 
 def ankle_angles(shank: Array, foot: Array, side: str) -> Array:
-    """(n, 3) - dorsiflexion, inversion, internal rotation [rad]; shank : axes of the shank about the
-    ankle's axis"""
+    """Return ankle dorsiflexion, inversion and internal rotation, (n, 3) [rad]; shank : axes of the shank
+    with the transverse axis of the ankle
+    """
     a, b, c = between(shank, foot)
     return np.stack([-a - SQUARE, -SIGNS[side] * c, -SIGNS[side] * b], axis=-1)
 
 
 def walking_axes(forwards: Array, up: Array) -> Array:
-    """(3, 3) - axes of the direction of walking in the laboratory: forwards, to the left, up, as
-    columns.
+    """Return the axes of the direction of walking in the laboratory as columns: forwards, to the left, up,
+    (3, 3).
 
-    forwards, up : (3,) - unit vectors, square to each other
+    forwards, up : (3,) - perpendicular unit vectors
     """
     return np.stack([forwards, np.cross(up, forwards), up], axis=-1)
 
 
 def nearest_axis(heading: Array, up: Array) -> Array:
-    """(3,) - the horizontal axis of the laboratory, or its opposite, that a heading (3,) is nearest to.
+    """Return the horizontal axis of the laboratory, with its sign, that is nearest to a heading (3,), (3,).
 
-    up : (3,) - along an axis of the laboratory. NaN where the heading has no direction.
+    up : (3,) - axis of the laboratory that points up. NaN if the heading is zero.
     """
     level = heading * (1.0 - np.abs(up))
     largest = int(np.argmax(np.abs(level)))
@@ -70,18 +71,20 @@ def nearest_axis(heading: Array, up: Array) -> Array:
 
 
 def pelvis_angles(walking: Array, pelvis: Array, side: str) -> Array:
-    """(n, 3) - anterior tilt, obliquity (up on this side), internal rotation (this side ahead) [rad].
+    """Return the pelvis angles: anterior tilt, obliquity (positive = this side up), internal rotation
+    (positive = this side forward), (n, 3) [rad].
 
-    Of the pelvis (n, 3, 3) to the direction of walking (3, 3), or (n, 3, 3).
+    walking : axes of the direction of walking, (3, 3) or (n, 3, 3) / pelvis : axes of the pelvis, (n, 3, 3)
     """
     a, b, c = between(walking, pelvis)
     return np.stack([a, SIGNS[side] * b, -SIGNS[side] * c], axis=-1)
 
 
 def foot_progression(walking: Array, foot: Array, side: str) -> Array:
-    """(n, 3) - pitch (a level foot: -90 degrees), roll, and rotation inwards [rad].
+    """Return the foot progression angles: pitch (level foot: -90 degrees), roll, and internal rotation, (n,
+    3) [rad].
 
-    Of the foot (n, 3, 3) to the direction of walking (3, 3), or (n, 3, 3).
+    walking : axes of the direction of walking, (3, 3) or (n, 3, 3) / foot : axes of the foot, (n, 3, 3)
     """
     a, b, c = between(walking, foot)
     return np.stack([a, SIGNS[side] * c, -SIGNS[side] * b], axis=-1)

@@ -1,6 +1,6 @@
 """Segments of the conventional gait model as Plug-in Gait has them: x forwards, y to the left, z up.
 
-Of the foot z points from the toes backwards and x up. Whatever the side, y points to the person's left.
+On the foot, z points backwards from the toes and x up. On both sides y points to the person's left.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SIGNS = {"right": -1.0, "left": 1.0}
 
 
 class LegCentres(NamedTuple):
-    """Joint centres of a leg and the markers on the outer side of knee and ankle, each (n, 3) [m]."""
+    """Joint centres of a leg, and the lateral markers of knee and ankle, each (n, 3) [m]."""
 
     hip: Array
     knee: Array
@@ -29,9 +29,10 @@ class LegCentres(NamedTuple):
 
 
 class LegAxes(NamedTuple):
-    """Axes as columns, each (n, 3, 3).
+    """Axes of thigh and shank as columns, each (n, 3, 3).
 
-    shank : about the axis of the knee; torsioned : about that of the ankle, which foot and ankle take
+    shank : axes with y along the knee axis; torsioned : axes of the shank with y along the ankle axis, which
+        foot and ankle angles use
     """
 
     thigh: Array
@@ -40,14 +41,18 @@ class LegAxes(NamedTuple):
 
 
 def framed(z: Array, y: Array) -> Array:
-    """(n, 3, 3) - axes with z along the one vector (n, 3), y in the plane of both, as columns."""
+    """Return axes with z along the first vector (n, 3) and y in the plane of both vectors, as columns, (n,
+    3, 3).
+    """
     z = unit(z)
     y = unit(y - np.sum(y * z, axis=-1, keepdims=True) * z)
     return np.stack([np.cross(y, z), y, z], axis=-1)
 
 
 def pelvis_frame(asis_right: Array, asis_left: Array, psis_middle: Array) -> Array:
-    """(n, 3, 3) - y to the left ASIS, z square to the plane of the ASIS and the PSIS."""
+    """Return the pelvis axes: y to the left ASIS, z perpendicular to the plane of the ASIS and the PSIS, (n,
+    3, 3).
+    """
     y = unit(asis_left - asis_right)
     x = 0.5 * (asis_right + asis_left) - psis_middle
     x = unit(x - np.sum(x * y, axis=-1, keepdims=True) * y)
@@ -55,8 +60,8 @@ def pelvis_frame(asis_right: Array, asis_left: Array, psis_middle: Array) -> Arr
 
 
 def leg_axes(centres: LegCentres, side: str, torsion: float = 0.0) -> LegAxes:
-    """Axes of thigh and shank; torsion : tibial torsion as a file stores it [rad], the inward rotation
-    of the knee's axis from the ankle's
+    """Return the axes of thigh and shank; torsion : tibial torsion with the sign as stored in files [rad]:
+    the internal rotation of the knee axis relative to the ankle axis
     """
     sign = SIGNS[side]
     thigh = framed(centres.hip - centres.knee, sign * (centres.knee_lateral - centres.knee))
@@ -65,25 +70,25 @@ def leg_axes(centres: LegCentres, side: str, torsion: float = 0.0) -> LegAxes:
 
 
 def foot_axes(behind: Array, toe: Array, shank: Array) -> Array:
-    """(n, 3, 3) - axes of the foot: z from the toe to a place behind it, both (n, 3) [m]; y that of the
-    shank, made orthogonal to z.
+    """Return the axes of the foot, (n, 3, 3): z from the toe to a point behind it, both (n, 3) [m]; y is
+    that of the shank, made perpendicular to z.
     """
     return framed(behind - toe, shank[..., 1])
 
 
 def about_y(angle: float) -> Array:
-    """(3, 3) - rotation about y [rad]."""
+    """Return (3, 3): rotation about y [rad]."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def about_x(angle: float) -> Array:
-    """(3, 3) - rotation about x [rad]."""
+    """Return (3, 3): rotation about x [rad]."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def about_z(angle: float) -> Array:
-    """(3, 3) - rotation about z [rad]."""
+    """Return (3, 3): rotation about z [rad]."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])

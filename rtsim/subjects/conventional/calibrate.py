@@ -1,4 +1,6 @@
-"""The conventional gait model's part of a subject: from a static trial, and what is stored with it."""
+"""Calibration of a subject for the conventional gait model, from a static trial and the measures stored with
+it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,7 @@ NONE_OF = "no angles of the conventional gait model of the"
 def with_conventional_legs(
     subject: Subject, lab: LabMap, walk: MarkerTrial, static: MarkerTrial | None
 ) -> Subject:
-    """A subject with the records of its legs, and sentences on them, as `conventional_legs` makes them."""
+    """Add the legs of `conventional_legs` to a subject, and notes on them."""
     legs, said = conventional_legs(subject, lab, walk, static)
     return msgspec.structs.replace(subject, conventional=legs, notes=(*subject.notes, *said))
 
@@ -96,10 +98,10 @@ def side_of_labels(subject: Subject, table: LabSide) -> str:
 
 
 def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[ConventionalLeg | None, list[str]]:
-    """The record of a leg, and sentences for the user; None where its map has no wands and toe, or a measure
+    """Return the record of a leg, and notes for the user; None if its map lacks wands or toe, or a measure
     is missing.
 
-    tracked : names of the markers that a run follows
+    tracked : names of the markers that a run tracks
     """
     if (names := labels_of(source.table, tracked)) is None:
         lacking = not_followed(source.table, tracked)
@@ -115,7 +117,9 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
 
 
 def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None:
-    """Role of a record -> name among the tracked markers; None where one that walks need is not there."""
+    """Return the tracked marker for each role of a record; None if one that a walking trial needs is
+    missing.
+    """
     roles = {role: table.named.get(own, "") for role, own in OF_LAB.items()}
     if table.psis and table.psis_opposite and find_markers([table.psis], tracked):
         roles |= {"psis": table.psis, "psis_opposite": table.psis_opposite}
@@ -127,7 +131,7 @@ def labels_of(table: LabSide, tracked: tuple[str, ...]) -> dict[str, str] | None
 
 
 def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
-    """The markers in a map of the conventional gait model that are not tracked, in words; "" where the
+    """Return the markers in a map of the conventional gait model that are not tracked, as text; "" if the
     map is of another marker set, which has no such angles.
     """
     if any(role not in table.named for role in (OF_LAB[role] for role in WALKING)):
@@ -140,7 +144,7 @@ def not_followed(table: LabSide, tracked: tuple[str, ...]) -> str:
 
 
 def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, list[str]]:
-    """Record and sentences; ConfigError where a measure is missing, or no person's."""
+    """Build the record and notes; ConfigError if a measure is missing or impossible."""
     side, where = source.side, source.where
     measures = person_of(source)
     check_measures(measures, where, side)
@@ -185,7 +189,9 @@ def _record(source: Source, names: dict[str, str]) -> tuple[ConventionalLeg, lis
 
 
 def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tuple[Array, Array]:
-    """Hip centre (n, 3) [m] by Davis, and its place in the pelvis (3,) [mm]: forwards, to the left, up."""
+    """Return the hip centre (n, 3) [m] by Davis, and its position in the pelvis (3,) [mm]: forwards, to the
+    left, up.
+    """
     asis = (x["asis"], x["asis_opposite"])
     right, left = asis if side == "right" else asis[::-1]
     back = back_of(x)
@@ -197,6 +203,6 @@ def _hip(x: dict[str, Array], measures: ConventionalMeasures, side: str) -> tupl
 
 
 def in_degrees(angle: float) -> float:
-    """The angles of a record in degrees; those that are zero but for rounding are 0."""
+    """Convert an angle of a record to degrees; values that are zero except for rounding become 0."""
     degrees = float(np.degrees(angle))
     return degrees if abs(degrees) > 1e-9 else 0.0

@@ -1,9 +1,10 @@
-"""Joint centres by the chord construction: half a joint's width beside a lateral marker, square to the bone.
+"""Joint centres by the chord construction: half a joint's width from a lateral marker, perpendicular to the
+bone.
 
-The centre sees the proximal joint and the lateral marker at a right angle; about the line from the centre to
-the proximal joint, the half-plane of the lateral marker lies at a given angle to that of a marker on the
-outside of the segment, the wand (Kadaba et al. 1990, J Orthop Res 8, 383-392; Davis et al. 1991, Hum Mov Sci
-10, 575-587).
+At the centre, the directions to the proximal joint and to the lateral marker form a right angle. About the
+line from the centre to the proximal joint, the half-planes of the lateral marker and of the wand, a marker
+on the lateral side of the segment, form a given angle (Kadaba et al. 1990, J Orthop Res 8, 383-392; Davis et
+al. 1991, Hum Mov Sci 10, 575-587).
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ axis."""
 
 
 def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, rotation: float = 0.0) -> Array:
-    """(n, 3) - joint centre [m], beyond the line from the lateral marker to the proximal joint.
+    """Return the joint centre, which lies medially of the line from the lateral marker to the proximal
+    joint, (n, 3) [m].
 
     proximal, lateral, wand : (n, 3) [m]; radius : distance of the centre from the lateral marker [m]
-    rotation : from the wand to the lateral marker, as `wand_rotation` measures it [rad]; that of a leg is its
-        stored offset times `TURNS` of its side
-    NaN where the proximal joint is not farther away than the radius, or no place has this rotation.
+    rotation : angle from the wand to the lateral marker, as `wand_rotation` measures it [rad]; for a leg,
+        its stored offset times `TURNS` of its side. NaN where the proximal joint is closer than the radius,
+        or no point has this rotation.
     """
     line = proximal - lateral
     length = np.linalg.norm(line, axis=-1, keepdims=True)
@@ -50,15 +52,15 @@ def chord_centre(proximal: Array, lateral: Array, wand: Array, radius: float, ro
 
 
 def _inwards(up: Array, out: Array, length: Array, radius: float, rotation: float) -> Array:
-    """(n, 1) - cosine of the angle on the circle of all centres, from straight inwards to the place that has
-    the rotation.
+    """Return the cosine of the angle on the circle of all possible centres, from straight medial to the
+    point with the given rotation, (n, 1).
 
-    up, out : (n, 1) - of the wand from the lateral marker, along the line to the proximal joint and square to
-        it [m]; length : (n, 1) - of that line [m]
+    up, out : (n, 1) - components of the wand relative to the lateral marker, along the line to the proximal
+        joint and perpendicular to it [m]; length : (n, 1) - length of that line [m]
 
-    Seen from the lateral marker, with m the product of wand T and centre, X the line, h^2 = X^2 - r^2:
-    cos^2(rotation) (T^2 + r^2 - 2 m - (T X - m)^2 / h^2) = (r^2 - m)^2 / r^2, of which the smaller root lies
-    inwards.
+    With the lateral marker as origin, m the scalar product of wand T and centre, X the vector to the
+    proximal joint, r the radius, h^2 = X^2 - r^2: cos^2(rotation) (T^2 + r^2 - 2 m - (T X - m)^2 / h^2) =
+    (r^2 - m)^2 / r^2, of which the smaller root lies medially.
     """
     square, bone, share = radius**2, length**2 - radius**2, np.cos(rotation) ** 2
     product = up * length
@@ -71,10 +73,10 @@ def _inwards(up: Array, out: Array, length: Array, radius: float, rotation: floa
 
 
 def wand_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array) -> Array:
-    """(n,) - angle from the half-plane of the wand to that of the lateral marker [rad].
+    """Return the angle from the half-plane of the wand to that of the lateral marker, (n,) [rad].
 
-    Both are bounded by the line from the joint centre to the proximal joint; positive about that line.
-    all (n, 3) [m]
+    Both half-planes begin at the line from the joint centre to the proximal joint; positive rotations are
+    about that line. All points are (n, 3) [m].
     """
     up = unit(proximal - centre)
     to_wand, to_lateral = (v - _dot(v, up) * up for v in (wand - centre, lateral - centre))
@@ -84,6 +86,6 @@ def wand_rotation(proximal: Array, centre: Array, lateral: Array, wand: Array) -
 
 
 def _dot(a: Array, b: Array) -> Array:
-    """(n, 1) - products of rows."""
+    """Return the scalar products of rows, (n, 1)."""
     product: Array = np.sum(a * b, axis=-1, keepdims=True)
     return product

@@ -14,9 +14,11 @@ DEVICE = ("knee_device_axis", "knee_device_1", "knee_device_2")
 
 
 def with_epicondyle(trial: MarkerTrial, table: LabSide, side: str) -> MarkerTrial:
-    """A trial with the marker on the lateral epicondyle where the device of the side has it.
+    """Add a marker on the lateral epicondyle to a trial, at the place that the knee alignment device of the
+    side gives.
 
-    So a walk's marker has its place on the thigh. A trial with that marker, or without a device, stays.
+    So the marker of a walking trial gets a place on the thigh. A trial with that marker, or without a
+    device, is unchanged.
     side : side of the body
     """
     roles = [table.named.get(role, "") for role in (*DEVICE, "epicondyle_lateral")]

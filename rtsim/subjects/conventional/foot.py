@@ -1,4 +1,6 @@
-"""The foot of the conventional gait model: one line to the toe, turned by two offsets of a static trial."""
+"""The foot of the conventional gait model: the line to the toe, rotated by two offsets from a static
+trial.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,10 @@ class FootOffsets(NamedTuple):
 
 
 def static_heel(heel: Array, toe: Array, up: Array, *, flat: bool, sole_delta: float = 0.0) -> Array:
-    """(n, 3) - the heel's marker [m], with the foot flat at the height of the toe's.
+    """Return the heel marker, moved to the height of the toe marker if the foot is assumed flat, (n, 3) [m].
 
-    heel, toe : (n, 3) [m]; up : (3,) - vertical; sole_delta : how much thicker the sole is under the heel [m]
+    heel, toe : (n, 3) [m]; up : (3,) - vertical; sole_delta : thickness of the sole under the heel minus
+        that under the toes [m]
     """
     if not flat:
         return heel
@@ -33,24 +36,27 @@ def static_heel(heel: Array, toe: Array, up: Array, *, flat: bool, sole_delta: f
 
 
 def static_foot(heel: Array, toe: Array, shank: Array) -> Array:
-    """(n, 3, 3) - axes of the foot in its standing position; heel : by `static_heel`; shank : (n, 3, 3),
-    axes by its ankle"""
+    """Return the axes of the foot in its standing position, (n, 3, 3).
+
+    heel : from `static_heel`
+    shank : (n, 3, 3) - axes with the transverse axis of the ankle
+    """
     return foot_axes(heel, toe, shank)
 
 
 def uncorrected_foot(ankle: Array, toe: Array, shank: Array) -> Array:
-    """(n, 3, 3) - axes along the line from the toe to the ankle centre."""
+    """Return foot axes along the line from the toe to the ankle centre, (n, 3, 3)."""
     return foot_axes(ankle, toe, shank)
 
 
 def foot_offsets(uncorrected: Array, standing: Array, side: str) -> FootOffsets:
-    """Return the foot offsets of a static trial, means over its frames, from the uncorrected axes and those
-    in which the foot stands, both (n, 3, 3).
+    """Return the foot offsets of a static trial, means over its frames, from the uncorrected axes and the
+    axes of the standing foot, both (n, 3, 3).
     """
     first, second, _ = cardan(np.swapaxes(uncorrected, -1, -2) @ standing)
     return FootOffsets(-float(np.nanmean(first)), -SIGNS[side] * float(np.nanmean(second)))
 
 
 def dynamic_foot(uncorrected: Array, offsets: FootOffsets, side: str) -> Array:
-    """(n, 3, 3) - axes of the foot in a walk."""
+    """Return the axes of the foot in a walking trial, (n, 3, 3)."""
     return uncorrected @ about_y(-offsets.plant_flexion) @ about_x(-SIGNS[side] * offsets.rotation)

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 class LegMarkers(NamedTuple):
     """Markers of a leg, each (n, 3) [m]; the heel is needed in static trials only.
 
-    thigh, shank : on the outer side of the segment, on a wand or not
+    thigh, shank : lateral marker of the segment, with or without a wand
     knee, ankle : lateral epicondyle, lateral malleolus; toe : second metatarsal head
     """
 
@@ -49,9 +49,9 @@ class LegPose(NamedTuple):
 def leg_centres(
     hip: Array, markers: LegMarkers, measures: ConventionalMeasures, side: str, where: str
 ) -> LegCentres:
-    """Centres of knee and ankle by the chord construction, with the person's rotation offsets.
+    """Return the centres of knee and ankle by the chord construction, with the person's rotation offsets.
 
-    hip : (n, 3) [m]; side : right or left, in right-handed axes. ConfigError for a width that is not known.
+    hip : (n, 3) [m]; side : right or left, in right-handed axes. ConfigError for an unknown width.
     """
     own, radius = measures.of(side), measures.marker_radius
     knee_width = needed(measures, side, "knee_width", where)
@@ -76,9 +76,10 @@ def standing_leg(
     flat: bool,
     where: str,
 ) -> tuple[LegPose, FootOffsets]:
-    """A leg in a static trial, and the offsets of its foot.
+    """Compute a leg in a static trial, and the offsets of its foot.
 
-    up : (3,) - vertical; flat : whether the sole stands flat on the ground, whatever the markers' heights
+    up : (3,) - vertical; flat : whether the sole is assumed flat on the ground, whatever the heights of the
+        markers
     """
     centres = leg_centres(hip, markers, measures, side, where)
     axes = leg_axes(centres, side, measures.of(side).tibial_torsion or 0.0)
@@ -99,7 +100,7 @@ def walking_leg(
     offsets: FootOffsets,
     where: str,
 ) -> LegPose:
-    """A leg in any frames; its foot uses the offsets of a static trial."""
+    """Compute a leg in any frames; its foot uses the offsets of a static trial."""
     centres = leg_centres(hip, markers, measures, side, where)
     axes = leg_axes(centres, side, measures.of(side).tibial_torsion or 0.0)
     uncorrected = uncorrected_foot(centres.ankle, markers.toe, axes.torsioned)
@@ -107,8 +108,9 @@ def walking_leg(
 
 
 def leg_angles(pelvis: Array, pose: LegPose, side: str) -> dict[str, Array]:
-    """Angles of hip, knee and ankle, each (n, 3) [rad], in the order of Plug-in Gait; pelvis : axes (n,
-    3, 3)"""
+    """Return the angles of hip, knee and ankle, each (n, 3) [rad], in the order of Plug-in Gait; pelvis :
+    axes (n, 3, 3).
+    """
     return {
         "hip": hip_angles(pelvis, pose.axes.thigh, side),
         "knee": knee_angles(pose.axes.thigh, pose.axes.shank, side),

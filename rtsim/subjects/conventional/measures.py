@@ -1,5 +1,5 @@
-"""Measures of a person that the conventional gait model needs besides the markers: lengths, widths and
-offsets.
+"""Measures of a person that the conventional gait model needs in addition to the markers: lengths, widths
+and offsets.
 """
 
 from __future__ import annotations
@@ -52,11 +52,12 @@ class SideMeasures(NamedTuple):
     leg_length : from the ASIS to the medial malleolus [m]
     knee_width, ankle_width : between the epicondyles, between the malleoli [m]
     asis_trochanter : from the ASIS back to the trochanter, along the sagittal plane of the pelvis [m]
-    sole_delta : thickness of the sole under the heel less that under the toes [m]
-    tibial_torsion : from the axis of the knee to that of the ankle, negative = externally [rad]
-    thigh_rotation, shank_rotation : from the wand to the plane of the knee's, the ankle's axis;
-        positive = the wand is behind the plane [rad]
-    static_plant_flexion, static_rotation : angles of the line ankle to toe against the foot, standing [rad]
+    sole_delta : thickness of the sole under the heel minus that under the toes [m]
+    tibial_torsion : angle from the knee axis to the ankle axis, negative = external [rad]
+    thigh_rotation, shank_rotation : angles from the wand to the plane of the knee axis, and of the ankle
+        axis; positive = the wand is behind the plane [rad]
+    static_plant_flexion, static_rotation : angles between the line from ankle to toe and the foot in
+        standing [rad]
     """
 
     leg_length: float | None = None
@@ -74,8 +75,10 @@ class SideMeasures(NamedTuple):
 class ConventionalMeasures(NamedTuple):
     """Measures of a person; None where unknown.
 
-    right, left : of the legs
-    inter_asis : between both ASIS [m]
+    right, left : measures of the legs
+
+    / inter_asis : between both ASIS [m]
+
     marker_diameter : of the markers' spheres [m]
     """
 
@@ -85,7 +88,7 @@ class ConventionalMeasures(NamedTuple):
     marker_diameter: float | None = None
 
     def of(self, side: str) -> SideMeasures:
-        """Measures of the right or the left leg."""
+        """Return the measures of the right or the left leg."""
         return self.left if side == "left" else self.right
 
     def with_side(self, side: str, own: SideMeasures) -> ConventionalMeasures:
@@ -94,26 +97,27 @@ class ConventionalMeasures(NamedTuple):
 
     @property
     def mirrored(self) -> ConventionalMeasures:
-        """Measures of the mirrored person, whose left leg becomes a right one."""
+        """Return the measures of the mirrored person, whose left leg becomes the right leg."""
         return self._replace(right=self.left, left=self.right)
 
     @property
     def marker_radius(self) -> float:
-        """Return half the diameter of the markers, of usual ones where it is not known [m]."""
+        """Return half the diameter of the markers [m]; half the usual diameter if it is unknown."""
         return 0.5 * (USUAL_MARKER_DIAMETER if self.marker_diameter is None else self.marker_diameter)
 
     @property
     def mean_leg_length(self) -> float | None:
-        """Mean length of both legs, or of the one that is known [m]."""
+        """Return the mean length of both legs, or the only known one [m]."""
         known = [side.leg_length for side in (self.right, self.left) if side.leg_length is not None]
         return sum(known) / len(known) if known else None
 
 
 def stored_measures(stored: Mapping[str, float]) -> ConventionalMeasures:
-    """The measures by the names that Plug-in Gait stores with a trial, as LKneeWidth [m, rad].
+    """Read the measures from the names under which Plug-in Gait stores them with a trial, such as LKneeWidth
+    [m, rad].
 
-    A length of 0 is one that was not measured; foot offsets of exactly 0 are those of a trial of which no
-    static trial was processed. Nothing is checked here, but by `check_measures` where a number is used.
+    A length of 0 means not measured; foot offsets of exactly 0 mean that no static trial was processed. The
+    numbers are checked later by `check_measures`, where they are used.
     """
     sides: dict[str, SideMeasures] = {}
     for side, letter in LETTERS.items():
@@ -126,15 +130,15 @@ def stored_measures(stored: Mapping[str, float]) -> ConventionalMeasures:
 
 
 def _known(stored: Mapping[str, float], field: str, name: str) -> float | None:
-    """A stored number, None where the file has none."""
+    """Return a stored number; None if the file does not have it."""
     value = stored.get(name)
     return None if value is None or (value == 0.0 and field in ABSENT_AT_ZERO) else float(value)
 
 
 def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") -> None:
-    """Raise ConfigError for a number that no person has, as a width in metres where millimetres are due.
+    """Raise ConfigError for an impossible number, such as a width in metres instead of millimetres.
 
-    leg : one whose numbers alone are used, with the length of the other one; "" = both
+    leg : the leg whose numbers are used, with the length of the other leg; "" = both
     """
     for side in LETTERS:
         for field, value in measures.of(side)._asdict().items():
@@ -148,8 +152,8 @@ def check_measures(measures: ConventionalMeasures, where: str, leg: str = "") ->
 
 
 def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
-    """Raise ConfigError for an ankle that is wider than its knee [m], which is impossible; 0 = not known.
-    Widths beyond their own ranges are not checked here.
+    """Raise ConfigError for an ankle that is wider than its knee [m]; 0 = not known. Widths outside their
+    own ranges are not checked here.
     """
     if RANGES["knee_width"][0] <= knee < ankle <= RANGES["ankle_width"][1]:
         raise ConfigError(
@@ -163,7 +167,7 @@ def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
 
 
 def usable_rotation(own: SideMeasures, field: str, side: str, where: str) -> float:
-    """A rotation offset or the torsion of a leg [rad], 0 where none is given; ConfigError for an
+    """Return a rotation offset or the torsion of a leg [rad], 0 if none is given; ConfigError for an
     impossible one.
     """
     value: float | None = getattr(own, field)
@@ -172,7 +176,7 @@ def usable_rotation(own: SideMeasures, field: str, side: str, where: str) -> flo
 
 
 def _check(field: str, value: float | None, said: str, where: str) -> None:
-    """ConfigError for a value outside of its range."""
+    """Raise ConfigError for a value outside of its range."""
     low, high = RANGES[field]
     if value is None or low <= value <= high:
         return
@@ -193,8 +197,8 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
 
 
 def needed(measures: ConventionalMeasures, side: str, field: str, where: str) -> float:
-    """A length of a leg [m]; ConfigError says what is missing, where it is usually stored and how to get
-    it.
+    """Return a length of a leg [m]; if it is missing, ConfigError says where it is usually stored and how to
+    get it.
     """
     value: float | None = getattr(measures.of(side), field)
     if value is None:

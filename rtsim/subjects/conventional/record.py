@@ -1,4 +1,4 @@
-"""The part of a subject's file that stores a leg for the angles of the conventional gait model."""
+"""The part of a subject's file that stores a leg for the conventional gait model."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """Record of one leg; rotations with the signs of Plug-in Gait.
 
     markers : role -> name in trials
-    hip_mm : distances of the hip centre from the middle of the ASIS: forwards, to the person's left, up
+    hip_mm : position of the hip centre relative to the middle of the ASIS: forwards, to the person's left,
+        up
     knee_radius_mm, ankle_radius_mm : distances of the joint centres from their lateral markers
-    plant_flexion_deg, foot_rotation_deg : angles from ankle to toe against the foot; None = not known
-    stands : stance of the foot in the trial itself that the record is of, AS_MARKED or FLAT; "" = it walks.
-        This is of the trial, not of the person, and is not written into files.
+    plant_flexion_deg, foot_rotation_deg : angles between the line from ankle to toe and the foot; None = not
+        known
+    stands : pose of the foot in the recorded trial itself, AS_MARKED or FLAT; "" = a walking trial. It
+        describes the trial, not the person, and is not written into files.
     """
 
     markers: dict[str, str]

@@ -1,4 +1,4 @@
-"""Offsets of a leg from a static trial, for its walking trials: rotation offsets, widths, and the neutral
+"""Offsets of a leg from a static trial for its walking trials: rotation offsets, widths, and the neutral
 pose of the foot.
 """
 
@@ -41,8 +41,9 @@ STILL = 0.06
 class Source(NamedTuple):
     """Trials of a leg from which its offsets are computed.
 
-    walk : the trial itself; static : the one that its anatomy is from, which may be the same
-    table : its table in the map, by the labels; side : side of the body; label_side : that of the labels
+    walk : the walking trial; static : the trial from which the anatomy is calibrated, which may be the same
+    table : table of the labelled side in the marker map; side : side of the body; label_side : side
+        according to the labels
     """
 
     walk: MarkerTrial
@@ -58,10 +59,10 @@ class Source(NamedTuple):
 
 
 class AlignedLeg(NamedTuple):
-    """A leg of a static trial after its knee alignment device was evaluated.
+    """A leg of a static trial after the evaluation of its knee alignment device or medial markers.
 
-    x : role -> (n, 3) [m], with a lateral epicondyle that a device replaced; measures : with rotation
-    offsets and widths; notes : sentences
+    x : role -> (n, 3) [m], including the lateral epicondyle if a device replaced it; measures : measures
+        with rotation offsets and widths; notes : notes for the user
     """
 
     x: dict[str, Array]
@@ -72,7 +73,7 @@ class AlignedLeg(NamedTuple):
 class StandingFoot(NamedTuple):
     """The foot offsets of a static trial.
 
-    offsets : None = not known; stands : in the trial itself, as a record has it; notes : sentences
+    offsets : None = not known; stands : pose of the foot as in `ConventionalLeg`; notes : notes for the user
     """
 
     offsets: FootOffsets | None
@@ -81,8 +82,8 @@ class StandingFoot(NamedTuple):
 
 
 def person_of(source: Source) -> ConventionalMeasures:
-    """Measures stored with the static trial, with offsets of foot and wands as the walk stores them, if
-    it does.
+    """Return the measures stored with the static trial, with the offsets of foot and wands that the walking
+    trial stores, if it does.
     """
     static, walk = stored_measures(source.static.subject), stored_measures(source.walk.subject)
     if source.side != source.label_side:
@@ -101,10 +102,11 @@ def person_of(source: Source) -> ConventionalMeasures:
 
 
 def aligned(source: Source, known: Positions, hip: Array, measures: ConventionalMeasures) -> AlignedLeg:
-    """Rotation offsets and widths by a knee alignment device or medial markers of the static trial.
+    """Compute rotation offsets and widths from a knee alignment device or medial markers of the static
+    trial.
 
-    known : role of the map -> (n, 3) [m]; hip : (n, 3) [m]
-    Where Plug-in Gait has processed the leg, its own offsets stay as they are stored.
+    known : role of the map -> (n, 3) [m]; hip : (n, 3) [m]. If Plug-in Gait has processed the leg, its
+        stored offsets are kept.
     """
     side, x, notes = source.side, dict(known), []
     own, radius = measures.of(side), measures.marker_radius
@@ -146,10 +148,10 @@ def aligned(source: Source, known: Positions, hip: Array, measures: Conventional
 def standing_foot(
     source: Source, hip: Array, markers: LegMarkers, measures: ConventionalMeasures
 ) -> StandingFoot:
-    """Offsets of the foot, and its axes in the static trial itself.
+    """Return the offsets of the foot, and its pose in the static trial.
 
-    Stored offsets stay. A static trial is taken as Plug-in Gait has taken it, where its offsets tell; else
-    with a level sole.
+    Stored offsets are kept. The foot is assumed flat, or taken as marked, whichever the stored offsets show
+    that Plug-in Gait used; without stored offsets it is assumed flat.
     """
     own, side = measures.of(source.side), source.side
     stored = None
@@ -177,13 +179,15 @@ def standing_foot(
 
 
 def stands_still(*points: Array) -> bool:
-    """Whether all of some points, (n, 3) each [m], stay where they are throughout a trial."""
+    """Return whether all of some points, (n, 3) each [m], stay in place throughout a trial."""
     seen = [x[np.isfinite(x).all(axis=1)] for x in points]
     return all(len(x) > 0 and float(np.ptp(x, axis=0).max()) < STILL for x in seen)
 
 
 def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
-    """A sentence on a stored offset of the thigh that the device of the static trial contradicts [rad]."""
+    """Return notes if the knee alignment device of the static trial contradicts a stored rotation offset of
+    the thigh [rad].
+    """
     if abs(stored - by_markers) <= CONTRADICTED:
         return []
     return [
@@ -193,15 +197,15 @@ def _as_stored(stored: float, by_markers: float, side: str) -> list[str]:
 
 
 def _width(lateral: Array, medial: Array, radius: float) -> float:
-    """Width of a joint, from markers on both of its sides [m]."""
+    """Return the width of a joint from markers on both of its sides [m]."""
     return float(np.nanmean(np.linalg.norm(lateral - medial, axis=-1))) - 2.0 * radius
 
 
 def _apart(one: FootOffsets, other: FootOffsets) -> float:
-    """Largest difference of two offsets [rad]."""
+    """Return the largest difference between two pairs of offsets [rad]."""
     return float(np.abs(np.subtract(one, other)).max())
 
 
 def _said(angle: float) -> str:
-    """An angle in words."""
+    """Return an angle as text."""
     return f"{np.degrees(angle):.1f} degrees"

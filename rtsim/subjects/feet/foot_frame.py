@@ -1,9 +1,9 @@
 """The frame of a foot for its contact with the ground, and the axis of its toes (Brown 2017, figure 5.7).
 
-Origin at the heel, Y through the head of the third metatarsal, that of the first in the X-Y plane, X towards
-the first (medial), Z up. The axis of the toes is parallel to the ground, 16 mm above it, below the head of
-the first metatarsal and passes under that of the third. The thesis' foot is a left one; positions of a right
-foot are mirrored before they come here.
+The origin is at the heel, Y points through the head of the third metatarsal, the head of the first lies in
+the X-Y plane, X points medially, and Z up. The axis of the toes is parallel to the ground, 16 mm above it,
+and passes below the heads of the first and the third metatarsal. The thesis' foot is a left one; positions
+of a right foot are mirrored by the caller.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ THIRD_FROM_FIRST = 0.5
 
 
 class FootFrame(NamedTuple):
-    """A foot as a rigid body, and where its toes turn.
+    """A foot as a rigid body, and the axis about which its toes rotate.
 
-    names : names of the n_marker markers that the foot is followed by
-    markers : (n_marker, 3) - in the frame of the foot [m]
-    toe_origin : (3,) - of the toes' axis, below the first metatarsal [m]
+    names : names of the n_marker tracked markers
+    markers : (n_marker, 3) - their positions in the frame of the foot [m]
+    toe_origin : (3,) - origin of the toes' axis, below the first metatarsal [m]
     toe_axes : (3, 3) - of the toes' frame in that of the foot, as columns: x medial along their axis, y
         forward, z up
     up : (3,) - the vertical in the frame of the foot where it stands flat
@@ -51,12 +51,13 @@ class FootFrame(NamedTuple):
 
 
 def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
-    """The frame of a foot from its markers where it stands flat, Z up, the ground at Z = 0.
+    """Build the frame of a foot from its mean markers while it stands flat, with Z up and the ground at Z =
+    0.
 
     flat : role of configs/labs or other name -> (3,) mean position, of a left foot [m]; calcaneus,
         metatarsal_1 and metatarsal_5 are needed
 
-    ConfigError naming `source` for markers that are missing or span no foot.
+    ConfigError naming `source` for missing markers, and for markers that do not span a foot.
     """
     lacking = [role for role in ("calcaneus", "metatarsal_1", "metatarsal_5") if role not in flat]
     if lacking:
@@ -97,7 +98,7 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
 
 
 def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
-    """Head of the third metatarsal, or the point that replaces it where it has no marker."""
+    """Return the head of the third metatarsal, or a replacement if it has no marker, with notes."""
     if "metatarsal_3" in flat:
         return flat["metatarsal_3"], []
     fifth = flat["metatarsal_5"]
@@ -113,7 +114,8 @@ def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
 
 
 def rigid_pose(local: Array, seen: Array) -> tuple[Array, Array]:
-    """Position (n, 3) [m] and rotation (n, 3, 3) of a body with least squares (Arun et al. 1987).
+    """Fit position (n, 3) [m] and rotation (n, 3, 3) of a body to markers by least squares (Arun et al.
+    1987).
 
     local : (n_marker, 3) - markers on the body [m]; seen : (n, n_marker, 3) [m]
     """
@@ -126,7 +128,8 @@ def rigid_pose(local: Array, seen: Array) -> tuple[Array, Array]:
 
 
 def rigid_twist(rotation: Array, local: Array, velocity: Array) -> tuple[Array, Array]:
-    """Velocity of the body's origin and angular velocity, (n, 3) each, from markers' velocities.
+    """Return the velocity of the body's origin and its angular velocity, (n, 3) each, from the velocities of
+    markers.
 
     rotation : (n, 3, 3); local : (n_marker, 3) - on the body [m]; velocity : (n, n_marker, 3) [m/s]
     """

@@ -1,5 +1,6 @@
-"""Lines of the feet for force plates: from the heel to the tip of the toes, by the markers of a
-laboratory."""
+"""Lines of the feet for force plates: from the heel to the tip of the toes, from the markers of a
+laboratory's set.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +27,11 @@ UP = np.array([0.0, 1.0, 0.0])
 
 
 def foot_lines(trial: MarkerTrial, lab: LabMap) -> FloatArray:
-    """Heel and tip of the toes of the right and the left foot, (n, 2, 2, 3) [m]; NaN where not seen.
+    """Return heel and tip of the toes of the right and the left foot, (n, 2, 2, 3) [m]; NaN where not
+    visible.
 
-    The forefoot is the mean of the markers there; where the fifth metatarsal is alone, the middle is taken
-    from it towards the other side.
+    The forefoot is the mean of the markers there; if only the fifth metatarsal is marked, the middle is
+    estimated by a medial shift from it.
     """
     lines = np.full((len(trial.times), 2, 2, 3), np.nan)
     for f, side in enumerate(SIDES):
@@ -56,7 +58,7 @@ def foot_lines(trial: MarkerTrial, lab: LabMap) -> FloatArray:
 
 
 def _median(values: FloatArray) -> FloatArray:
-    """Median over the frames of (n, n_marker); NaN for a marker that is never seen."""
+    """Return the median over the frames of (n, n_marker); NaN for a marker that is never visible."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of such a marker
         return np.asarray(np.nanmedian(values, axis=0))

@@ -21,12 +21,14 @@ FLOAT = np.dtype(np.float64)
 
 
 class FootMarkers:
-    """The lines of foot_lines; the frames so far show which markers are on the forefoot.
+    """Updates the foot lines of `foot_lines` frame by frame; the frames so far show which markers are on the
+    forefoot.
 
     Attributes
     ----------
-    lines : (2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN where not seen. Sides
-        are those of the person where one is given, whose labels may say the other, and else of the labels
+    lines : (2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN where not visible.
+        Sides are those of the person if one is given, even where labels say the other side; else those of
+        the labels
     known : whether the markers of each foot are in the stream
     """
 
@@ -38,7 +40,9 @@ class FootMarkers:
         z_up: bool,
         subject: Subject | None = None,
     ) -> None:
-        """labels : of the stream's markers; scale : metres per unit of the stream; subject : their wearer"""
+        """labels : labels of the stream's markers; scale : metres per unit of the stream; subject : the
+        person who wears them
+        """
         sides = list(SIDES)
         self._feet = [foot_of(labels, lab, side) if lab is not None else {} for side in sides]
         own = feet_of_person(subject) if subject is not None else {}
@@ -62,15 +66,17 @@ class FootMarkers:
         self._draw, self._shape = hold(draw_feet, arguments, given=(0,)), (len(labels), 3)
 
     def bearing(self, markers: Collection[str], otherwise: int) -> int:
-        """The foot, 0 right or 1 left, that has most of these markers; `otherwise`, where neither has any."""
+        """Return the foot, 0 right or 1 left, that has most of these markers; `otherwise` if both have
+        equally many.
+        """
         n = [sum(name in markers for name in foot) for foot in self._feet]
         return otherwise if n[0] == n[1] else int(n[1] > n[0])
 
     def take(self, positions: FloatArray) -> FloatArray:
-        """Update `lines` from the markers of a frame; positions : (n_label, 3) in the unit and axes of
-        the stream
+        """Update `lines` from the markers of a frame; positions : (n_label, 3) in the unit and axes of the
+        stream
 
-        NaN for other arrays: the kernel trusts their shape, and beyond it lies other memory.
+        For arrays of another shape `lines` becomes NaN, as the kernel does not check array bounds.
         """
         fits = positions.shape == self._shape and positions.dtype == FLOAT and positions.flags.c_contiguous
         if fits:
@@ -91,7 +97,7 @@ def feet_of_person(subject: Subject) -> dict[int, Collection[str]]:
 
 
 def foot_of(labels: Sequence[str], lab: LabMap, side: str) -> dict[str, int]:
-    """Markers of a foot and their rows in the stream, the heel first; {} where there are too few."""
+    """Return the markers of a foot and their rows in the stream, the heel first; {} if there are too few."""
     table = side_of(lab, side)
     wanted = dict.fromkeys([table.calcaneus, *table.tracking.foot, table.metatarsal_1, table.metatarsal_5])
     found = find_markers([name for name in wanted if name], labels)

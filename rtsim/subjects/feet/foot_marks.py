@@ -1,5 +1,6 @@
-"""The markers of a foot by their places: which way is right, the order of the metatarsal heads, and on
-which side the labels put it."""
+"""Checks of a foot's markers by their positions: which direction is right, the order of the metatarsal
+heads, and the labelled side.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ UP = np.array([0.0, 1.0, 0.0])
 
 
 def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
-    """Forward and rightward directions along the ground, (3,) each; the first is as long as heel to
+    """Forward and rightward directions along the ground, (3,) each; the first has the length from heel to
     forefoot [m].
 
     marks : role -> (3,) [m]; up : (3,) - unit. The first and the fifth metatarsal may be exchanged.
@@ -32,7 +33,8 @@ def ways(marks: Mapping[str, Array], up: Array) -> tuple[Array, Array]:
 
 
 def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Map each role to the role that the label of its marker states, with sentences on exchanged labels.
+    """Order the metatarsal heads by position: map each role to the role that the label of its marker states,
+    with notes on exchanged labels.
 
     Heads of metatarsals lie from the first, medial, to the fifth.
 
@@ -49,10 +51,10 @@ def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], 
 
 
 def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
-    """The side whose foot has most of these markers by their labels; `otherwise`, where both have the same
-    number.
+    """Return the side whose foot has most of these markers by their labels; `otherwise` if both have equally
+    many.
 
-    A leg stands where the arrangement of its markers has it, its labels may say the other side.
+    The side of a leg follows from the arrangement of its markers; its labels may state the other side.
     """
     n_right, n_left = (
         len(find_markers({*roles_of(lab, side).values(), *side_of(lab, side).tracking.foot}, list(names)))
@@ -62,13 +64,13 @@ def labelled_side(lab: LabMap, names: Collection[str], otherwise: str) -> str:
 
 
 def markers_of(lab: LabMap, side: str, names: Collection[str]) -> dict[str, str]:
-    """Map a role to its marker among these names, for the markers that define the frame of a foot."""
+    """Return role -> marker for those of these names that define the frame of a foot."""
     roles = {role: name for role, name in roles_of(lab, side).items() if role != "hallux"}
     found = find_markers(list(roles.values()), list(names))
     return {role: name for role, name in roles.items() if name in found}
 
 
 def roles_of(lab: LabMap, side: str) -> dict[str, str]:
-    """Map a role to its marker, for all foot markers of a lab, the heel first."""
+    """Return role -> marker for all foot markers of a lab, the heel first."""
     table = side_of(lab, side).roles
     return {role: table[role] for role in ROLES if role in table}

@@ -1,5 +1,4 @@
-"""Places of the markers and the sole of a foot on its segment, from a static trial in which it stands
-flat."""
+"""Positions of markers and sole on a foot segment, from a static trial in which the foot stands flat."""
 
 from __future__ import annotations
 
@@ -25,10 +24,12 @@ STRETCH = 10.0
 
 
 class Carried(NamedTuple):
-    """A marker of a static trial whose place the other markers of its segment give.
+    """A marker of a static trial whose position follows from the other markers of its segment.
 
-    place : (3,) - in the axes of the segment; seen : (3,) - where it is in the static trial, Y up [m]
-    turn : (3, 3) - of the segment there; off : of its markers from a rigid segment (RMS) [mm]
+    place : (3,) - position in the axes of the segment [m]; seen : (3,) - position in the static trial, Y up
+        [m]
+    turn : (3, 3) - rotation of the segment in the static trial; off : RMS deviation of its markers from a
+        rigid segment [mm]
     """
 
     place: Array
@@ -40,8 +41,10 @@ class Carried(NamedTuple):
 class Standing(NamedTuple):
     """A foot that stands flat, in the axes of its segment.
 
-    marks : (n, 3) - of the marks that were asked for [m]; NaN = not seen; up : (3,) - normal of the ground
-    height : height of the first mark above it [m]; off : deviation of the markers from a rigid one (RMS) [mm]
+    marks : (n, 3) - positions of the requested markers [m]; NaN = not visible; up : (3,) - normal of the
+        ground
+    height : height of the first of them above the ground [m]; off : RMS deviation of the markers from a
+        rigid segment [mm]
     """
 
     marks: Array
@@ -53,10 +56,10 @@ class Standing(NamedTuple):
 def carry(
     static: MarkerTrial, mark: str, tracked: Sequence[str], local: Array, mirrors: bool = False
 ) -> Carried | None:
-    """Place of a marker on a segment by a static trial; None where it is not seen there together with
-    enough of the segment's markers.
+    """Locate a marker on a segment by a static trial; return None if no frame shows it together with enough
+    of the segment's markers.
 
-    tracked : markers of the segment, local (n, 3) on it [m]
+    tracked : markers of the segment, with positions `local` (n, 3) on it [m]
     mirrors : whether the segment is that of the other leg's mirror image
     """
     own = find_markers([mark, *tracked], static.names)
@@ -83,12 +86,12 @@ def stand_on(
     ground: float,
     mirrors: bool,
 ) -> Standing | None:
-    """Position of a segment in a static trial; None where its first marker, or too few of its markers,
-    are seen there.
+    """Locate a foot segment in a static trial in which it stands flat; return None if its first marker, or
+    too few of its markers, are visible there.
 
-    marks : markers whose places are asked for, the heel first
-    tracked : those of the segment, local (n, 3) on it [m]
-    ground : its height [m]; mirrors : whether the segment is that of the other leg's mirror image
+    marks : markers to be located, the heel first
+    tracked : markers of the segment, with positions `local` (n, 3) on it [m]
+    ground : height of the ground [m]; mirrors : whether the segment is that of the other leg's mirror image
     """
     carried = [carry(static, mark, tracked, local, mirrors) for mark in marks]
     heel = carried[0] if carried else None
@@ -106,8 +109,8 @@ def stand_on(
 
 
 def rigid(local: Array, seen: Array) -> tuple[Array, Array]:
-    """Rotation (3, 3) and place (3,) that carry points (n, 3) to where they are seen, by least squares
-    (Arun et al. 1987).
+    """Fit the rotation (3, 3) and translation (3,) that map points (n, 3) to their measured positions, by
+    least squares (Arun et al. 1987).
     """
     a, b = local.mean(axis=0), seen.mean(axis=0)
     u, _, vt = np.linalg.svd((seen - b).T @ (local - a))

@@ -1,9 +1,9 @@
-"""Place of the toe marker on a foot whose forefoot the static trial does not mark, estimated from how
-the person stands.
+"""Position of the toe marker on a foot whose forefoot is not marked in the static trial, estimated from the
+standing pose.
 
-The sole is level and the foot points from the heel's marker past the ankle. From the ankle to the metatarsals
-it is as long as goes with the shank, 0.28 to 0.38 of it in the persons behind `proportions.RATIOS`. A marker
-on the heel that is put 5 mm aside turns it by some 4 degrees.
+The sole is level and the foot points from the heel's marker past the ankle. The distance from the ankle to
+the metatarsals is estimated from the length of the shank, of which it is 0.28 to 0.38 in the persons behind
+`proportions.RATIOS`. A heel marker displaced sideways by 5 mm rotates the foot by some 4 degrees.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ REMEDY = "use a static trial with the marker on, or one in which the person stan
 
 
 def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str, where: str) -> Array:
-    """(n, 3) - estimated place of the marker on the toe [m].
+    """Estimate the position of the toe marker from heel, ankle and knee, (n, 3) [m].
 
-    known : role -> (n, 3) [m]; knee, ankle : (n, 3) - their centres [m]; name : name of the marker
-    ConfigError for a person who does not stand upright and still.
+    known : role -> (n, 3) [m]; knee, ankle : (n, 3) - joint centres [m]; name : name of the marker.
+        ConfigError for a person who does not stand upright and still.
     """
     shank, heel = knee - ankle, known["calcaneus"]
     if float(np.median(unit(shank) @ UP)) < UPRIGHT or float(np.ptp(heel, axis=0).max()) > STILL:
@@ -59,7 +59,7 @@ def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str
 
 
 def check_toe(trial: MarkerTrial, static: MarkerTrial, table: LabSide) -> None:
-    """Raise ConfigError for a static trial that lacks the toe marker which its movement has."""
+    """Raise ConfigError for a static trial without the toe marker that its movement trial has."""
     shown = role_positions(static, table)
     if "toe" in role_positions(trial, table) and not any(role in shown for role in FOREFOOT):
         raise ConfigError(

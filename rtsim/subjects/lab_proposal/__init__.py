@@ -1,1 +1,1 @@
-"""A marker map proposed from a static trial, by the names of its markers and by where they stand."""
+"""A marker map proposed from a static trial, by the names and the positions of its markers."""

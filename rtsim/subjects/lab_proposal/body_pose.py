@@ -1,7 +1,8 @@
-"""Stance of a person among markers without names: heading, middle, stature, and the lines of the legs.
+"""Estimation of a person's standing pose from markers without names: heading, middle, stature, and the lines
+of the legs.
 
-Every heading, some middles and every stature are tried; the one whose landmarks (`landmark_places`) explain
-most markers is taken, and what the best one that faces another way explains says how certain it is.
+All headings and statures and several middles are tried. The pose whose landmarks (`landmark_places`) explain
+most markers is selected; its certainty follows from the score of the best pose with another heading.
 """
 
 from __future__ import annotations
@@ -88,9 +89,10 @@ class LegLine(NamedTuple):
 class StandingPose(NamedTuple):
     """Pose of a person in a static trial.
 
-    heading : [deg] about Y, of the way that the person faces; middle : middle of the body, to the right [m]
-    stature : [m]; score : what it explains; doubt : of the best pose that faces another way, or is of another
-        size
+    heading : [deg] about Y, direction in which the person faces; middle : position of the middle of the
+        body, to the right [m]
+    stature : body height [m]; score : how well the pose explains the markers; doubt : score of the best pose
+        with another heading or stature
     """
 
     heading: float
@@ -100,13 +102,15 @@ class StandingPose(NamedTuple):
     doubt: float = -np.inf
 
     def axes(self) -> Array:
-        """(3, 3) - rows forwards, upwards, to the right."""
+        """Return the axes as rows: forwards, upwards, to the right, (3, 3)."""
         angle = np.radians(self.heading)
         c, s = np.cos(angle), np.sin(angle)
         return np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])
 
     def seen(self, points: Array) -> Array:
-        """Points (n, 3) [m] forwards, above the lowest, and to the right of the middle, in statures."""
+        """Transform points (n, 3) [m] to coordinates relative to the stature: forwards, above the lowest
+        point, and to the right of the middle.
+        """
         x = points @ self.axes().T
         x[:, 1] -= x[:, 1].min()
         x[:, 2] -= self.middle
@@ -114,9 +118,9 @@ class StandingPose(NamedTuple):
 
 
 def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
-    """Stance of the person on whom the points (n, 3) [m] are markers, Y up.
+    """Estimate the standing pose of the person whose markers are the points (n, 3) [m], Y up.
 
-    allowed : (n_slot, n) - what each marker may be by its name; None = anything
+    allowed : (n_slot, n) - which landmarks each marker may be according to its name; None = any
     """
     allowed = np.ones((len(SLOTS), len(points)), dtype=np.bool_) if allowed is None else allowed
     tall = float(np.ptp(points[:, 1]))
@@ -148,8 +152,8 @@ def find_pose(points: Array, allowed: Bools | None = None) -> StandingPose:
 def shifted(
     best: StandingPose, pose: tuple[float, float, float], centre: Array
 ) -> tuple[float, float, float]:
-    """Return a pose of another heading in which the middle of the body keeps its distance from the centre of
-    the markers (2,).
+    """Return the pose with another heading in which the middle of the body keeps its distance from the
+    centre of the markers (2,).
     """
     heading, middle, stature = pose
     before, after = best.axes()[2, [0, 2]], StandingPose(heading, 0.0, 1.0).axes()[2, [0, 2]]
@@ -157,7 +161,7 @@ def shifted(
 
 
 def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, float]]) -> StandingPose:
-    """The pose of the standing person that best explains the markers."""
+    """Return the pose among `poses` that best explains the markers."""
     best = StandingPose(0.0, 0.0, 1.0)
     for heading, middle, stature in poses:
         pose = StandingPose(heading, middle, stature)
@@ -169,7 +173,9 @@ def best_of(points: Array, allowed: Bools, poses: Iterable[tuple[float, float, f
 
 
 def middles_of(x: Array) -> list[float]:
-    """Middles between markers (n, 3) that mirror each other, those that most pairs have, at most two [m]."""
+    """Return candidates for the middle of the body: middles between mirrored pairs of markers (n, 3), at
+    most the two with most pairs [m].
+    """
     low = x[:, 1] < 0.75 * np.ptp(x[:, 1])
     x = x[low]
     a, b = np.triu_indices(len(x), 1)
@@ -185,15 +191,17 @@ def middles_of(x: Array) -> list[float]:
 
 
 def costs_of(x: Array, allowed: Bools) -> Array:
-    """Costs (n_slot, n_marker) of markers (n, 3) in SLOTS; inf where none is possible or allowed."""
+    """Return the costs (n_slot, n_marker) of assigning markers (n, 3) to SLOTS; infinite where an assignment
+    is impossible or not allowed.
+    """
     costs = all_costs(x)
     costs[(costs > GATE) | ~allowed] = np.inf
     return costs
 
 
 def all_costs(x: Array) -> Array:
-    """Return the costs of all landmarks for markers (n, 3) without the gate of `costs_of`; infinite only on
-    the other side of the body.
+    """Return the costs of all landmarks for markers (n, 3) without the upper limit of `costs_of`; infinite
+    only for landmarks of the other side of the body.
     """
     right, left = (side_costs(x * np.array([1.0, 1.0, sign])) for sign in SIDES.values())
     shared = np.minimum(right[MIDDLE_ROWS], left[MIDDLE_ROWS])
@@ -201,7 +209,7 @@ def all_costs(x: Array) -> Array:
 
 
 def side_costs(x: Array) -> Array:
-    """Costs (n_role, n_marker) of a leg that reads like a right one."""
+    """Return the costs (n_role, n_marker) for a right leg, or a mirrored left one."""
     result = np.full((len(PLACES), len(x)), np.inf)
     frames = leg_frames(x)
     if frames is None:
@@ -214,15 +222,16 @@ def side_costs(x: Array) -> Array:
 
 
 def on_side(x: Array) -> Bools:
-    """Mask of the markers (n, 3) that may be on a leg that is solved as a right one, or on its half of the
-    pelvis."""
+    """Return which markers (n, 3) can be on the right leg, or a mirrored left one, or on its half of the
+    pelvis.
+    """
     able: Bools = (x[:, 2] > INWARDS) & (x[:, 2] < OUTSIDE)
     return able
 
 
 def leg_frames(x: Array) -> dict[str, Array] | None:
-    """Return markers (n, 3) in the frames of a leg (leg, foot, pelvis), with the side treated as a right one;
-    None where no foot is found.
+    """Return markers (n, 3) in the frames of leg, foot and pelvis of a right leg, or a mirrored left one;
+    None if no foot is found.
     """
     line = leg_line(x, on_side(x))
     if line is None:
@@ -231,8 +240,8 @@ def leg_frames(x: Array) -> dict[str, Array] | None:
 
 
 def leg_line(x: Array, able: Bools) -> LegLine | None:
-    """The line of a leg whose markers are among x (n, 3); None where no marker is near the floor on its
-    side.
+    """Find the line of the leg whose markers are among x (n, 3); return None if no marker is near the floor
+    on its side. able : markers that may be used
     """
     low = able & (x[:, 1] < LOW)
     if not low.any():
@@ -253,8 +262,8 @@ def leg_line(x: Array, able: Bools) -> LegLine | None:
 
 
 def along_leg(x: Array, line: LegLine) -> Array:
-    """Offsets of markers (n, 3) from the point at their height on the line from ankle to hip: forwards,
-    up, outwards.
+    """Return offsets of markers (n, 3) from the line from ankle to hip at their height: forwards, up,
+    outwards.
     """
     part = (x[:, 1] - ANKLE) / (HIP - ANKLE)
     on_line = line.ankle + part[:, None] * (line.hip - line.ankle)
@@ -262,18 +271,20 @@ def along_leg(x: Array, line: LegLine) -> Array:
 
 
 def along_foot(x: Array, line: LegLine) -> Array:
-    """Offsets of markers (n, 3) from the heel's marker: along the foot, up, and outwards."""
+    """Return offsets of markers (n, 3) from the heel marker: along the foot, up, and outwards."""
     flat = x[:, [0, 2]] - line.heel
     return np.column_stack([flat @ line.along, x[:, 1], flat @ np.array([-line.along[1], line.along[0]])])
 
 
 def about_hips(x: Array, line: LegLine) -> Array:
-    """Offsets of markers (n, 3): forwards from the hips, up, and outwards from the middle."""
+    """Return offsets of markers (n, 3): forwards from the hips, up, and outwards from the middle of the
+    body.
+    """
     return np.column_stack([x[:, 0] - line.hip[0], x[:, 1], x[:, 2]])
 
 
 def score_of(costs: Array, least: float) -> float:
-    """Score of the best assignment of markers to slots, the larger the better; -inf where it cannot
+    """Return the score of the best assignment of markers to landmarks, larger is better; -inf if it cannot
     exceed `least`.
     """
     gain = np.where(np.isfinite(costs), GATE - costs, 0.0)

@@ -1,9 +1,11 @@
-"""Usual places of landmarks of a standing person, in parts of the stature: means and spreads.
+"""Typical positions of the landmarks of a standing person relative to the stature: means and standard
+deviations.
 
-Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor Control
-of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long, 0.055
-wide), less the height of the lowest marker, with markers on the skin. Spreads are wide, as persons, shoes and
-hands that place markers differ: about twice those between seven static trials of six laboratories.
+Heights and widths are those of Drillis and Contini (1966) as in Winter (2009), Biomechanics and Motor
+Control of Human Movement, figure 4.1 (ankle 0.039, knee 0.285, hip 0.530 of the stature; foot 0.152 long,
+0.055 wide), minus the height of the lowest marker, for markers on the skin. The standard deviations allow
+for different persons, shoes and placement: they are about twice those between seven static trials of six
+laboratories.
 """
 
 from __future__ import annotations
@@ -20,12 +22,12 @@ ANKLE_AHEAD = 0.04
 
 
 class LandmarkPlace(NamedTuple):
-    """Usual place of a landmark on a standing person.
+    """Typical position of a landmark on a standing person.
 
-    frame : leg (from the line of a leg), foot (from the heel's marker, along the foot), pelvis (from the
-        hips, and the middle of the body)
+    frame : leg (relative to the line of a leg), foot (relative to the heel marker, along the foot), pelvis
+        (relative to the hips and the middle of the body)
     mean : forwards, upwards from the lowest marker, outwards; spread : standard deviations
-    odds : cost of a marker in this role beforehand, as twice a logarithm: rare roles more
+    odds : prior cost of a marker in this role, twice a negative log probability: rare roles cost more
     """
 
     frame: str

@@ -1,5 +1,5 @@
-"""Markers on the outside of thigh and shank, where neither a medial marker locates a joint's centre nor a
-name identifies them.
+"""Choice of the lateral markers of thigh and shank, if a joint centre needs one because there is no medial
+marker, and no name identifies it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def lateral_roles(
     points: Array,
     exchanged: bool,
 ) -> list[MarkerRole]:
-    """thigh_lateral and shank_lateral of legs that need them: the only marker that may be it, or of several
-    the     one that is likeliest.
+    """Return the roles thigh_lateral and shank_lateral for legs that need them: the only candidate, or the
+    most probable of several.
     """
     x = pose.seen(points)
     found = []

@@ -1,4 +1,4 @@
-"""A proposed map as TOML text, with a comment at each role that a person has to confirm."""
+"""A proposed marker map as TOML text, with a comment at each role that a person has to confirm."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ COLUMN = 34
 
 
 def map_text(lab: LabMap, roles: Sequence[MarkerRole], remarks: Sequence[str], one_leg: str = "") -> str:
-    """The text of a map.
+    """Return the text of a map.
 
-    roles : roles of its markers, with what is unsure; remarks : sentences for its head
-    one_leg : the side of the only leg, whose table stands for both
+    roles : roles of its markers, with their uncertainty; remarks : comments for its head
+    one_leg : side of the only marked leg, whose table is used for both
     """
     doubts = {role.marker: role for role in roles if role.certainty != CERTAIN}
     lines = [HEAD, *(f"# {part}" for text in remarks for part in text.splitlines())]
@@ -51,11 +51,11 @@ def role_lines(table: LabSide, doubts: Mapping[str, MarkerRole]) -> list[str]:
 
 
 def tracking_lines(side: str, tracking: Tracking) -> list[str]:
-    """Lines of TOML with the markers that are followed."""
+    """Return lines of TOML with the tracked markers."""
     names = [entry(segment, list(getattr(tracking, segment))) for segment in tracking.__struct_fields__]
     return ["", f"[{side}.tracking]", *names]
 
 
 def comment(text: str) -> str:
-    """A text for a comment in TOML: names in it may have any characters."""
+    """Return a text as a TOML comment; names in it may contain any characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in text)

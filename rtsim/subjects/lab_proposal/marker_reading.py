@@ -1,4 +1,4 @@
-"""Meaning of names of markers: a role, a side, a segment, by the spellings of all shipped maps and by
+"""Interpretation of marker names: a role, a side, a segment, from the spellings of all shipped maps and from
 words.
 """
 
@@ -31,10 +31,10 @@ BEGINNINGS = {"r": "right", "l": "left"}
 
 
 class NameReading(NamedTuple):
-    """Meaning of a marker's name.
+    """Interpretation of a marker's name.
 
-    roles : that the name may mean; side : right, left or ""
-    segment : segment of the leg on which a marker of that name is followed, TRUNK, SHOULDER,
+    roles : roles that the name may mean; side : right, left or ""
+    segment : segment of the leg on which a marker of that name is tracked, TRUNK, SHOULDER,
         FOLLOWED_SHOULDER, ELSEWHERE, COMPUTED_POINT, or ""
     """
 
@@ -44,7 +44,7 @@ class NameReading(NamedTuple):
 
     @property
     def says_nothing(self) -> bool:
-        """Return whether the name of a marker has no known meaning."""
+        """Return whether the name of a marker has no recognised meaning."""
         return not self.roles and not self.segment
 
 
@@ -56,7 +56,7 @@ class Stem(NamedTuple):
 
 
 def read_name(name: str) -> NameReading:
-    """The meaning of the name of a marker."""
+    """Interpret the name of a marker."""
     words = words_of(name)
     if COMPUTED.search(name):
         return NameReading(segment=COMPUTED_POINT)
@@ -78,7 +78,9 @@ def read_name(name: str) -> NameReading:
 
 
 def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
-    """Readings by the names of shipped maps, with the side before the rest or behind it."""
+    """Return interpretations by the names in shipped maps, with the side in front of the rest or
+    behind it.
+    """
     plain = plain_name(name)
     ways = [("", plain)]
     if len(plain) > 2:
@@ -102,7 +104,9 @@ def by_spellings(name: str, words: Sequence[str]) -> list[NameReading]:
 
 @cache
 def stems() -> dict[tuple[bool, str], Stem]:
-    """(whether it has a side, plain name without it) -> what it means in shipped maps of markers."""
+    """Return what names mean in shipped marker maps, by (whether it has a side, plain name without the
+    side).
+    """
     found: dict[tuple[bool, str], Stem] = {}
     for lab in shipped_labs():
         if lab.right.is_keypoints:
@@ -121,7 +125,7 @@ def key_of(plain: str, has_side: bool) -> tuple[bool, str]:
 
 
 def sided(lab: LabMap, name: str) -> bool:
-    """Whether a marker of a map belongs to one side."""
+    """Return whether a marker of a map belongs to one side."""
     other = {"r": "l", "l": "r"}.get(plain_name(name)[:1], "")
     if side_in(words_of(name))[0]:
         return True
@@ -130,7 +134,7 @@ def sided(lab: LabMap, name: str) -> bool:
 
 
 def names_in(table: LabSide) -> set[str]:
-    """Names of markers in a table of a map."""
+    """Return the names of markers in a table of a map."""
     trunk = table.trunk
     more = {trunk.shoulder, trunk.shoulder_opposite, *trunk.tracking} if trunk else set()
     return {*table.named.values(), *table.tracking.names, *more}

@@ -1,6 +1,6 @@
-"""Words in names of markers: sides, parts of the body, inner and outer, in the languages of laboratories.
+"""Words in marker names: sides, parts of the body, medial and lateral, in the languages of laboratories.
 
-Most languages take the bony landmarks' names from Latin, so that a few beginnings of words serve many.
+Most languages take the bony landmarks' names from Latin, so a few word beginnings cover many languages.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ COMPUTED = re.compile(r"^v_|hjc|kjc|ajc|joint[ _.]?cent", re.IGNORECASE)
 
 
 def words_of(name: str) -> list[str]:
-    """Words of a name, lower case without accents: parted at separators, capitals and digits."""
+    """Split a name into words in lower case without accents, at separators, capitals and digits."""
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     parted = re.sub(
@@ -74,7 +74,9 @@ def words_of(name: str) -> list[str]:
 
 
 def side_in(words: list[str]) -> tuple[str, list[str]]:
-    """The side that one of the words gives, "" where none or both are given, and the remaining words."""
+    """Return the side that one of the words states, "" if none or both are stated, and the remaining
+    words.
+    """
     found = {side for side, known in SIDE_WORDS.items() for word in words if word in known}
     if len(found) != 1:
         return "", words
@@ -83,7 +85,7 @@ def side_in(words: list[str]) -> tuple[str, list[str]]:
 
 
 def roles_in(words: list[str]) -> frozenset[str]:
-    """Roles that words may mean; empty where they do not mean a landmark."""
+    """Return roles that words may mean; empty where they do not mean a landmark."""
     parts = {part for part, pattern in PARTS.items() for word in words if pattern.match(word)}
     lateral, medial = (any(pattern.match(word) for word in words) for pattern in (LATERAL, MEDIAL))
     roles: set[str] = set()
@@ -98,13 +100,13 @@ def roles_in(words: list[str]) -> frozenset[str]:
 
 
 def is_elsewhere(words: list[str]) -> bool:
-    """Whether words mean the trunk, the arms or the head."""
+    """Return whether words mean the trunk, the arms or the head."""
     return any(ELSEWHERE.match(word) for word in words) or any(
         ELSEWHERE.match("".join(words[k : k + 2])) for k in range(len(words))
     )
 
 
 def segment_in(words: list[str]) -> str:
-    """The segment of the leg, or the pelvis, that words mean; "" where they mean none or several."""
+    """Return the segment of the leg, or the pelvis, that words mean; "" where they mean none or several."""
     found = [segment for segment, pattern in SEGMENTS.items() if any(pattern.match(word) for word in words)]
     return found[0] if len(found) == 1 else ""

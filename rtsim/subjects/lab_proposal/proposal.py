@@ -1,4 +1,4 @@
-"""The marker map that is proposed from a static trial: all steps from the trial to the map."""
+"""All steps from a static trial to a proposed marker map."""
 
 from __future__ import annotations
 
@@ -35,10 +35,11 @@ Array = NDArray[np.float64]
 
 
 class LabProposal(NamedTuple):
-    """Proposed map for a static trial.
+    """The marker map proposed for a static trial.
 
-    standing : the markers; pose : how the person stands; roles : roles of markers; followed : in movement
-    proposed : the map; told : sentences on what was left out, and on the whole
+    standing : the markers; pose : standing pose of the person; roles : roles of markers; followed : markers
+        tracked in movement
+    proposed : the map; told : notes on omissions and on the whole map
     """
 
     standing: StandingMarkers
@@ -50,10 +51,10 @@ class LabProposal(NamedTuple):
 
 
 def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) -> LabProposal:
-    """The map of a static trial in ground axes (Y up) [m].
+    """Propose the marker map of a static trial in ground axes (Y up) [m].
 
-    name : name of the map; movement : a trial of the same set that shows which markers are followed
-    ConfigError where nobody stands in the trial, and for markers without names.
+    name : name of the map; movement : trial of the same marker set that shows which markers are tracked.
+        ConfigError if nobody stands in the trial, and for markers without names.
     """
     told = check_names(trial.names, trial.source)
     standing = without_beginning(standing_markers(trial, trial.source))
@@ -102,8 +103,8 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
 
 
 def without_beginning(standing: StandingMarkers) -> StandingMarkers:
-    """The names without the beginning that all of them share, as a person's name, where more of them
-    have a meaning without it.
+    """Remove a beginning that all names share, such as a person's name, if more names have a meaning without
+    it.
     """
     bare = without_shared(standing.names)
     if "" in bare or len(set(bare)) < len(bare):
@@ -115,8 +116,8 @@ def without_beginning(standing: StandingMarkers) -> StandingMarkers:
 
 
 def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> list[str]:
-    """Markers below the knees that are far from both legs, where there are enough of them to be another
-    person's.
+    """Return markers below the knees that are far from both legs, if there are enough of them to belong to
+    another person.
     """
     x = pose.seen(points)
     frames = [leg_frames(x * np.array([1.0, 1.0, sign])) for sign in (1.0, -1.0)]
@@ -127,8 +128,8 @@ def others_on_floor(names: Sequence[str], pose: StandingPose, points: Array) -> 
 
 
 def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[StandingPose, list[str]]:
-    """The pose of the standing person: limited to what the names allow where most of them fit, and by
-    the places alone elsewhere.
+    """Estimate the standing pose, restricted to what the names allow if most names fit, else by the
+    positions alone.
     """
     allowed = allowed_by_names(readings)
     named = [k for k, reading in enumerate(readings) if allowed_places(reading)]
@@ -150,12 +151,14 @@ def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[Stand
 
 
 def allowed_places(reading: NameReading) -> list[str]:
-    """The roles that have a place of their own among those that a name may mean."""
+    """Return those of the possible roles of a name that have a typical position."""
     return [role for role in reading.roles if role in PLACES]
 
 
 def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
-    """(n_slot, n_marker) - which slots each marker may take by its name, on either side of the body."""
+    """Return which landmarks each marker may be by its name, on either side of the body, (n_slot,
+    n_marker).
+    """
     allowed = np.ones((len(SLOTS), len(readings)), dtype=np.bool_)
     for k, reading in enumerate(readings):
         if not reading.says_nothing:
@@ -164,7 +167,7 @@ def allowed_by_names(readings: Sequence[NameReading]) -> NDArray[np.bool_]:
 
 
 def check_names(names: tuple[str, ...], where: str) -> list[str]:
-    """Sentences on names without a meaning; ConfigError where markers have no names."""
+    """Return notes on names without a meaning; ConfigError for markers without names."""
     nameless = [name for name in names if NO_NAMES.match(name)]
     if len(nameless) > MOSTLY * len(names):
         raise ConfigError(

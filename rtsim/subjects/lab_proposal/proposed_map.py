@@ -1,4 +1,4 @@
-"""The marker map that follows from proposed roles, what it lacks, and what follows from that."""
+"""The marker map that follows from proposed roles, the roles that it lacks, and the consequences."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ NEEDED = {
 class ProposedMap(NamedTuple):
     """The marker map that is proposed for a static trial.
 
-    lab : the map, None where a leg cannot be made; lacking : side -> roles that must be there and are not
-    without : sentences on roles that are not there, and what happens
-    one_leg : the side of the only leg that is there, "" = both
+    lab : the map, None if no leg is complete; lacking : side -> required roles that are missing
+    without : notes on optional roles that are missing, and the consequences
+    one_leg : side of the only complete leg, "" = both
     """
 
     lab: LabMap | None
@@ -68,7 +68,7 @@ def propose_map(
     followed: Sequence[FollowedMarker],
     trunk: Mapping[str, Trunk],
 ) -> ProposedMap:
-    """The map of roles and followed markers; for one leg where the other one lacks what it needs."""
+    """Build the map from roles and tracked markers; for one leg only if the other lacks required roles."""
     tables = {side: table_of(side, roles) for side in SIDES}
     lacking = {side: missing for side in SIDES if (missing := lacks(tables[side]))}
     there = [side for side in SIDES if side not in lacking]
@@ -99,7 +99,7 @@ def table_of(side: str, roles: Sequence[MarkerRole]) -> dict[str, str]:
 
 
 def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the roles that are required for a leg and that a table does not have."""
+    """Return the roles that a leg requires and that a table lacks."""
     missing = [role for role in ALWAYS if role not in table]
     if not {"asis", "asis_opposite"} <= table.keys():
         missing.insert(0, "asis")
@@ -114,7 +114,7 @@ def lacks(table: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
-    """Sentences on the consequences of optional roles that legs lack."""
+    """Return notes on the consequences of missing optional roles."""
     told = []
     for role, what in WITHOUT.items():
         sides = [side for side, table in tables.items() if role not in table]
@@ -124,7 +124,7 @@ def consequences(tables: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
 
 
 def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
-    """The markers to follow on a leg and the pelvis; ConfigError for a segment without any."""
+    """Return the tracked markers of a leg and the pelvis; ConfigError for a segment without any."""
     by_segment = {
         segment: tuple(f.marker for f in followed if f.segment == segment and f.side in (side, ""))
         for segment in Tracking.__struct_fields__
@@ -141,7 +141,7 @@ def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
 def in_movement(
     followed: Sequence[FollowedMarker], names: Sequence[str], movement: str
 ) -> tuple[list[FollowedMarker], list[str]]:
-    """The followed markers that a movement with these names has, and a sentence on the others."""
+    """Return the tracked markers that a movement with these names has, and notes on the others."""
     there = find_markers([f.marker for f in followed], names)
     left_out = [f.marker for f in followed if f.marker not in there]
     lacks = f"{movement} lacks these markers, so the map has them in the static trial alone: "
@@ -150,9 +150,7 @@ def in_movement(
 
 
 def trunk_of(names: Sequence[str], readings: Sequence[NameReading]) -> dict[str, Trunk]:
-    """Side -> markers of the trunk, where names identify both shoulders and three markers that are
-    followed.
-    """
+    """Return the trunk markers of each side, if names identify both shoulders and three tracked markers."""
     by_name = dict(zip(names, readings, strict=True))
     either = (SHOULDER, FOLLOWED_SHOULDER)
     shoulders = {
@@ -168,7 +166,7 @@ def trunk_of(names: Sequence[str], readings: Sequence[NameReading]) -> dict[str,
 
 
 def refusal(proposed: ProposedMap, where: str) -> ConfigError:
-    """The error for a map that cannot be made: what each leg lacks, and the consequences."""
+    """Return the error for a map that cannot be built: what each leg lacks, and the consequences."""
     said = [
         f"{side}: {name_some([f'{role} ({NEEDED[role]})' for role in roles])}"
         for side, roles in proposed.lacking.items()

@@ -1,7 +1,9 @@
-"""The role of each marker of a standing person, by the meaning of its name and by its place.
+"""Assignment of a role to each marker of a standing person, from the meaning of its name and from its
+position.
 
-A role is certain where name and place agree. What the place alone says, and where both contradict each other,
-is said of each marker; a name is believed rather than a place, as labels are what a map goes by.
+A role is certain if name and position agree. Roles that follow from the position alone, and contradictions,
+are reported for each marker. If they contradict each other, the name has priority, because a map works by
+labels.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ SIDEWAYS = 0.02
 
 
 class MarkerRole(NamedTuple):
-    """The role of a marker, on the side of its label ("" = both sides); certainty : one of the three words
-    above; why : a sentence on what is uncertain.
+    """The role of a marker, and the side that its label states ("" = both sides).
+
+    certainty : CERTAIN, BY_PLACE or UNSURE
+    why : reason for the uncertainty
     """
 
     marker: str
@@ -68,8 +72,8 @@ class MarkerRole(NamedTuple):
 class ProposedRoles(NamedTuple):
     """The roles that are proposed for the markers of a static trial.
 
-    roles : roles of the markers that have one; exchanged : whether labels of right stand on the left
-    told : sentences on other markers and on the whole
+    roles : roles of the markers that have one; exchanged : whether right labels are on the left leg
+    told : notes on other markers and on the whole set
     """
 
     roles: tuple[MarkerRole, ...]
@@ -80,7 +84,9 @@ class ProposedRoles(NamedTuple):
 def propose_roles(
     names: Sequence[str], readings: Sequence[NameReading], pose: StandingPose, points: Array
 ) -> ProposedRoles:
-    """Roles of the markers at points (n_marker, 3) [m], by their names and by their places in a pose."""
+    """Assign roles to the markers at points (n_marker, 3) [m], by their names and by their positions in a
+    pose.
+    """
     x = pose.seen(points)
     exchanged = are_exchanged(readings, x)
     costs, pairs = place_costs(x)
@@ -131,8 +137,8 @@ def doubted(role: MarkerRole, why: str) -> MarkerRole:
 
 
 def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
-    """The roles without those that are unsure and without effect on the leg: a sacrum beside both PSIS, a toe
-    beside both metatarsals.
+    """Remove uncertain roles without an effect on the leg: a sacrum beside both PSIS, a toe beside both
+    metatarsals.
     """
     known = {(role.role, role.side) for role in roles}
     backs = {("psis", "right"), ("psis", "left")} <= known
@@ -150,16 +156,18 @@ def without_spare(roles: Sequence[MarkerRole]) -> list[MarkerRole]:
 
 
 def are_exchanged(readings: Sequence[NameReading], x: Array) -> bool:
-    """Whether most markers whose names give a side are on the other side; x (n, 3) in the axes of a pose."""
+    """Return whether most markers whose names state a side are on the other side; x : (n, 3) in the axes of
+    a pose.
+    """
     aside = [(reading.side == "right") == (place[2] > 0.0) for reading, place in zip(readings, x, strict=True)
              if reading.side and abs(place[2]) > SIDEWAYS]  # fmt: skip
     return len(aside) >= EXCHANGED and sum(aside) < 0.2 * len(aside)
 
 
 def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) -> dict[int, tuple[str, str]]:
-    """Marker -> role and side of the body, for markers whose names mean a role.
+    """Return role and side of the body for each marker whose name means a role.
 
-    Of several roles that a name may mean, and of several markers of one name's role, the places decide.
+    If a name may mean several roles, or several markers may have one role, their positions decide.
     """
     found: dict[int, tuple[str, str]] = {}
     candidates = []
@@ -179,8 +187,9 @@ def named_roles(readings: Sequence[NameReading], costs: Array, exchanged: bool) 
 def against_name(
     k: int, slot: tuple[str, str], costs: Array, x: Array, by_place: Mapping[int, PlacedMarker]
 ) -> str:
-    """A sentence on how the place of a marker contradicts its name, "" where it does not; judged by the
-    marker's own place only."""
+    """Return a note on how the position of marker k contradicts its name, "" if it does not; other markers
+    are ignored.
+    """
     role, side = slot
     if role in REGIONS:
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
@@ -201,8 +210,12 @@ def against_name(
 def with_side(
     name: str, slot: tuple[str, str], reading: NameReading, exchanged: bool, fault: str
 ) -> MarkerRole:
-    """The role of a marker whose name means one, on the side that its name gives, or else on the side
-    where it is."""
+    """Return the role of a marker whose name states a role.
+
+    slot : role, and side of the body where the marker is
+    exchanged : whether right and left labels are exchanged, so that the label states the other side
+    fault : reason for doubt about the role, "" = none
+    """
     role, side = slot
     side = OTHER[side] if exchanged else side
     if fault:
@@ -216,7 +229,7 @@ def with_side(
 
 
 def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: bool) -> MarkerRole:
-    """Return the role of a marker by its place, as its name has no meaning."""
+    """Return the role of marker k from its position, as its name has no meaning."""
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
@@ -233,7 +246,7 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
 def twice_named(
     names: Sequence[str], readings: Sequence[NameReading], named: Mapping[int, tuple[str, str]]
 ) -> list[str]:
-    """Sentences on markers whose names mean a role that another marker has."""
+    """Return notes on markers whose names mean a role that another marker has."""
     return [
         f"{names[k]}: its name says {' or '.join(sorted(reading.roles))}, and another "
         "marker of that name lies nearer to the landmark; it has no role"
@@ -243,5 +256,5 @@ def twice_named(
 
 
 def of_side(slot: tuple[str, str]) -> str:
-    """Return a role and its side in words."""
+    """Return a role and its side as text. slot : role and side"""
     return f"{slot[1]} {slot[0]}".strip()

@@ -1,4 +1,4 @@
-"""Which markers are followed in movement, and on which segment: by their roles, names and places."""
+"""Choice of the markers to track in movement, and their segments, by roles, names and positions."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ HIP = 0.515
 
 
 class FollowedMarker(NamedTuple):
-    """A marker that is followed on a segment of a side ("" = the pelvis, which both share); is_certain :
-    whether its role or its name means the segment.
+    """A tracked marker on a segment of a side ("" = the pelvis, which both sides share).
+
+    is_certain : whether its role or its name identifies the segment
     """
 
     marker: str
@@ -54,7 +55,7 @@ def followed_markers(
     points: Array,
     exchanged: bool,
 ) -> tuple[list[FollowedMarker], list[str]]:
-    """The markers that are followed, and sentences on those that are left out and could be on a leg."""
+    """Return the markers to track, and notes on omitted ones that could be on a leg."""
     x = pose.seen(points)
     by_marker = {role.marker: role for role in roles}
     heights = joint_heights(names, roles, x)
@@ -88,7 +89,7 @@ def followed_markers(
 
 
 def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -> dict[str, float]:
-    """Heights of knee and ankle, in parts of the stature: of their markers, or usual ones."""
+    """Return the heights of knee and ankle relative to the stature, from their markers, or typical ones."""
     heights = {"knee": 0.277, "ankle": 0.037}
     for joint, wanted in (("knee", "epicondyle_lateral"), ("ankle", "malleolus_lateral")):
         there = [x[names.index(role.marker), 1] for role in roles if role.role == wanted]
@@ -98,7 +99,9 @@ def joint_heights(names: Sequence[str], roles: Sequence[MarkerRole], x: Array) -
 
 
 def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, str]:
-    """Segment and side of a marker, or the reason why it is on none; "" for a marker far from the legs."""
+    """Return segment and side of marker k, and "" or the reason why it is on no segment; all "" for a marker
+    far from the legs.
+    """
     side = "right" if x[k, 2] > 0.0 else "left"
     frames = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
     height = x[k, 1]

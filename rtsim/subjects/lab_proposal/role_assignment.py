@@ -1,6 +1,6 @@
-"""The landmark of each marker by its place alone, and how much worse every other answer is.
+"""The landmark of each marker by its position alone, and the additional cost of the best alternative.
 
-Markers that mirror each other are the same landmark of two legs, so each is judged by the places of both.
+Markers that mirror each other are the same landmark of two legs, so each is judged by the positions of both.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ ON_FOOT, ON_PELVIS = 0.07, 0.5
 
 
 class PlacedMarker(NamedTuple):
-    """A marker with the landmark at whose place it lies.
+    """A marker with the landmark at whose typical position it lies.
 
-    slot : role and side; cost : the square of the distance from the landmark's usual place in spreads
-    margin : additional cost of the best other answer; other : what the marker would be then, rival : who this
-        landmark; None = nothing and nobody
+    slot : role and side; cost : squared distance from the landmark's typical position in standard deviations
+    margin : additional cost of the best alternative assignment; other : landmark of this marker in it; rival
+        : marker at this landmark in it; None = none
     """
 
     slot: tuple[str, str]
@@ -58,7 +58,9 @@ def place_costs(x: Array) -> tuple[Array, dict[int, int]]:
 
 
 def mirrored(x: Array) -> dict[int, int]:
-    """Marker of the right -> the marker of the left that mirrors it, of markers (n, 3) as seen by a pose."""
+    """Return for each right marker the left marker that mirrors it, of markers x (n, 3) in the axes of a
+    pose.
+    """
     places, rows = [], []
     for sign in SIDES.values():
         own = x * np.array([1.0, 1.0, sign])
@@ -84,7 +86,7 @@ def mirrored(x: Array) -> dict[int, int]:
 
 
 def assign(costs: Array) -> dict[int, PlacedMarker]:
-    """Marker -> landmark that it is assigned to, by costs (n_slot, n_marker) up to a largest cost."""
+    """Assign landmarks to markers by costs (n_slot, n_marker) up to a largest cost."""
     gain = np.where(costs <= GATE, GATE - costs, 0.0)
     best = solved(gain)
     backs = [slot for slot, (role, _) in enumerate(SLOTS) if role == "psis"]
@@ -105,6 +107,6 @@ def assign(costs: Array) -> dict[int, PlacedMarker]:
 
 
 def solved(gain: Array) -> dict[int, int]:
-    """Marker -> slot of the assignment with the largest gain (n_slot, n_marker)."""
+    """Return the landmark (row) of each marker in the assignment with the largest gain (n_slot, n_marker)."""
     rows, columns = linear_sum_assignment(gain, maximize=True)
     return {int(m): int(s) for s, m in zip(rows, columns, strict=True) if gain[s, m] > 0.0}

@@ -1,7 +1,8 @@
-"""Where the markers of a person who stands are: medians over the stillest part of a static trial.
+"""Positions of the markers of a standing person: medians over the part of a static trial with the least
+movement.
 
-Errors for what is no standing person, as a map that is read off a pose needs one: somebody who moves or lies,
-a wrong unit, two persons.
+A proposed map needs a standing person: there are errors for a person who moves or lies, a wrong unit, and
+two persons.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ MOST_FRAMES = 2000
 class StandingMarkers(NamedTuple):
     """The markers of a person who stands.
 
-    names : names of the markers that are there, without a person's name before them
-    points : (n_marker, 3) - in ground, Y up [m]; notes : sentences on what was left out, and from when it is
+    names : names of the visible markers, without the person's name
+    points : (n_marker, 3) - positions in ground, Y up [m]; notes : notes on omissions, and on the time of
+        the frames used
     """
 
     names: tuple[str, ...]
@@ -51,7 +53,7 @@ class StandingMarkers(NamedTuple):
 
 
 def standing_markers(trial: MarkerTrial, where: str) -> StandingMarkers:
-    """The markers of a static trial; ConfigError where nobody stands in it."""
+    """Return the markers of the person who stands in a static trial; ConfigError if nobody stands."""
     check_unit(trial.positions, where)
     positions, told = stillest(trial, where)
     with np.errstate(invalid="ignore"):
@@ -108,8 +110,8 @@ def check_unit(positions: Array, where: str) -> None:
 
 
 def stillest(trial: MarkerTrial, where: str) -> tuple[Array, list[str]]:
-    """Positions (n, n_marker, 3) of the stillest part of a trial, and sentences for the user; ConfigError
-    without.
+    """Return the positions (n, n_marker, 3) in the part of a trial with the least movement, and notes for
+    the user; ConfigError if there is none.
     """
     step = max(1, -(-len(trial.times) // MOST_FRAMES))
     positions, times = trial.positions[::step], trial.times[::step]
@@ -135,7 +137,9 @@ def stillest(trial: MarkerTrial, where: str) -> tuple[Array, list[str]]:
 
 
 def sway_of(positions: Array) -> float:
-    """Median over the markers (n, n_marker, 3) of the distances from their means, root mean square [m]."""
+    """Return the median over the markers (n, n_marker, 3) of their root mean square distances from their
+    means [m].
+    """
     known: NDArray[np.bool_] = np.asarray(np.isfinite(positions).all(axis=2))
     count = known.sum(axis=0)
     if not (count > 0).any():
@@ -147,8 +151,9 @@ def sway_of(positions: Array) -> float:
 
 
 def one_person(points: Array, names: list[str], where: str) -> tuple[NDArray[np.bool_], list[str]]:
-    """Mask of the points (n, 3) that belong to the person, and the names of other markers; ConfigError for
-    two persons."""
+    """Return which points (n, 3) belong to the person, and the names of other markers; ConfigError for two
+    persons.
+    """
     groups = fcluster(linkage(points, "single"), APART, "distance")
     sizes = {int(g): int((groups == g).sum()) for g in np.unique(groups)}
     largest = max(sizes, key=lambda g: sizes[g])

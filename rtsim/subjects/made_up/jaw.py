@@ -1,9 +1,10 @@
-"""The built-in synthetic jaw: markers before the teeth in the tasks of Andersen et al. (2017), no recording.
+"""The built-in synthetic jaw: markers in front of the teeth in the tasks of Andersen et al. (2017), not a
+recording.
 
-Each condyle's highest point goes forwards along a curved path down the eminence, flat at first and steepest
-half-way, unlike a plane and unlike the shipped fossa; both sway to one side in chewing, and the jaw turns
-about the line through them. The head nods and drifts a little; markers have white noise. Amplitudes are
-synthetic, of the size of unloaded chewing, protrusion and half-opening.
+The highest point of each condyle moves forwards and down along a curved path on the articular eminence, flat
+at first and steepest half-way, unlike a plane and unlike the shipped fossa. In chewing both condyles move to
+one side, and the jaw rotates about the line through them. The head nods and drifts a little; markers have
+white noise. Amplitudes are synthetic, of the size of unloaded chewing, protrusion and half-opening.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ CONDYLE_M = 0.05
 
 
 class Task(NamedTuple):
-    """A cyclic movement; amplitudes are from closed to farthest."""
+    """A cyclic movement of the jaw; amplitudes are from closed to fully open or protruded."""
 
     frequency_hz: float
     opening_deg: float
@@ -45,14 +46,16 @@ TASKS = {
 
 
 def task_of(name: str) -> Task:
-    """The task of that name; ConfigError names the allowed ones."""
+    """Return the task with a name; ConfigError lists the allowed names."""
     if name not in TASKS:
         raise ConfigError(f"unknown task {name!r}", where="jaw", allowed=", ".join(TASKS))
     return TASKS[name]
 
 
 def jaw_in_skull(name: str, times: Array) -> tuple[Array, Array]:
-    """Rotations (n, 3, 3) and origins (n, 3) [m] of the mandible in the skull: X forwards, Y up, Z right."""
+    """Return rotations (n, 3, 3) and origins (n, 3) [m] of the mandible in the skull: X forwards, Y up, Z
+    right.
+    """
     task = task_of(name)
     phase = 2.0 * np.pi * task.frequency_hz * times
     way, later = 0.5 * (1.0 - np.cos(phase)), 0.5 * (1.0 - np.cos(phase - 0.6))
@@ -71,7 +74,7 @@ def jaw_in_skull(name: str, times: Array) -> tuple[Array, Array]:
 
 
 def skull_in_ground(times: Array) -> tuple[Array, Array]:
-    """Rotations (n, 3, 3) and origins (n, 3) [m] of a head that is held still as well as one can."""
+    """Return rotations (n, 3, 3) and origins (n, 3) [m] of a head that is held as still as a person can."""
     slow = 2.0 * np.pi * 0.3 * times[:, None]
     turn = np.radians([1.0, 1.5, 2.0]) * np.sin(slow + np.arange(3.0))
     shift = np.array([0.0, 1.2, 0.0]) + 0.003 * np.sin(slow + 0.5 + np.arange(3.0))
@@ -81,9 +84,9 @@ def skull_in_ground(times: Array) -> tuple[Array, Array]:
 def move_jaw(
     spec: ModelSpec, task: str, duration_s: float = 10.0, rate: float = 100.0, seed: int = 1
 ) -> MarkerTrial:
-    """Markers of a task; the same seed gives the same trial.
+    """Return the markers of a task; the same seed gives the same trial.
 
-    spec : a model with the bodies skull and mandible, whose markers are taken
+    spec : model with the bodies skull and mandible, whose markers are used
     """
     n = max(1, round(duration_s * rate))
     times = np.arange(n) / rate

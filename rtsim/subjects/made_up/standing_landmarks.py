@@ -20,7 +20,9 @@ DRAWN = (*PLACES, *(role for role in REGIONS if role in OUTSIDE))
 
 
 def standing_landmarks() -> dict[tuple[str, str], Array]:
-    """(role, side) -> (3,) forwards, up, to the right of the middle of the ankles [m]; side "" = both."""
+    """Return the landmarks by (role, side) as (3,) forwards, up, and to the right of the middle of the
+    ankles [m]; side "" = both.
+    """
     found: dict[tuple[str, str], Array] = {}
     for role in DRAWN:
         place = PLACES[role].mean if role in PLACES else OUTSIDE[role]

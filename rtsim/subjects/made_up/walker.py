@@ -1,8 +1,9 @@
 """The built-in synthetic walker: markers of a synthetic person on a treadmill, with no file and no device.
 
 Joint angles are short Fourier series that resemble level walking (Winter 2009, Biomechanics and Motor
-Control of Human Movement); the knee turns about its epicondylar axis, so its markers do not fit the
-anatomical knee exactly, as real ones do not. Soft tissue moves the thigh and shank markers by millimetres.
+Control of Human Movement); the knee rotates about its epicondylar axis, so its markers do not fit the
+anatomical knee model exactly, as with real markers. Soft tissue moves the thigh and shank markers by
+millimetres.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ PELVIS_TURN = {
 def walk(
     spec: ModelSpec, subject: Subject, duration_s: float = 10.0, rate: float = 100.0, seed: int = 1
 ) -> MarkerTrial:
-    """Markers of the walker; the same seed gives the same trial.
+    """Return the markers of the walker; the same seed gives the same trial.
 
     Parameters
     ----------
@@ -91,7 +92,9 @@ def series(phase: Array, mean: float, harmonics: tuple[tuple[float, float], ...]
 def body_poses(
     spec: ModelSpec, anatomy: Anatomy, phase: Array, angles: Angles = ANGLES
 ) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Rotation (n, 3, 3) and origin (n, 3) of every body, from the joint angles at a phase (n,) [rad]."""
+    """Return rotation (n, 3, 3) and origin (n, 3) [m] of every body, from the joint angles at a phase (n,)
+    [rad].
+    """
     rotations: dict[str, Array] = {}
     origins: dict[str, Array] = {}
     for body in spec.bodies:
@@ -110,7 +113,7 @@ def body_poses(
 
 
 def relative_rotation(body: Body, anatomy: Anatomy, phase: Array, angles: Angles) -> Array:
-    """(n, 3, 3) - rotations of a body in its parent, from the angles of their joint coordinate system."""
+    """Return rotations of a body in its parent from the angles of the joint coordinate system, (n, 3, 3)."""
     if body.angles is None:
         return np.broadcast_to(np.eye(3), (len(phase), 3, 3))
     proximal = anatomy.segments[body.parent].axes(*body.angles.proximal)
@@ -124,7 +127,9 @@ def relative_rotation(body: Body, anatomy: Anatomy, phase: Array, angles: Angles
 
 
 def cardan(a: Array, b: Array, c: Array) -> Array:
-    """(n, 3, 3) = Rz(a) Rx(b) Ry(c), the mobile Z-X-Y sequence of the joint coordinate system [rad]."""
+    """Return Rz(a) Rx(b) Ry(c), (n, 3, 3), the Z-X-Y sequence of the joint coordinate system; angles
+    [rad].
+    """
     ca, sa, cb, sb, cc, sc = np.cos(a), np.sin(a), np.cos(b), np.sin(b), np.cos(c), np.sin(c)
     return np.stack(
         [

@@ -1,7 +1,9 @@
-"""A synthetic force plate under the right foot of the synthetic walker, to try the chain to moments.
+"""A synthetic force plate under the right foot of the synthetic walker, to try all computations up to joint
+moments.
 
-The vertical force has the two peaks of walking, the pressure rolls from the heel to the toes. It is no
-solution of the walker's dynamics: moments have the size and the shape of walking, residuals mean nothing.
+The vertical force has the two peaks of walking, the centre of pressure moves from the heel to the toes. The
+force is not consistent with the walker's dynamics: joint moments have the size and shape of walking, but
+residuals have no meaning.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Markers by name: whose they are, on which side, and whether they fit the subject."""
+"""Markers by name: their person, their side, and whether they fit the subject."""

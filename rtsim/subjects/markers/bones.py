@@ -1,10 +1,11 @@
-"""Legs as their bones turn about their long axes: markers, centres and axes that tell, and how they stood.
+"""Legs for detecting rotation errors of bones about their long axes: the markers, centres and axes used, and
+their standing pose.
 
-A thigh or shank whose own markers do not fix it is placed by the joint's centre above, its marker nearest to
-the joint below, and the one of the others that is farthest from the line of both, its wand. A shank takes the
-marker at the knee for its centre: that is near the knee's axis, so that it stays where it stood in the shank.
-Where the shank's wand is on the line from there to the ankle, it takes the knee's centre by the thigh, and
-the wand of the thigh turns it, too.
+If its own markers do not determine a thigh or shank, its pose follows from the centre of the joint above,
+its marker nearest to the joint below, and its wand, the marker farthest from the line between these two. For
+a shank the marker at the knee replaces the knee centre: it is near the knee axis, so it hardly moves
+relative to the shank. If the shank's wand lies on the line from this marker to the ankle, the shank uses the
+knee centre from the thigh, and the wand of the thigh determines its rotation, too.
 """
 
 from __future__ import annotations
@@ -39,14 +40,15 @@ class LegBones(NamedTuple):
     """One leg of a subject.
 
     segments : pelvis ("" = none of it is known), thigh, shank
-    markers : at the knee, wand of the thigh, at the ankle, wand of the shank, the one that thigh and shank
-        share; "" where there is none
-    centres : (4, 3) - of the hip in the pelvis and in the thigh, of the knee in the thigh; and in the shank
-        of the shared marker, or of the knee [m]
-    axes : (4, 3) - of the thigh upwards, to its front, along the epicondyles; of the shank upwards
-    standing : turn of the thigh in the pelvis, and of the shank in the thigh, in the static trial [rad];
-        NaN = not known
-    limit : turn from standing that no knee makes [rad]
+    markers : names of the marker at the knee, the wand of the thigh, the marker at the ankle, the wand of
+        the shank, and the marker shared by thigh and shank; "" = none
+    centres : (4, 3) - hip centre in the pelvis and in the thigh, knee centre in the thigh, and in the shank
+        the shared marker or the knee centre [m]
+    axes : (4, 3) - directions of the thigh upwards, forwards and along the epicondyles, and of the shank
+        upwards
+    standing : axial rotation of the thigh in the pelvis, and of the shank in the thigh, in the static trial
+        [rad]; NaN = not known
+    limit : axial rotation from standing that no knee reaches [rad]
     """
 
     segments: tuple[str, str, str]
@@ -58,7 +60,7 @@ class LegBones(NamedTuple):
 
 
 def legs_of(subject: Subject) -> tuple[LegBones, ...]:
-    """The legs of a subject whose thigh and shank are known."""
+    """Return the legs of a subject whose thigh and shank are known."""
     joints = {(j.proximal, j.distal): j for j in joints_of(subject)}
     found = []
     for suffix in ("", *SUFFIXES.values()):
@@ -89,9 +91,10 @@ def legs_of(subject: Subject) -> tuple[LegBones, ...]:
 
 
 def wand_of(segment: SubjectSegment, above: Array, below: Array) -> tuple[tuple[str, str], float]:
-    """The marker nearest to the joint below, and the wand; its arm [m]. None has a name where no wand is.
+    """Return the marker nearest to the joint below and the wand, and the wand's distance from the segment's
+    line [m]. Without a wand both names are "".
 
-    above, below : (3,) - where its line begins, and the joint below, in it [m]
+    above, below : (3,) - start of the segment's line, and the joint below, in the segment [m]
     """
     markers: Mapping[str, Array] = {name: 1e-3 * np.array(x) for name, x in segment.markers_mm.items()}
     if len(markers) < 2:
@@ -108,7 +111,9 @@ def wand_of(segment: SubjectSegment, above: Array, below: Array) -> tuple[tuple[
 
 
 def shared_marker(thigh: SubjectSegment, shank: SubjectSegment, name: str, knee: Array) -> tuple[str, Array]:
-    """The marker at the knee, "" without one, and where the shank has it, or else the knee's centre (3,)
+    """Return the marker at the knee, "" if none is shared, and its position in the shank, or else that of
+    the knee centre, (3,) [m]. The position is for the static trial's pose, or if that is unknown, for
+    aligned axes of both segments.
     [m]; as the person stood, or where that is not known with the axes of both segments in line.
 
     name : name of the marker of the thigh that is nearest; knee : (3,) - centre of the knee in the thigh [m]
@@ -119,7 +124,7 @@ def shared_marker(thigh: SubjectSegment, shank: SubjectSegment, name: str, knee:
 
 
 def rotation(about_z: float, about_x: float, about_y: float) -> Array:
-    """(3, 3) - axes turned about z, the new x and the new y [rad]."""
+    """Return the rotation about z, the new x and the new y [rad], (3, 3)."""
     (c, d, e), (s, t, u) = np.cos([about_z, about_x, about_y]), np.sin([about_z, about_x, about_y])
     first = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
     second = np.array([[1.0, 0.0, 0.0], [0.0, d, -t], [0.0, t, d]])
@@ -127,10 +132,12 @@ def rotation(about_z: float, about_x: float, about_y: float) -> Array:
 
 
 def end_of(segment: SubjectSegment) -> Array:
-    """(3,) - where a segment ends, in it [mm]."""
+    """Return the distal end of a segment in its frame, (3,) [mm]."""
     return np.asarray(-1e3 * segment.segment().basis()[:, 1])
 
 
 def standing_turn(segment: SubjectSegment) -> float:
-    """Turn of a segment about the new y axis in its parent in the static trial [rad]; NaN = not known."""
+    """Return the rotation of a segment about its new y axis in its parent in the static trial [rad]; NaN =
+    not known.
+    """
     return float("nan") if segment.in_parent_deg is None else float(np.radians(segment.in_parent_deg[2]))

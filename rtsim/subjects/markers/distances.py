@@ -1,9 +1,9 @@
 """Distances between markers that movement does not change, in a trial and in the subject.
 
-Between the markers of a segment, and from them to the joint centres that the segment beside it gives: a
-segment of three markers or more is laid onto its markers frame by frame (least squares, Kabsch 1976), and the
-centre of its joint is one more point of its neighbour. That shows the lengths of bones, and segments of two
-markers as well.
+Distances are between the markers of a segment, and from them to the joint centres computed from the adjacent
+segment: a segment with three or more markers is fitted to its markers frame by frame (least squares, Kabsch
+1976), and the centre of its joint is used as one more point of the adjacent segment. So the lengths of bones
+are compared as well, and segments with two markers are included.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Distances(NamedTuple):
     """k distances of one segment: from a marker to another marker or a joint centre.
 
     first, second : names of markers; "" for a joint centre
-    expected : (k,) - of the subject; found : (k,) - median over the frames; away : (k,) - median of |found on
-        a frame - expected| [m]; NaN where too few frames show both
+    expected : (k,) - distances of the subject; found : (k,) - medians over the frames; away : (k,) - medians
+        of |distance in a frame - expected| [m]; NaN where too few frames show both markers
     """
 
     first: tuple[str, ...]
@@ -75,8 +75,8 @@ class Ruler:
     Parameters
     ----------
     local : segment -> marker -> (3,) in the segment [m]; joints : points that segments share
-    loose : segments whose distances say nothing of a person: arms that are raised and a head that nods move
-        the markers of a trunk
+    loose : segments whose distances do not characterise a person, such as a trunk, whose markers move when
+        arms are raised or the head nods
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class Ruler:
         return [b if a == segment else a for a, b in pairs]
 
     def measure(self, segment: str, tracks: Tracks, leave_out: frozenset[str] = frozenset()) -> Distances:
-        """Compare the distances of a segment in a trial with those of the subject; leave_out : markers that
-        are not used.
+        """Compare the distances of a segment in a trial with those of the subject; leave_out : markers to
+        ignore.
         """
         own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
         names = list(own)
@@ -124,8 +124,8 @@ class Ruler:
     def carried(
         self, segment: str, point: Array, tracks: Tracks, leave_out: frozenset[str] = frozenset()
     ) -> Array | None:
-        """Place (n, 3) [m] of a point of a segment, from its markers; None where these do not determine
-        it.
+        """Return the position (n, 3) [m] of a point of a segment from the segment's markers; None if these
+        do not determine it.
         """
         own = {m: x for m, x in self.local[segment].items() if m not in leave_out and m in tracks}
         counts = {m: int(np.isfinite(tracks[m][:, 0]).sum()) for m in own}
@@ -150,7 +150,9 @@ class Ruler:
 
 
 def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float, float, float]:
-    """Expected distance, its median over the frames (n, 3), and the median difference [m]."""
+    """Return the expected distance of two points, the median over the frames (n, 3), and the median absolute
+    difference [m].
+    """
     expected = float(np.linalg.norm(x_local - y_local))
     apart = np.linalg.norm(x - y, axis=1)
     apart = apart[np.isfinite(apart)]
@@ -160,7 +162,7 @@ def compared(x: Array, y: Array, x_local: Array, y_local: Array) -> tuple[float,
 
 
 def ruler_of_subject(subject: Subject) -> Ruler:
-    """Return the distances of a person's markers that movement leaves alone."""
+    """Return the distances of a person's markers that movement does not change."""
     local = {
         name: {marker: 1e-3 * np.array(x) for marker, x in segment.markers_mm.items()}
         for name, segment in subject.segments.items()
@@ -169,9 +171,7 @@ def ruler_of_subject(subject: Subject) -> Ruler:
 
 
 def joints_of(subject: Subject) -> list[SharedPoint]:
-    """Hip, knee and ankle of each leg: the thigh begins in the hip centre and ends in the knee centre, the
-    shank begins there and ends in the ankle's, where the foot begins.
-    """
+    """Return hip, knee and ankle of each leg as points that two segments share."""
     found = []
     for suffix in ("", *SUFFIXES.values()):
         legs = [f"{name}{suffix}" for name in ("thigh", "shank", "foot")]
@@ -188,7 +188,9 @@ def joints_of(subject: Subject) -> list[SharedPoint]:
 
 
 def spine_of(subject: Subject) -> tuple[SharedPoint, ...]:
-    """The point that pelvis and trunk share, where a person has both: it limits where a trunk can be."""
+    """Return the point that pelvis and trunk share, if the person has both; it restricts the position of the
+    trunk.
+    """
     pelvis, trunk = subject.segments.get("pelvis"), subject.segments.get(TRUNK)
     if pelvis is None or trunk is None or LUMBOSACRAL not in pelvis.points_mm:
         return ()
@@ -197,13 +199,15 @@ def spine_of(subject: Subject) -> tuple[SharedPoint, ...]:
 
 
 def errors_of(subject: Subject) -> dict[str, float]:
-    """Usual distances of the markers of each segment from their places in a rigid fit of it [m]; segments
-    that say nothing of a person are left out.
+    """Return the typical RMS distance of the markers of each segment from a rigid fit [m]; segments that do
+    not characterise a person are left out.
     """
     kinds = {name: kind_of_segment(name) for name in subject.segments}
     return {name: ERRORS[kind] for name, kind in kinds.items() if kind in ERRORS}
 
 
 def error_of_centre(segment: str, beside: str) -> float:
-    """Usual distance of a joint centre from its place on a segment, carried by the one beside it [m]."""
+    """Return the typical error of a joint centre's position on a segment, if computed from the adjacent
+    segment [m].
+    """
     return CENTRE_ERRORS[kind_of_segment(segment), kind_of_segment(beside)]

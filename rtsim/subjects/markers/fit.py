@@ -1,14 +1,14 @@
-"""Whether a trial belongs to the subject that it is solved with: another person, exchanged labels, moved
-markers.
+"""A check whether a trial belongs to the subject that it is solved with; it finds another person, exchanged
+labels and moved markers.
 
-Judged by distances that movement leaves alone (`distances`), as medians over the frames, so that neither soft
-tissue nor single bad frames count. Limits: within one session such medians stay within about 1 cm of the
-static trial, single markers on the thigh or heel within 3 cm (soft tissue, Leardini et al. 2005); markers put
-on anew, by the same hands or others, differ by 1 to 2.5 cm each (Della Croce et al. 2005), and so do those of
-another person, whose bones are another length, too. The root mean square over all distances lies below 9 mm
-on eleven recordings of five labs with their own static trial, and above 11 mm on those with another person's,
-whose distances are 1.7 to 8 % longer or shorter on the whole: as recordings of other labs may be worse, size
-has to speak, too, before a trial is refused.
+The criteria are distances that movement does not change (`distances`), as medians over the frames, so that
+neither soft tissue nor single bad frames matter. Limits: within one session such medians stay within about 1
+cm of the static trial, single markers on the thigh or heel within 3 cm (soft tissue, Leardini et al. 2005);
+markers put on anew, by the same hands or others, differ by 1 to 2.5 cm each (Della Croce et al. 2005), and
+so do those of another person, whose bones are another length, too. The root mean square over all distances
+lies below 9 mm on eleven recordings of five labs with their own static trial, and above 11 mm on those with
+another person's, whose distances are 1.7 to 8 % longer or shorter on the whole: as recordings of other labs
+may be worse, a trial is rejected only if the overall size differs, too.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ MODELS = "scale the model to this person and its markers (`rtsim scale`), correc
 
 
 class SubjectFit(NamedTuple):
-    """Fit of a subject to a trial.
+    """Agreement of a subject with a trial.
 
-    misfit : root mean square of what the distances of legs and pelvis are off, without markers that have
-        moved [m]; scale : median of what they are, as part of the subject's [1]
-    exchanged : groups of markers that have each other's place, each the label in the trial that is first's,
-        second's ... : (a, b) = exchanged, (a, b, c) = in a ring
-    moved : marker -> how much one of its distances differs [m]
-    mirrored : whether the mirror image fits better by far
+    misfit : root mean square deviation of the distances of legs and pelvis, without markers that have moved
+        [m]; scale : median ratio of these distances to those of the subject [1]
+    exchanged : groups of labels that are exchanged among each other: (a, b) = two exchanged labels, (a, b,
+        c) = a cyclic exchange
+    moved : marker -> largest deviation of one of its distances [m]
+    mirrored : whether the mirror image fits much better
     """
 
     misfit: float
@@ -73,14 +73,16 @@ class SubjectFit(NamedTuple):
 
     @property
     def another(self) -> bool:
-        """Whether the trial does not belong to the subject, with the markers in their former places."""
+        """Return whether the trial does not belong to the subject, even after correcting exchanged labels
+        and removing moved markers.
+        """
         other_size = abs(self.scale - 1.0) > OTHER_SIZE
         return self.mirrored or self.misfit > (LARGEST_MISFIT if other_size else FARTHEST)
 
 
 def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> SubjectFit | None:
-    """Fit of a person to a trial; None where it shows too few distances; search : whether to search for
-    exchanged labels.
+    """Compare a person with a trial; return None if it shows too few distances; search : whether to search
+    for exchanged labels.
     """
     if subject.side == "left":
         trial = trial._replace(positions=MIRROR * trial.positions)
@@ -90,7 +92,7 @@ def fit_of(subject: Subject, trial: MarkerTrial, search: bool = True) -> Subject
 def fit_of_trial(
     ruler: Ruler, names: tuple[str, ...], trial: MarkerTrial, search: bool = True
 ) -> SubjectFit | None:
-    """Fit of the distances to a trial; names : markers to look at; search : as in `fit_of`."""
+    """Compare distances with a trial; names : markers to use; search : as in `fit_of`."""
     own = in_order(trial, names)
     frames = chosen_frames(own)
     tracks = {name: x for k, name in enumerate(names) if seen(x := own[frames, k])}
@@ -105,9 +107,9 @@ def fit_of_trial(
 
 
 def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]) -> SubjectFit | None:
-    """Fit of markers (n, 3) [m] by name, with a search for exchanged labels and for a mirror image.
+    """Compare markers (n, 3) [m] by name, with a search for exchanged labels and for a mirror image.
 
-    strangers : markers that the subject does not follow, which may have the place of one that it does
+    strangers : markers that the subject does not track, which may be exchanged with tracked ones
     """
     fit = fit_of_tracks(ruler, tracks)
     if fit is None:
@@ -124,7 +126,7 @@ def searched_fit(ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Ar
 
 
 def chosen_frames(positions: Array) -> NDArray[np.int64]:
-    """At most MAX_FRAME of the frames (n, n_marker, 3) that show most markers, evenly spread."""
+    """Return at most MAX_FRAME of the frames (n, n_marker, 3) that show most markers, evenly spread."""
     n_seen = np.isfinite(positions[:, :, 0]).sum(axis=1)
     good = np.flatnonzero((n_seen > 0) & (n_seen >= 0.9 * np.percentile(n_seen, 90.0)))
     return good[np.linspace(0, len(good) - 1, min(len(good), MAX_FRAME)).astype(np.int64)]
@@ -135,7 +137,7 @@ def seen(x: Array) -> bool:
 
 
 def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
-    """The fit of markers (n, 3) [m] by name; those that have moved are left out one by one, the worst
+    """Compare markers (n, 3) [m] by name; markers that have moved are left out one by one, the worst
     first.
     """
     moved: dict[str, float] = {}
@@ -151,20 +153,20 @@ def fit_of_tracks(ruler: Ruler, tracks: dict[str, Array]) -> SubjectFit | None:
 
 
 def measured(ruler: Ruler, tracks: dict[str, Array], leave_out: frozenset[str]) -> dict[str, Distances]:
-    """Return the distances by segment, except those of loose segments, which say nothing of a person."""
+    """Return the distances by segment, except those of segments that do not characterise a person."""
     return {name: ruler.measure(name, tracks, leave_out) for name in ruler.local if name not in ruler.loose}
 
 
 def root_mean_square(found: dict[str, Distances]) -> float:
-    """Root mean square of the differences of all distances [m]."""
+    """Return root mean square of the differences of all distances [m]."""
     off = np.concatenate([d.found - d.expected for d in found.values()])
     off = off[np.isfinite(off)]
     return float(np.sqrt(np.mean(off**2))) if off.size else 0.0
 
 
 def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
-    """The marker with the largest sum of differences among those with a too large one, and that
-    difference [m]; None without any.
+    """Return the marker with the largest sum of deviations among those with a too large one, and that
+    deviation [m]; None if there is none.
     """
     sums: dict[str, float] = {}
     largest: dict[str, float] = {}
@@ -182,7 +184,7 @@ def worst_marker(found: dict[str, Distances]) -> tuple[str, float] | None:
 
 
 def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
-    """Sentences on how well a trial fits, where it belongs to the subject, or to a model with its own
+    """Return notes on how well a trial fits, if it belongs to the subject, or to a model with its own
     markers.
     """
     unusual = (
@@ -199,10 +201,10 @@ def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
 def fault_of(
     fit: SubjectFit, whose: str, where: str, remedy: str = SUBJECTS, sized: bool = True
 ) -> ConfigError | None:
-    """A sentence on why a trial must not be solved with a subject or a model; None where it may be.
+    """Return the error if a trial must not be solved with a subject or a model; None if it may be.
 
-    whose : "the subject NAME" or "the model NAME"; remedy : where another one is needed
-    sized : whether another size alone makes a trial that is unusual another person's
+    whose : "the subject NAME" or "the model NAME"; remedy : remedy in the error
+    sized : whether a different size is enough to reject an unusual trial as another person's
     """
     if fit.exchanged:
         groups = [

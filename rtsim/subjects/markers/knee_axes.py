@@ -1,9 +1,9 @@
-"""Whether both knees bend about the lines through their epicondyles in the same way: a marker there that
-was placed too far forwards or backwards turns the axis of one knee, and hardly changes a distance.
+"""A check whether both knees flex about the lines through their epicondyles. A marker placed too far
+forwards or backwards rotates the axis of one knee, and hardly changes a distance.
 
-The axis about which a knee bends in a trial is the one nearest to those of the rotations between its frames,
-seen in the thigh (finite helical axes; Woltring et al. 1985, J Biomech 18, 379-389). Skin and the shape of
-the condyles turn it by up to 14 degrees from the line through the epicondyles, but both knees alike.
+The flexion axis of a knee in a trial is the mean direction of the axes of its rotations between frames, in
+the thigh (finite helical axes; Woltring et al. 1985, J Biomech 18, 379-389). Skin motion and the shape of
+the condyles rotate it by up to 14 degrees from the line through the epicondyles, but equally in both knees.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ UNLIKE = 12.0  # [deg] between both knees: 0 to 6.5 on eight trials of five pers
 
 
 def notes_on_knee_axes(person: Subject, trial: MarkerTrial) -> list[str]:
-    """A sentence where the axes of both knees of a trial lie otherwise to the lines through the epicondyles.
+    """Return notes if the flexion axes of the two knees in a trial lie differently relative to the lines
+    through the epicondyles.
 
-    Needs both legs, three followed markers or more on thighs and shanks, and knees that bend.
+    This needs both legs, at least three tracked markers on thighs and shanks, and knees that flex.
     """
     turned = {side: axis_turned(person, trial, side) for side in SUFFIXES}
     right, left = turned["right"], turned["left"]
@@ -44,8 +45,8 @@ def notes_on_knee_axes(person: Subject, trial: MarkerTrial) -> list[str]:
 
 
 def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
-    """Angle [deg] by which the knee's axis is turned about the thigh's long axis from the line through the
-    epicondyles, its outer end forwards; None where it is not seen.
+    """Return the angle by which the knee axis is rotated about the thigh's long axis from the line through
+    the epicondyles, positive = lateral end forwards [deg]; None if it cannot be determined.
     """
     thigh, shank = (person.segments.get(f"{kind}{SUFFIXES[side]}") for kind in ("thigh", "shank"))
     if thigh is None or shank is None:
@@ -71,8 +72,9 @@ def axis_turned(person: Subject, trial: MarkerTrial, side: str) -> float | None:
 
 
 def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Array:
-    """(n, 3, 3) - of a segment in ground, mirrored for a left one, by the best fit of its markers (Kabsch
-    1976, Acta Cryst A 32, 922-923); NaN where one is missing that is mostly seen, or these are fewer than 3.
+    """Return the rotations of a segment in ground, mirrored for a left one, fitted to its markers (Kabsch
+    1976, Acta Cryst A 32, 922-923), (n, 3, 3); NaN where a marker that is usually visible is missing, or
+    with fewer than 3 markers.
     """
     mirror = np.array(MIRROR) if is_left else np.ones(3)
     seen = mirror * in_order(trial, tuple(segment.markers_mm))
@@ -93,7 +95,7 @@ def rotations(segment: SubjectSegment, trial: MarkerTrial, is_left: bool) -> Arr
 
 
 def directions(thigh: Segment) -> tuple[Array, Array]:
-    """Unit vectors towards the hip, and along the epicondyles outwards, in the frame of a thigh."""
+    """Return unit vectors towards the hip, and along the epicondyles laterally, in the frame of a thigh."""
     cosines = np.cos([thigh.alpha, thigh.beta, thigh.gamma])
     along = np.array([cosines[2], np.sin(thigh.gamma), 0.0])
     y = (cosines[0] - cosines[1] * cosines[2]) / along[1]

@@ -1,4 +1,4 @@
-"""Marker maps of laboratories: by name, by file, or found by the names of a trial's markers."""
+"""Marker maps of laboratories: by name, by file, or recognised from the names of a trial's markers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIDES = ("right", "left")
 
 
 class Coverage(NamedTuple):
-    """Coverage of one side of a map by a trial's markers."""
+    """How many markers of one side of a map a trial has."""
 
     lab: LabMap
     side: str
@@ -34,23 +34,23 @@ class Coverage(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of the tracked markers that are there [1]."""
+        """Return the fraction of the tracked markers that the trial has [1]."""
         return 1.0 - len(self.missing) / self.n_tracked
 
 
 def load_lab(name: str) -> LabMap:
-    """The map of a shipped name, or of a .toml file; ConfigError names file and key of what is wrong."""
+    """Load the map of a shipped name, or of a .toml file; ConfigError names file and key of the fault."""
     return load_toml(find_config(name, FOLDER), LabMap)
 
 
 @cache
 def shipped_labs() -> tuple[LabMap, ...]:
-    """All shipped maps, read once, as sessions of a stream may begin in the middle of frames."""
+    """Return all shipped maps, read only once, as sessions of a stream may begin during a run."""
     return tuple(load_lab(name) for name in shipped_names(FOLDER))
 
 
 def side_of(lab: LabMap, side: str) -> LabSide:
-    """The table of one side; ConfigError for another word than right or left."""
+    """Return the table of one side; ConfigError for any other word than right or left."""
     if side not in SIDES:
         raise ConfigError(f"{side!r} is no side", where="side", allowed=", ".join(SIDES))
     table: LabSide = getattr(lab, side)
@@ -58,11 +58,10 @@ def side_of(lab: LabMap, side: str) -> LabSide:
 
 
 def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
-    """The tracked markers of one side that are among `names`; those of the pelvis count where at least
+    """Return the tracked markers of one side that are among `names`; those of the pelvis count if at least
     one is found.
 
-    Where the back of the pelvis may be marked by PSIS or sacrum, those that are not there do not count
-    beside those that are.
+    If the back of the pelvis may be marked by PSIS or sacrum, the missing kind does not count as missing.
     """
     table = side_of(as_spelled(lab, names), side)
     tracking = table.tracking
@@ -74,8 +73,8 @@ def cover(lab: LabMap, side: str, names: Sequence[str]) -> Coverage:
 
 
 def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
-    """Markers at the back of the pelvis that other markers of the map can replace, in a map that knows
-    both kinds.
+    """Return missing markers at the back of the pelvis that other markers of the map replace, in a map with
+    both PSIS and sacrum.
     """
     psis = tuple(name for name in (table.psis, table.psis_opposite) if name)
     if not table.sacrum or not psis:
@@ -84,16 +83,19 @@ def spare_backs(table: LabSide, found: Container[str]) -> tuple[str, ...]:
 
 
 def lab_of(name: str, names: Sequence[str]) -> LabMap:
-    """The map with that name or file, or where none is given the best fitting one, as `names` are spelled."""
+    """Return the map with a name or file, or if none is given the best fitting one, with markers spelled as
+    in `names`.
+    """
     return as_spelled(load_lab(name) if name else find_lab(names), names)
 
 
 def find_lab(names: Sequence[str], side: str = "") -> LabMap:
-    """The shipped map that most of `names` belong to, of the given side or of either.
+    """Find the shipped map that most of `names` belong to, for the given side or for either.
 
-    Only maps count whose tracked markers are there to 70 %. Of those with as many markers there the one that
-    lacks least is taken, then the one with more landmarks. ConfigError where none fits: it lists what the
-    nearest one misses, and how to write one's own; and where two fit alike that use the markers differently.
+    A map must have at least 70 % of its tracked markers among the names. Among maps with equally many found
+    markers, the one with fewest missing markers is taken, then the one with more landmarks. ConfigError if
+    none fits, with the missing markers of the closest map and how to write a new one; and if two maps fit
+    equally but use the markers differently.
     """
     sides = (side,) if side else SIDES
     of_all = [cover(lab, s, names) for lab in shipped_labs() for s in sides]
@@ -121,10 +123,10 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
 
 
 def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
-    """Raise ConfigError for a map that lacks markers where a shipped one has them: that of another marker
-    set.
+    """Raise ConfigError for a map that lacks markers that a shipped map has in `names`, as the map is of
+    another marker set.
 
-    where : the file with these names
+    where : file that contains these names
     """
     covered = max(
         (cover(lab, s, names) for s in ((side,) if side in SIDES else SIDES)), key=lambda c: c.share
@@ -144,13 +146,15 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
 
 
 def n_roles(covered: Coverage, names: Sequence[str]) -> int:
-    """Number of landmarks of a side that are among `names`."""
+    """Return the number of landmarks of a side that are among `names`."""
     table = side_of(as_spelled(covered.lab, names), covered.side)
     return len(find_markers(table.named.values(), names))
 
 
 def used(covered: Coverage, names: Sequence[str]) -> tuple[dict[str, int], list[set[int]]]:
-    """The part of a map in `names`: indices of its landmarks, and of the markers of each segment."""
+    """Return the part of a map found in `names`: indices of its landmarks, and of the markers of each
+    segment.
+    """
     table = side_of(as_spelled(covered.lab, names), covered.side)
     found = find_markers([*table.named.values(), *table.tracking.names], names)
     roles = {role: found[name] for role, name in table.named.items() if name in found}

@@ -1,4 +1,4 @@
-"""Search for markers by name, regardless of case, separators and a subject's name in front."""
+"""Search for markers by name, regardless of case, separators and a preceding subject name."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SEPARATORS = "_.:- "
 
 
 def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
-    """Index in `names` of each requested marker; missing ones are left out.
+    """Return the index in `names` of each requested marker; missing ones are left out.
 
     The exact name comes first, then the name without case, spaces, dots, underscores and hyphens, then the
-    same without a subject's name in front (`Ann:RASI`, or `Ann_RASI` where all names begin so). Where names
-    of several persons stand before colons, markers of one alone are found: of whom the wanted names are, else
-    of whom most are there, and of none where that is not clear.
+    same without a preceding subject name (`Ann:RASI`, or `Ann_RASI` if all names begin so). If there are
+    several persons by the prefix before a colon, only one person's markers are found: the person of the
+    wanted names, else the one with most of them, and none if that is not clear.
     """
     wanted = list(wanted)
     exact = first_of(names)
@@ -37,7 +37,7 @@ def find_markers(wanted: Iterable[str], names: Sequence[str]) -> dict[str, int]:
 
 
 def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
-    """The names with "" in the places of all markers that belong to other persons."""
+    """Return the names with "" in the places of all markers that belong to other persons."""
     persons = persons_of(names)
     plain = plain_names([without_subject(name) for name in names])
     looked_for = {plain_name(without_subject(name)) for name in wanted}
@@ -51,12 +51,14 @@ def names_of_one(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def without_subject(name: str) -> str:
-    """The part of a name after the last colon."""
+    """Return the part of a name after the last colon."""
     return name.rsplit(":", 1)[-1]
 
 
 def spellings(names: Sequence[str]) -> list[list[str]]:
-    """The names plain, without what stands before a colon, and without a beginning all share."""
+    """Return plain spellings of the names: as they are, without the part before a colon, and without a
+    beginning shared by all.
+    """
     return [
         plain_names(names),
         plain_names([without_subject(name) for name in names]),
@@ -72,7 +74,7 @@ def without_shared(names: Sequence[str]) -> list[str]:
 
 
 def shared_beginning(names: Sequence[str]) -> str:
-    """The common beginning of all names, found as that of the first and the last in the alphabet."""
+    """Return the common beginning of all names, found as that of the first and the last in the alphabet."""
     first, last = min(names), max(names)
     n = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
     return first[:n]

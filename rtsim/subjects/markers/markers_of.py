@@ -1,4 +1,6 @@
-"""The frames of a trial as an estimator takes them: a subject's markers, in order, of a right leg."""
+"""Conversion of a trial to the input of an estimator: the subject's markers, in its order, mirrored for a
+left leg.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from rtsim.subjects.subject import Subject
 
 
 def markers_of(trial: MarkerTrial, subject: Subject) -> NDArray[np.float64]:
-    """(n, n_marker, 3) C-contiguous - measured markers [m] in the order of subject.marker_names.
+    """Return measured markers in the order of subject.marker_names, (n, n_marker, 3), C-contiguous [m].
 
-    NaN = missing, also markers that the trial does not have. A left leg is mirrored (Z -> -Z).
+    NaN = missing, including markers that the trial does not have. A left leg is mirrored (Z -> -Z).
     """
     measured = in_order(trial, subject.marker_names)
     if subject.side == "left":
@@ -23,7 +25,7 @@ def markers_of(trial: MarkerTrial, subject: Subject) -> NDArray[np.float64]:
 
 
 def in_order(trial: MarkerTrial, names: tuple[str, ...]) -> NDArray[np.float64]:
-    """(n, n_marker, 3) C-contiguous - measured markers [m] in the order of names; NaN = missing."""
+    """Return measured markers in the order of `names`, (n, n_marker, 3), C-contiguous [m]; NaN = missing."""
     measured = np.full((len(trial.times), len(names), 3), np.nan)
     for name, index in find_markers(names, trial.names).items():
         measured[:, names.index(name)] = trial.positions[:, index]
@@ -31,7 +33,9 @@ def in_order(trial: MarkerTrial, names: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def tracked_markers(trial: MarkerTrial, wanted: tuple[str, ...]) -> dict[str, str]:
-    """Map a marker of the lab map to its name in the trial, where it has data of it (or no frames)."""
+    """Return the name in the trial for each marker of the lab map that has data in the trial, or if the
+    trial has no frames.
+    """
     found = find_markers(wanted, trial.names)
     seen: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2))
     return {n: trial.names[m] for n, m in found.items() if len(trial.times) == 0 or seen[:, m].any()}

@@ -1,10 +1,10 @@
-"""Frames in which a marker lies elsewhere on its segment than in most frames of the same trial.
+"""Detection of frames in which a marker lies elsewhere on its segment than in most frames of the same trial.
 
-A calibration knows no places of markers yet: those of its own frames stand in for them. The points of a
-segment are laid onto the most usual frame, and their medians are its shape, which markers that are off in
-less than half of the frames leave alone. Each frame is fitted to that shape with all points, and without one
-after the other: what the best of these choices explains is the evidence, as in the frames of a run
-(kernels/faults/calibrated).
+Before a calibration no marker positions on the segments are known, so they are estimated from the frames
+themselves. The points of a segment in all frames are aligned with the most typical frame, and their medians
+are its shape; markers displaced in less than half of the frames do not change it. Each frame is fitted to
+that shape with all points, and leaving out each point in turn. The improvement of the best of these fits is
+the evidence, as in the frames of a run (kernels/faults/calibrated).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Array = NDArray[np.float64]
 
 
 def odd_frames(points: Mapping[str, Array], errors: Sequence[float]) -> NDArray[np.int64]:
-    """(n,) - in each frame the point of a segment that lies elsewhere, counted as in `points`; -1 = none.
+    """Return for each frame the index in `points` of the point that is displaced, -1 = none, (n,).
 
-    points : name -> (n, 3) [m], one or more; NaN = missing, which says nothing
-    errors : usual distance of each point from its place [m]
+    points : name -> (n, 3) [m], one or more; NaN = missing
+    errors : typical distance of each point from its place [m]
     """
     x = np.stack(list(points.values()), axis=1)
     odd = np.full(len(x), -1, np.int64)
@@ -51,8 +51,8 @@ def odd_frames(points: Mapping[str, Array], errors: Sequence[float]) -> NDArray[
 
 
 def usual_shape(x: Array, weights: Array) -> Array:
-    """(n_point, 3) - medians of the points, laid onto the frame with the most usual distances [m]; NaN of
-    those that this frame does not show.
+    """Return the shape of a segment: medians of the points, aligned with the frame with the most typical
+    distances, (n_point, 3) [m]; NaN for points missing in this frame.
 
     x : (n, n_point, 3) [m]; weights : (n, n_point) [1/m^2], 0 = missing
     """
@@ -77,8 +77,8 @@ def usual_shape(x: Array, weights: Array) -> Array:
 
 
 def laid_on(x: Array, shape: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Rotations (n, 3, 3) of points onto a shape by weighted least squares (Kabsch 1976), and the means
-    (n, 3) of both.
+    """Align points with a shape by weighted least squares (Kabsch 1976); return the rotations (n, 3, 3) and
+    the means (n, 3) of both.
 
     x : (n, n_point, 3); shape : (n_point, 3); weights : (n, n_point)
     """
@@ -91,7 +91,8 @@ def laid_on(x: Array, shape: Array, weights: Array) -> tuple[Array, Array, Array
 
 
 def squares_left(x: Array, shape: Array, weights: Array) -> Array:
-    """(n,) - weighted squares of the distances of points from their places in the best rigid fit [1].
+    """Return the weighted sum of squared distances of points from their places in the best rigid fit, (n,)
+    [1].
 
     x : (n, n_point, 3); shape : (n_point, 3); weights : (n, n_point), 0 = left out
     """

@@ -1,8 +1,8 @@
-"""Which person's markers are solved, where a file or a stream has several persons: never those of two
-together.
+"""Choice of the person whose markers are solved, in a file or stream with several persons; markers of two
+persons are never mixed.
 
-A person who is named is taken. Else the one of the subject, or of the static trial, is; else the only one who
-has the markers that are wanted. Where two have them, the user has to say who is meant.
+A person named by the user is chosen; else the person of the subject or of the static trial; else the only
+person who has the needed markers. If two persons have them, the user must choose.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ Share = Callable[[Sequence[str]], float]
 class Choice(NamedTuple):
     """The person whose markers are used.
 
-    person : whose markers are used, "" = there is no choice to make; told : sentences on that
+    person : name of the person whose markers are used, "" = there is no choice to make; told : notes on the
+        choice
     """
 
     person: str
@@ -43,15 +44,15 @@ NOTHING = Choice("")
 
 
 def share_of(wanted: Sequence[str]) -> Share:
-    """Return a function that gives, for a person's marker names, the share of the wanted markers that are
-    among them [1].
+    """Return a function that gives, for a person's marker names, the fraction of the wanted markers among
+    them [1].
     """
     return lambda names: len(find_markers(wanted, names)) / max(1, len(wanted))
 
 
 def share_of_labs(lab: LabMap | None = None, side: str = "") -> Share:
-    """Return a function that gives, for a person's marker names, the share of the markers of a map that are
-    among them, on the best fitting side; without a map, of the best fitting shipped map.
+    """Return a function that gives, for a person's marker names, the fraction of the markers of a map among
+    them, on the best fitting side; without a map, for the best fitting shipped map.
     """
     sides = (side,) if side in SIDES else SIDES
     labs = shipped_labs() if lab is None else (lab,)
@@ -67,9 +68,9 @@ def read_one(
     *,
     strict: bool = False,
 ) -> MarkerTrial:
-    """The markers of one person in a file, with sentences on the choice where there are several.
+    """Read the markers of one person from a file, with notes on the choice if there are several persons.
 
-    strict : ConfigError where the file is of one person, and of another than is asked for
+    strict : whether a file of only one person with another name raises ConfigError
     """
     trial = read_markers(path, up=up, units=units)
     choice = choose_in(trial, share, str(path), person, strict=strict)
@@ -88,9 +89,8 @@ def choose_in(
     *,
     strict: bool = False,
 ) -> Choice:
-    """Choose a person in a trial, as `choose`, by the markers that any frame shows.
-
-    strict : as `read_one`
+    """Choose a person in a trial, as in `choose`, by the markers that any frame shows. strict : as in
+    `read_one`.
     """
     there: NDArray[np.bool_] = np.asarray(np.isfinite(trial.positions).all(axis=2).any(axis=0))
     names = [name for name, seen in zip(trial.names, there, strict=True) if seen]
@@ -108,8 +108,8 @@ def choose(
 ) -> Choice:
     """Choose the person whose markers are used, in a file or a stream with these names.
 
-    person : who is asked for; known : who else it may be, and by what that is known, in words
-    ConfigError where several could be meant, and for a name that none of them has.
+    person : requested person; known : names of further candidates, with their origin as text. ConfigError if
+        several could be meant, and for a name that none of them has.
     """
     persons = persons_by(names, share)
     if len(persons) < 2 and not person:
@@ -149,9 +149,9 @@ def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
 
 
 def persons_by(names: Sequence[str], share: Share) -> dict[str, list[int]]:
-    """Persons by the colons in the labels. Where labels have none, by other separators, if the needed
-    markers are not among the plain labels, and are complete once a prefix is removed: R_ASIS names
-    nobody.
+    """Group markers by person by the colons in the labels. If no label has a colon, other separators are
+    tried if the needed markers are not among the plain labels, but are complete once a prefix is removed; so
+    R_ASIS is not read as a person R.
     """
     if any(COLON in name for name in names) or share(names) >= ENOUGH:
         return persons_of(names)
@@ -171,7 +171,7 @@ def largest(persons: Mapping[str, list[int]]) -> dict[str, list[int]]:
 
 
 def masked(labels: Sequence[str], person: str) -> tuple[str, ...]:
-    """The labels of a stream with "" in the places of other persons' markers."""
+    """Return the labels of a stream with "" in the places of other persons' markers."""
     if not person:
         return tuple(labels)
     rows = rows_of(labels, person)
@@ -180,7 +180,7 @@ def masked(labels: Sequence[str], person: str) -> tuple[str, ...]:
 
 
 def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
-    """The sentence on a static trial whose labels name another person than those of the trial."""
+    """Return a note if the labels of a static trial name another person than those of the trial."""
     if not (trial.person and static.person) or trial.person.casefold() == static.person.casefold():
         return []
     return [
@@ -190,7 +190,7 @@ def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
 
 
 def check_one_person(trial: MarkerTrial, static: MarkerTrial, *, anyway: bool) -> None:
-    """ConfigError for a static trial whose labels name another person than those of the trial, unless
+    """Raise ConfigError for a static trial whose labels name another person than those of the trial, unless
     `anyway`.
     """
     if (said := of_another(trial, static)) and not anyway:

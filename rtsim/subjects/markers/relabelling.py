@@ -1,7 +1,9 @@
-"""Labels of a whole trial that are exchanged: found by what the distances within a subject cost.
+"""Detection of labels that are exchanged in a whole trial, by the cost of distances that deviate from the
+subject's.
 
-Two labels change places where that lowers the cost most, again and again; rings of three and more come out
-of such steps. Labels that the subject does not follow take part, as one that stands on the other leg.
+The exchange of two labels that lowers the cost most is applied repeatedly; cyclic exchanges of three or more
+labels result from several steps. Labels that the subject does not track take part, such as one on the other
+leg.
 """
 
 from __future__ import annotations
@@ -28,15 +30,17 @@ N_FRAME = 40
 
 
 class Costs:
-    """Costs of labellings, computed once for each segment from the markers on it and beside it."""
+    """Costs of assignments of labels to markers, computed once for each segment from the markers on it and
+    on adjacent segments.
+    """
 
     def __init__(self, ruler: Ruler, tracks: Tracks) -> None:
         self.ruler, self.tracks = ruler, tracks
         self._known: dict[tuple[str, ...], float] = {}
 
     def of(self, label_of: dict[str, str], segments: set[str]) -> float:
-        """The cost of some segments and their neighbours; label_of : marker of the subject -> label of
-        the trial.
+        """Return the cost of some segments and their neighbours; label_of : marker of the subject -> label
+        in the trial.
         """
         touched = set(segments).union(*(self.ruler.neighbours(name) for name in segments))
         return sum(self._of_segment(name, label_of) for name in sorted(touched))
@@ -55,13 +59,14 @@ class Costs:
 def find_exchanged(
     ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
-    """Groups of labels that are exchanged among each other, and the tracks with each label where it
-    belongs.
+    """Find groups of labels that are exchanged among each other; return them, and the tracks with each label
+    at its correct marker.
 
-    tracks : tracks of the subject's markers, (n, 3) [m]; strangers : those of the trial's other markers
+    tracks : tracks of the subject's markers, (n, 3) [m]; strangers : tracks of the trial's other markers
 
-    Nothing is found where the markers concerned do not come to lie where they should. Loose segments, whose
-    own distances change, are strangers first: they must not hide what the others show.
+    An exchange is accepted only if the markers concerned then are at their places. Markers of loose
+    segments, whose own distances change, are at first treated as strangers, so that they do not hide
+    exchanges on other segments.
     """
     loose = {name: x for name, x in tracks.items() if ruler.segment_of[name] in ruler.loose}
     firm = {name: x for name, x in tracks.items() if name not in loose}
@@ -75,7 +80,7 @@ def find_exchanged(
 def exchanged_among(
     ruler: Ruler, tracks: dict[str, Array], strangers: dict[str, Array]
 ) -> tuple[tuple[tuple[str, ...], ...], dict[str, Array]]:
-    """Find groups of exchanged labels as `find_exchanged`, without treating loose segments apart."""
+    """Find groups of exchanged labels as in `find_exchanged`, without special treatment of loose segments."""
     step = max(1, len(next(iter(tracks.values()))) // N_FRAME)
     thin = {name: x[::step] for name, x in {**strangers, **tracks}.items()}
     costs = Costs(ruler, thin)
@@ -97,10 +102,11 @@ def exchanged_among(
 def best_step(
     ruler: Ruler, costs: Costs, label_of: dict[str, str], strangers: list[str]
 ) -> tuple[float, dict[str, str]] | None:
-    """The exchange of two labels that saves most: by how much the cost changes, and the labels after it.
+    """Return the exchange of two labels that lowers the cost most: the change of the cost, and the labels
+    afterwards.
 
-    Markers of loose segments, whose own distances change, too, do not take the places of strangers; others
-    do from FAR on.
+    Markers of loose segments, whose own distances change, are not exchanged with strangers; other markers
+    are if they are off by at least FAR.
     """
     bad = [m for m in label_of if not in_place(ruler, costs.tracks, label_of, m)]
     taken = set(label_of.values())
@@ -124,12 +130,12 @@ def best_step(
 
 
 def in_place(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> bool:
-    """Whether most distances of a marker agree with those of the subject."""
+    """Return whether most distances of a marker agree with those of the subject."""
     return off(ruler, tracks, label_of, marker) <= TOLERANCE
 
 
 def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> float:
-    """Return the median difference of a marker's distances from those of the subject [m]; infinite where no
+    """Return the median difference of a marker's distances from those of the subject [m]; infinite if no
     distance is known.
     """
     d = ruler.measure(ruler.segment_of[marker], {m: tracks[label] for m, label in label_of.items()})
@@ -140,7 +146,7 @@ def off(ruler: Ruler, tracks: Tracks, label_of: dict[str, str], marker: str) -> 
 
 
 def cycles(label_of: dict[str, str]) -> tuple[tuple[str, ...], ...]:
-    """Groups of labels in which each belongs where the next one stands."""
+    """Return groups of labels in which each label belongs to the marker of the next one."""
     groups, done = [], set[str]()
     for start, label in label_of.items():
         if start == label or start in done:

@@ -27,6 +27,7 @@ Array = NDArray[np.float64]
 
 MIRROR = np.array([1.0, 1.0, -1.0])
 CLEAR = 0.2  # median handedness below which an arrangement is no leg [1]
+FLAT = 1e-3  # smallest spread of the markers, relative to the largest, below which they are in one plane [1]
 UP = np.array([0.0, 1.0, 0.0])
 TAKEN = "was taken, as a"
 """In the sentence on a leg that stands on the side which its labels do not name."""
@@ -46,6 +47,13 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
     ConfigError where pelvis and leg, or knee and ankle, contradict each other. A leg without a pelvis is
     on the side that foot and ankle tell.
     """
+    if _in_one_plane(positions):
+        raise ConfigError(
+            f"the markers of the {labelled} leg and of the pelvis lie in one plane, as in a two-dimensional "
+            "recording, and joint angles need three dimensions",
+            where=where,
+            remedy="give the recording in three dimensions, or a planar model with --model",
+        )
     ankle, across_ankle, toes = ankle_and_toes(positions)
     upwards = knee_of(positions) - ankle
     leg = handedness(toes - positions["calcaneus"], upwards, across_ankle)
@@ -83,6 +91,13 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
             f"{EITHER}; the leg labelled {labelled} {TAKEN} {actual} leg",
         ),
     )
+
+
+def _in_one_plane(positions: Positions) -> bool:
+    """Return whether all markers of a frame lie in one plane, in the median over the frames."""
+    points = np.stack(list(positions.values()), axis=-2)
+    spread = np.linalg.svd(points - points.mean(axis=-2, keepdims=True), compute_uv=False)
+    return float(np.median(spread[..., 2] / spread[..., 0])) < FLAT
 
 
 def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:

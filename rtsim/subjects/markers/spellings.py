@@ -1,4 +1,6 @@
-"""A marker map in the names that a recording uses, where laboratories call the same marker differently."""
+"""Adaptation of a marker map to the marker names of a recording, if laboratories name the same marker
+differently.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from rtsim.subjects.markers.marker_names import find_markers
 
 
 def as_spelled(lab: LabMap, *recordings: Sequence[str]) -> LabMap:
-    """The map with markers spelled as in recordings, where these call them otherwise.
+    """Return the map with markers spelled as in the recordings.
 
-    recordings : names of markers of each; what the first one has is called as there, and so on
-    Of several spellings the first in the map's list is taken. What is a marker of the map already is not
-    taken for another one.
+    recordings : marker names of each recording; spellings in the first recording have priority. Among
+        several spellings the first in the map's list is used. A name that the map already uses is not taken
+        for another marker.
     """
     other = spelled_otherwise(lab, *recordings)
     if not other:
@@ -27,7 +29,7 @@ def as_spelled(lab: LabMap, *recordings: Sequence[str]) -> LabMap:
 
 
 def spelled_otherwise(lab: LabMap, *recordings: Sequence[str]) -> dict[str, str]:
-    """Marker of the map -> its name in recordings, for the markers whose names differ."""
+    """Return the name in the recordings for each marker of the map with a different name there."""
     if not lab.spellings:
         return {}
     own = [*dict.fromkeys(all_names(lab))]
@@ -72,10 +74,10 @@ def renamed(table: LabSide, other: Mapping[str, str]) -> LabSide:
 
 
 def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTrial:
-    """A trial whose markers have the names of a spelled map, where the trial calls them by another name
-    that the map knows.
+    """Rename the markers of a trial to the names of a spelled map, if the trial uses other names that the
+    map knows.
 
-    A static trial and a walk may be labelled by different hands.
+    A static trial and a walking trial may be labelled by different persons.
     """
     other: dict[int, str] = {}
     for marker, name in dict(zip(all_names(lab), all_names(spelled), strict=True)).items():
@@ -90,5 +92,5 @@ def with_names_of(trial: MarkerTrial, lab: LabMap, spelled: LabMap) -> MarkerTri
 
 
 def all_names(lab: LabMap) -> tuple[str, ...]:
-    """Every marker of a map, in the order of its tables; markers of several places are repeated."""
+    """Return every marker of a map, in the order of its tables; markers with several roles are repeated."""
     return (*names_of(lab.right), *names_of(lab.left))

@@ -1,4 +1,5 @@
-"""Finds the channels of a Lab Streaming Layer stream that are markers or forces, by its own description.
+"""Search for the channels of a Lab Streaming Layer stream that are markers or forces, by the stream's own
+description.
 
 Names and types as in App-OptiTrack (labstreaminglayer), qualisys_lsl_app and the XDF page on motion capture.
 """
@@ -66,7 +67,8 @@ class ForceChannels(NamedTuple):
 
 
 def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerChannels:
-    """Find the markers: three channels of one name with types PositionX, Y, Z, or labels ending in the axis.
+    """Find the markers: three channels of one name with the types PositionX, Y and Z, or with labels that end
+    in the axis.
 
     Channels of rigid bodies (`object` without `marker`), of orientations and of confidence are ignored. In a
     stream without descriptions every three channels are a marker, which gets a number.
@@ -90,7 +92,7 @@ def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerCha
 
 
 def _marker_axis(channel: LslChannel) -> tuple[str, int]:
-    """Name and axis of a marker's channel; "" for one of something else."""
+    """Return name and axis of a marker's channel; an empty axis for a channel of something else."""
     if channel.object and not channel.marker:
         return "", 0
     typed = POSITION.fullmatch(channel.type.strip())
@@ -103,9 +105,10 @@ def _marker_axis(channel: LslChannel) -> tuple[str, int]:
 
 
 def _ended(label: str, endings: Sequence[str]) -> tuple[str, str]:
-    """The name before one of these endings, and the ending; "", "" where the label ends otherwise.
+    """Split a label that ends in one of these endings into the name before it and the ending; ("", "") for
+    other labels.
 
-    No pattern does it: a long row of what may stand between would keep one busy for hours.
+    No regular expression is used: a long row of separators could keep one busy for hours.
     """
     label = label.strip()
     n = len(endings[0])
@@ -129,7 +132,7 @@ def force_channels(channels: Sequence[LslChannel]) -> ForceChannels:
 
 
 def positions_of(sample: NDArray[np.float64], markers: MarkerChannels) -> NDArray[np.float64]:
-    """(n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
+    """Return (n_marker, 3) positions in a sample (n_channel,); missing numbers and 0, 0, 0 are occlusions and
     become NaN.
     """
     found = sample[markers.columns]

@@ -1,4 +1,4 @@
-"""A stream of markers of Lab Streaming Layer, and one of forces beside it where it is asked for."""
+"""Connection to a Lab Streaming Layer stream of markers and, if requested, a stream of forces beside it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LslConnection:
             )
 
     def description(self) -> CaptureDescription:
-        """The description that the stream gives; it does not change while the connection lasts."""
+        """Return the description that the stream gives; it does not change while the connection lasts."""
         plates = self._forces.plates if self._forces is not None else ()
         markers = self._markers
         up = UP.get(self._inlet.up, "")
@@ -83,7 +83,8 @@ class LslConnection:
         )
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received; None after the timeout. Raises CaptureError where the stream has ended."""
+        """Return the next item received; None after the timeout. Raises CaptureError where the stream has
+        ended."""
         if not self._ready:
             if (pair := self._inlet.correction) is not None:
                 return pair
@@ -95,7 +96,7 @@ class LslConnection:
         return {"refused_packets": 0, **self._counters}
 
     def gauges(self) -> Mapping[str, float]:
-        """No gauges but those of the clock, which the relay has."""
+        """Return no gauges: those of the clock are the relay's."""
         return {}
 
     def sentences(self) -> list[str]:
@@ -118,7 +119,8 @@ class LslConnection:
             self._ready.append(CaptureFrame(positions, sample.arrived_ns, sample.stamp_ns, forces=forces))
 
     def _estimated_rate(self) -> float:
-        """Frames per second by the first stamps, for a stream that does not tell it; 0 = too few."""
+        """Estimate the frames per second from the first stamps, for a stream that does not state its rate; 0
+        = too few stamps."""
         samples: list[LslSample] = []
         due_ns = now_ns() + int(RATE_S * 1e9)
         while (left_ns := due_ns - now_ns()) > 0:
@@ -133,7 +135,7 @@ class LslConnection:
 
 
 class _Forces:
-    """A stream of force plates: axes and origin are those of the markers, moments about it."""
+    """A stream of force plates, in the axes and about the origin of the markers."""
 
     def __init__(self, name: str) -> None:
         self._inlet = LslInlet(_searched(f"name='{name}'", name))
@@ -147,7 +149,8 @@ class _Forces:
         self._last_ns = -1
 
     def up_to_now(self) -> ForceSamples | None:
-        """Samples that have come since the last call; samples whose stamps do not increase are left out."""
+        """Return the samples that have come since the last call, without those whose stamps do not increase;
+        None if there are none."""
         kept: list[LslSample] = []
         for sample in self._inlet.pull(0.0):
             if sample.stamp_ns is not None and sample.stamp_ns > self._last_ns:
@@ -166,7 +169,7 @@ class _Forces:
 
 
 def _found(address: CaptureAddress, sentences: list[str]) -> Any:
-    """The stream of an address: by its name or its source_id, of type mocap where none is named."""
+    """Find the stream of an address: by its name or its source_id, or of type mocap where none is named."""
     name, source = address.host, address.options.get("source_id", "")
     if name == ANY:
         streams = [s for s in lsl().resolve_streams(FIND_S) if s.type().casefold() == TYPE]
@@ -188,7 +191,7 @@ def _found(address: CaptureAddress, sentences: list[str]) -> Any:
 
 
 def _searched(predicate: str, name: str) -> Any:
-    """A stream that fits."""
+    """Search for one stream that meets the predicate, and return it."""
     streams = lsl().resolve_bypred(predicate, 1, FIND_S)
     if not streams:
         raise _missing(repr(name))
@@ -196,7 +199,7 @@ def _searched(predicate: str, name: str) -> Any:
 
 
 def _missing(wanted: str) -> CaptureError:
-    """That a stream is not there, and which ones are."""
+    """Return the error that a stream was not found, with a list of those that were."""
     others = sorted({stream.name() for stream in lsl().resolve_streams(LOOK_S)})[:MOST_TOLD]
     there = f"there are {', '.join(map(repr, others))}" if others else "there are no other streams either"
     return CaptureError(

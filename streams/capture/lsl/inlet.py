@@ -1,4 +1,4 @@
-"""A stream of Lab Streaming Layer; a separate thread compares its clock, so that reading never waits
+"""Reader of one Lab Streaming Layer stream; a separate thread compares its clock, so that reading never waits
 for it.
 """
 
@@ -103,14 +103,12 @@ class LslInlet:
 
     @property
     def correction(self) -> ClockPair | None:
-        """Return the newest comparison of the sender's clock with ours, once; None where it was
-        taken already.
-        """
+        """Newest comparison of the sender's clock with ours; None where it was returned before."""
         return self._pairs.popleft() if self._pairs else None
 
     def pull(self, timeout_s: float) -> list[LslSample]:
-        """Samples that have arrived, after a wait for the first one. Raises CaptureError where the stream has
-        ended.
+        """Return the samples that have arrived, after a wait for the first one. Raises CaptureError where the
+        stream has ended.
         """
         if self._lost.is_set():
             raise CaptureError("closed", f"the stream {self.words} is gone")
@@ -136,7 +134,8 @@ class LslInlet:
             self._inlet.close_stream()
 
     def _watch(self) -> None:
-        """Compare clocks, which may wait for the network, and look whether a silent stream is still there."""
+        """Compare the clocks, which may wait for the network, and check whether a silent stream still exists;
+        the thread's loop."""
         ours_ns = to_ours_ns(self._lsl)
         trips: deque[float] = deque(maxlen=SO_MANY_TRIPS)
         while not self._closing.is_set():
@@ -155,7 +154,7 @@ class LslInlet:
             self._closing.wait(CORRECT_S)
 
     def _there(self) -> bool:
-        """Whether the stream can be found."""
+        """Search for the stream on the network; return whether it is found."""
         predicate = f"uid='{self.uid}'"
         try:
             return any(self._lsl.resolve_bypred(predicate, 1, LOOK_S) for _ in range(2))
@@ -168,7 +167,8 @@ def _stamp_ns(stamp: float) -> int | None:
 
 
 def _channels(info: Any) -> tuple[LslChannel, ...]:
-    """Channels as the stream describes them; those that it leaves out have an empty description."""
+    """Return the channels as the stream describes them; a channel that it does not describe gets an empty
+    description."""
     found = []
     node = info.desc().child("channels").child("channel")
     for _ in range(info.channel_count()):
@@ -180,5 +180,6 @@ def _channels(info: Any) -> tuple[LslChannel, ...]:
 
 
 def _up(info: Any) -> str:
-    """The axis that points up, where the stream tells it in a way that anybody uses: desc/setup/up."""
+    """Return the axis that points up if the stream states it in the customary place, desc/setup/up; else
+    ""."""
     return str(info.desc().child("setup").child_value("up")).strip().upper().lstrip("+")

@@ -26,7 +26,7 @@ CONFIGS = ("lsl_api.cfg", "~/lsl_api/lsl_api.cfg", "/etc/lsl_api/lsl_api.cfg")
 
 @cache
 def lsl() -> Any:
-    """The module pylsl. CaptureError where it, or liblsl, is missing."""
+    """Import and return the module pylsl. CaptureError where it, or liblsl, is missing."""
     try:
         library = importlib.import_module("pylsl")
     except (ImportError, OSError, RuntimeError) as fault:
@@ -39,8 +39,8 @@ def lsl() -> Any:
 
 
 def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float]:
-    """The correction that turns a sender's clock into liblsl's own, and the round trip in which it was
-    measured, both [s].
+    """Measure the correction from a sender's clock to liblsl's own; return it and the round trip of the
+    measurement, both [s].
 
     pylsl does not provide the round trip; if a version of it gives no access to liblsl, it is 0. Raises
     RuntimeError after the timeout, and where the stream is gone.
@@ -61,8 +61,7 @@ def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float
 
 
 def to_ours_ns(library: Any) -> int:
-    """The offset that turns liblsl's clock of this computer into ours [ns]; on some systems they are one
-    clock."""
+    """Return the offset from liblsl's clock to this machine's [ns]; on some systems they are one clock."""
     tries = []
     for _ in range(5):
         before = now_ns()

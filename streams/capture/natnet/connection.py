@@ -113,14 +113,14 @@ class NatNetConnection:
         self._ready = deque(item for item in self._ready if not isinstance(item, CaptureDescription))
 
     def description(self) -> CaptureDescription:
-        """The newest description."""
+        """Return the newest description of the markers and plates."""
         asked = self._questions
         plates = self._plates.descriptions(asked.plate_rate)
         return CaptureDescription(self._rows.names, asked.unit, asked.up, asked.rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received; None after the timeout. Raises CaptureError where the server no longer
-        answers.
+        """Return the next item received; None after the timeout. Raises CaptureError where the server no
+        longer answers.
         """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
@@ -151,7 +151,7 @@ class NatNetConnection:
         }
 
     def gauges(self) -> Mapping[str, float]:
-        """Gauges: the shortest of the recent round trips."""
+        """Return the current values for the telemetry: the shortest of the recent round trips."""
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:
@@ -182,7 +182,7 @@ class NatNetConnection:
             raise CaptureError("unreachable", f"{self._address.text} cannot be sent to: {fault}") from fault
 
     def _await(self, done: Callable[[], bool], longest_ns: int) -> None:
-        """Ask and listen until something is known, or the time is over."""
+        """Send requests and handle answers until something is known (done() is true), or the time is over."""
         due_ns = now_ns() + longest_ns
         while not done() and (now := now_ns()) < due_ns:
             self._ask(now)
@@ -201,7 +201,7 @@ class NatNetConnection:
             )
 
     def _listen(self, local: str) -> None:
-        """Open the socket of the frames: for multicast the group's, for unicast also the usual port."""
+        """Open the socket for frames: for multicast that of the group, for unicast also the usual port."""
         assert self._info is not None
         mode = self._address.options.get("mode", "")
         multicast = mode == "multicast" or (mode == "" and self._info.multicast)
@@ -218,7 +218,8 @@ class NatNetConnection:
         self._sentences.append(f"{self._info.application}, NatNet {version}, {where}.")
 
     def _ask(self, now: int) -> None:
-        """Send what is due: who are you, an echo, a request for definitions, a question, a sign of life."""
+        """Send the requests that are due: identification, echo, definitions, a question, or a sign of
+        life."""
         if now >= self._echo_due_ns:
             self._echo_due_ns = now + ECHO_NS
             if self._info is None or now - self._frame_ns > AGAIN_NS:
@@ -237,7 +238,7 @@ class NatNetConnection:
     # What comes.
 
     def _take(self, datagram: Datagram) -> None:
-        """Take in one packet, whatever it is."""
+        """Handle one received packet of any kind."""
         packet = datagram.packet
         if datagram.sender[0] != self._server[0]:
             self._counters["packets_of_strangers"] += 1
@@ -314,19 +315,19 @@ class NatNetConnection:
             self._take_frame(one, again=True)
 
     def _tell_refusal(self, sentence: str) -> None:
-        """Say why something is not used, of a flood of one kind once."""
+        """Report why something is not used; of many reports of one kind only once."""
         if sentence != self._refusal:
             self._refusal = sentence
             self._sentences.append(sentence)
 
     def _tell_changes(self) -> None:
-        """Hand over the description where it differs from the one before."""
+        """Queue the description for `read` where it differs from the one before."""
         if self._described is not None and (new := self.description()) != self._described:
             self._described = new
             self._ready.append(new)
 
     def _take_frame(self, one: _Waiting, again: bool = False) -> None:
-        """Hand over a frame; or keep it until the definitions come that it fits."""
+        """Queue a frame for `read`, or keep it until the definitions come that it fits."""
         assert self._info is not None
         frame = decode_frame(one.packet, self._info.version)
         changed = bool(frame.params & MODELS_CHANGED)
@@ -366,7 +367,7 @@ class NatNetConnection:
         self._definitions_due_ns = min(self._definitions_due_ns, max(soon_ns, now_ns()))
 
     def _believed(self, stamp_ns: int | None, arrived_ns: int) -> int | None:
-        """The stamp, None if it is not valid; a clock that was set anew ends the connection afterwards."""
+        """Return the stamp if it is valid, else None; a clock that was reset ends the connection later."""
         if stamp_ns is None:
             return None
         if not (0 < stamp_ns < LATEST_STAMP_NS and self._stamps.believed(stamp_ns, arrived_ns)):
@@ -389,6 +390,6 @@ class NatNetConnection:
         return self._info is not None and self._info.tick_rate > 0
 
     def _stamp_ns(self, ticks: int) -> int:
-        """Ticks of the server's clock in nanoseconds."""
+        """Convert ticks of the server's clock to nanoseconds."""
         assert self._info is not None
         return ticks * 1_000_000_000 // self._info.tick_rate if self._info.tick_rate else 0

@@ -125,7 +125,8 @@ def decode_frame(packet: bytes, version: Version) -> NatNetFrame:
 
 
 def _begun(reader: ByteReader, sized: bool, n_least: int) -> tuple[int, int]:
-    """Number of things in a part, and the offset at which it ends by its own account, or -1."""
+    """Read the head of a part; return the number of its items and the offset at which it ends as stated, or
+    -1."""
     at = reader.at
     if sized:
         if at + 8 > reader.end:

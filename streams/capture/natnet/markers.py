@@ -1,4 +1,4 @@
-"""Assigns names to the markers of a NatNet frame, and finds the occluded ones."""
+"""Assignment of names to the markers of a NatNet frame, and detection of occluded markers."""
 
 from __future__ import annotations
 
@@ -39,12 +39,13 @@ class NamedRows:
 
     @property
     def disagreeing(self) -> int:
-        """Number of sets whose labelled markers have another numbering than their names."""
+        """Number of sets whose labelled markers are numbered otherwise than their names."""
         return sum(one.numbering is False for one in self._sets)
 
     @np.errstate(invalid="ignore")  # a NaN that signals, as only a stranger sends it
     def positions(self, frame: NatNetFrame) -> NDArray[np.float64] | None:
-        """(n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than defined."""
+        """Return (n_marker, 3) [m], NaN = occluded; None where a set has another number of markers than
+        defined."""
         found = np.empty((len(self.names), 3))
         found.fill(np.nan)
         labelled = frame.labelled
@@ -61,7 +62,7 @@ class NamedRows:
 
 
 class _SetRows:
-    """One set: where its rows are, and what is known of its numbering."""
+    """Rows of one marker set in the published array, and whether its numbering is confirmed."""
 
     def __init__(self, one: MarkerSet, rows: slice) -> None:
         self.rows = rows
@@ -74,7 +75,7 @@ class _SetRows:
         self._there = np.zeros(len(one.markers), np.bool_)
 
     def look_up(self, numbers: NDArray[np.int32], order: NDArray[np.intp]) -> None:
-        """Find the set's markers among the labelled ones."""
+        """Find this set's markers among the labelled markers of a frame."""
         self._there[:] = False
         if len(numbers):
             k = np.searchsorted(numbers, self._ids, sorter=order)
@@ -82,7 +83,8 @@ class _SetRows:
             self._there = numbers[self._at] == self._ids
 
     def fill(self, rows: NDArray[np.float64], frame: NatNetFrame) -> bool:
-        """Write the set's positions; False where the frame does not fit the definitions."""
+        """Write the set's positions into its rows; return False where the frame does not fit the
+        definitions."""
         if len(self.members):
             return self._fill_from_asset(rows, frame)
         points = frame.sets.get(self.keys[0])
@@ -117,7 +119,7 @@ class _SetRows:
 
 
 def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]) -> bool | None:
-    """Whether labelled markers lie where the set has them; None while none is seen."""
+    """Return whether labelled markers lie where the set has its markers; None while none is seen."""
     if not seen.any():
         return None
     with np.errstate(invalid="ignore"):
@@ -127,14 +129,15 @@ def _agree(points: NDArray[Any], labelled: NDArray[Any], seen: NDArray[np.bool_]
 
 
 def unnamed_markers(frame: NatNetFrame) -> NDArray[np.float64]:
-    """(n, 3) - markers of a frame that are seen and belong to no set [m]."""
+    """Return the visible markers of a frame that belong to no set : (n, 3) [m]."""
     params = frame.labelled["params"]
     nobody = (params & (UNLABELLED | OCCLUDED)) == UNLABELLED
     return as_doubles(frame.labelled["position"][nobody])
 
 
 def named(set_name: str, marker: str) -> str:
-    """The name of a set's marker, `set:marker`; Motive writes `set_marker` in some versions."""
+    """Return the published name of a set's marker, `set:marker`; some versions of Motive write
+    `set_marker`."""
     for separator in "_:":
         if marker.startswith(set_name + separator) and len(marker) > len(set_name) + 1:
             marker = marker[len(set_name) + 1 :]

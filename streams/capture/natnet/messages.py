@@ -1,5 +1,4 @@
-"""Messages of OptiTrack's NatNet, versions 3.0 to 4.2, except frames: the server's description, and what it
-tracks.
+"""NatNet messages (3.0 to 4.2) other than frames: the server's description of itself, and of what it tracks.
 
 Every message is two unsigned numbers of two bytes, the kind and the bytes that follow, and those bytes, all
 little-endian. Field by field as in NaturalPoint's NatNet SDK 4.1 (PythonSample/NatNetClient.py).
@@ -95,7 +94,7 @@ class PlateDefinition(NamedTuple):
 
 
 class Definitions(NamedTuple):
-    """Things that a server tracks. `unread` counts descriptions of kinds that are not known here."""
+    """Definitions of all that a server tracks. `unread` counts descriptions of unknown kinds."""
 
     sets: tuple[MarkerSet, ...]
     plates: tuple[PlateDefinition, ...]
@@ -103,7 +102,7 @@ class Definitions(NamedTuple):
 
 
 def connect_message(version: Version = (0, 0)) -> bytes:
-    """A request to register with the server, and to be answered in a version of NatNet; (0, 0) = the
+    """Build the request to register with the server and be answered in a version of NatNet; (0, 0) = the
     server's own.
     """
     who = b"rtsim".ljust(NAME_BYTES, b"\0") + bytes(8)
@@ -111,17 +110,17 @@ def connect_message(version: Version = (0, 0)) -> bytes:
 
 
 def discovery_message() -> bytes:
-    """A request to all servers on the network to identify themselves."""
+    """Build the request to all servers on the network to identify themselves."""
     return message(DISCOVERY, b"rtsim".ljust(NAME_BYTES, b"\0") + bytes((1, 0, 0, 0, 4, 2, 0, 0)))
 
 
 def message(kind: int, payload: bytes = b"") -> bytes:
-    """A message of a kind with its payload."""
+    """Build a message of a kind with its payload."""
     return HEADER.pack(kind, len(payload)) + payload
 
 
 def opened(packet: bytes) -> tuple[int, int]:
-    """Kind of a packet and where its payload ends. Raises DecodeError where it is cut off."""
+    """Return the kind of a packet and where its payload ends. Raises DecodeError where it is truncated."""
     if len(packet) < HEADER.size:
         raise malformed(f"a packet of {len(packet)} bytes; a header alone has {HEADER.size}")
     kind, n_byte = HEADER.unpack_from(packet)
@@ -168,7 +167,7 @@ def decode_echo(packet: bytes) -> tuple[int, int]:
 
 
 def decode_definitions(packet: bytes, version: Version) -> Definitions:
-    """Read what a server tracks, as a server of that version writes it.
+    """Decode the definitions of what a server tracks, in the format of a NatNet version.
 
     The set named `all`, which repeats the markers of the others, is left out where there are others. Raises
     DecodeError for any other packet, and for one whose fields contradict its length.
@@ -198,7 +197,7 @@ def decode_definitions(packet: bytes, version: Version) -> Definitions:
 
 
 class _Found:
-    """Definitions that were read so far."""
+    """Definitions that have been read so far."""
 
     def __init__(self) -> None:
         self.sets: dict[str, tuple[str, ...]] = {}

@@ -17,7 +17,7 @@ MOST_SAMPLES = 256
 
 
 class _Plate:
-    """A plate that can be used: where it lies, and which of its channels are forces and moments."""
+    """A usable plate: its pose, and which of its channels are forces and moments."""
 
     def __init__(
         self, definition: PlateDefinition, place: PlatePlace, scale: float, order: list[int]
@@ -33,7 +33,7 @@ class _Plate:
 class NatNetPlates:
     """The force plates of the definitions that can be used.
 
-    unused : names of those that cannot: uncalibrated, without an area, or with other channels
+    unused : names of unusable plates: uncalibrated, without an area, or with other channels
     """
 
     def __init__(self, definitions: Definitions) -> None:
@@ -49,14 +49,14 @@ class NatNetPlates:
                 self._plates.append(_Plate(definition, place, scale, order))
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Descriptions of the plates, in the order of the samples; rate : samples per second, from another
-        message.
+        """Return the descriptions of the plates, in the order of the samples; rate : samples per second, from
+        another message.
         """
         return tuple(plate.description._replace(rate=rate) for plate in self._plates)
 
     def samples(self, frame: NatNetFrame, stamp_ns: int | None, period_ns: int) -> ForceSamples | None:
-        """Force samples that came with a frame, spread over its period from its stamp on, as analog samples
-        are in C3D.
+        """Return the force samples that came with a frame, spread over its period from its stamp on, as
+        analog samples are in C3D.
 
         None where there are no plates, no stamps, or no samples.
         """
@@ -77,7 +77,8 @@ class NatNetPlates:
 
 
 def _order(channels: tuple[str, ...]) -> list[int] | None:
-    """Places of Fx to Mz among the channels; the first six where their names say nothing."""
+    """Return the indices of Fx to Mz among the channels; 0 to 5 for six channels with unknown names, else
+    None."""
     names = [name.strip().casefold()[-2:] for name in channels]
     if all(name in names for name in CHANNELS):
         return [names.index(name) for name in CHANNELS]
@@ -91,7 +92,8 @@ def _n_sample(samples: NatNetPlateSamples | None, order: list[int]) -> int:
 
 
 def _rows(samples: NatNetPlateSamples | None, order: list[int]) -> NDArray[np.float64] | None:
-    """(n_sample, 6) of a plate; None where channels are missing or of different lengths."""
+    """Return the samples of a plate : (n_sample, 6); None where channels are missing or of different
+    lengths."""
     n = _n_sample(samples, order)
     if samples is None or n == 0 or any(len(samples.channels[k]) != n for k in order):
         return None

@@ -34,12 +34,12 @@ class Questions:
 
     @property
     def answered(self) -> bool:
-        """Whether any question is answered."""
+        """Whether the server has answered any question."""
         return bool(self._known)
 
     @property
     def complete(self) -> bool:
-        """Whether all questions are answered."""
+        """Whether the server has answered all questions."""
         return len(self._known) == len(QUESTIONS)
 
     @property
@@ -54,7 +54,7 @@ class Questions:
 
     @property
     def unit(self) -> LengthUnit:
-        """The unit of positions; metres where it is not answered, as NatNet has them."""
+        """Unit of positions; metres as long as the server has not answered, as is usual in NatNet."""
         return UNITS[round(self._known.get(b"UnitsToMillimeters", 1000.0), 3)]
 
     @property
@@ -63,9 +63,8 @@ class Questions:
         return self.rate * self._known.get(b"AnalogSamplesPerMocapFrame", 0.0)
 
     def next(self) -> bytes:
-        """The message with the next question; empty where every answer is known, or was requested without
-        success.
-        """
+        """Return the message with the next question; empty if every answer is known or was requested in
+        vain."""
         unknown = [name for name in QUESTIONS if name not in self._known]
         if not unknown or self._n_asked >= ROUNDS * len(QUESTIONS):
             return b""
@@ -74,7 +73,7 @@ class Questions:
         return message(REQUEST, self._open + b"\0")
 
     def answer(self, packet: bytes) -> bool:
-        """Take an answer to the open query; returns whether it is new information."""
+        """Handle the answer to the open question; return whether it is new information."""
         if len(packet) != HEADER.size + ANSWER_BYTES or self._open not in QUESTIONS:
             return False
         form, allowed = QUESTIONS[self._open]

@@ -1,6 +1,4 @@
-"""Stamps of frames in order: checks whether the server's clock continues, or belongs to a restarted
-server.
-"""
+"""Check of frame stamps: whether the server's clock continues, or was restarted."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ are damaged."""
 
 
 class StampCheck:
-    """Checks the stamps of frames as they come.
+    """Check of the stamps of frames, in the order of their arrival.
 
     period_ns : time between the newest two frames, 0 = not known yet [ns]
     leap_ns : jump of the clock of a restarted server, 0 = none [ns]
@@ -44,6 +42,6 @@ class StampCheck:
 
 
 def _leap(before: tuple[int, int], after: tuple[int, int]) -> bool:
-    """Whether the clock leaps between two frames; one that stands still does not."""
+    """Return whether the clock jumps between two frames; a clock that stands still does not count."""
     step_ns = after[0] - before[0]
     return step_ns != 0 and abs(step_ns - (after[1] - before[1])) > LEAP_NS

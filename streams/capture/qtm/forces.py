@@ -1,4 +1,4 @@
-"""Forces of QTM as forces and moments about the laboratory's origin.
+"""Conversion of QTM's forces to forces and moments about the laboratory's origin.
 
 QTM gives force F, moment M and application point p of each sample, and does not say about which point the
 moment is. The point can be inferred: about its application point a force has only a vertical moment, so that
@@ -44,7 +44,8 @@ class QtmForces:
         self.n_unknown = self.n_beside = 0
 
     def samples(self, plates: list[QtmPlateSamples], stamp_ns: int) -> ForceSamples | None:
-        """Force samples that came with a frame of that stamp; None without samples of known plates.
+        """Return the force samples that came with a frame of that stamp; None without samples of known
+        plates.
 
         The first sample of a frame is taken as simultaneous with it, the others follow at the plates' rate.
         """
@@ -64,7 +65,7 @@ class QtmForces:
 
     @np.errstate(invalid="ignore", over="ignore")  # samples that are not finite, which are not used
     def _of_plate(self, k: int, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Force and moment (n, 3) about the laboratory's origin, of samples (n, 9)."""
+        """Return forces and moments (n, 3) of plate k about the laboratory's origin, from samples (n, 9)."""
         force, moment, point = values[:, :3], values[:, 3:6], self._metres * values[:, 6:9]
         pressed: BoolArray = np.abs(force[:, self._up]) > LOADED_N
         loaded: BoolArray = are_finite(values) & pressed
@@ -88,7 +89,8 @@ class QtmForces:
         )
 
     def _is_beside(self, k: int, point: FloatArray) -> BoolArray:
-        """Mask of the application points that are beside the plate, of which the corners are known."""
+        """Return a mask of the application points that lie outside plate k; none do where its corners are
+        unknown."""
         if not self._plates[k].corners:
             return np.zeros(len(point), dtype=bool)
         corners = np.array(self._plates[k].corners)
@@ -98,6 +100,6 @@ class QtmForces:
 
 
 def are_finite(rows: FloatArray) -> BoolArray:
-    """(n,) - which of the rows (n, m) hold finite numbers only."""
+    """Return a mask (n,) of the rows (n, m) that hold finite numbers only."""
     finite: BoolArray = np.logical_and.reduce(np.isfinite(rows), axis=1)
     return finite

@@ -43,7 +43,7 @@ EVENTS = {
 
 
 class MalformedPacketError(ValueError):
-    """A data packet that contradicts itself."""
+    """Raised for a data packet that contradicts itself."""
 
 
 class QtmPlateSamples(NamedTuple):
@@ -80,7 +80,7 @@ class DataPacket(NamedTuple):
 
 
 def message(kind: int, text: str) -> bytes:
-    """A text message: command or error."""
+    """Build a text message: a command or an error."""
     body = text.encode("utf-8") + b"\0"
     return HEADER.pack(HEADER.size + len(body), kind) + body
 
@@ -129,7 +129,8 @@ def decode_data(body: memoryview) -> DataPacket:
 
 
 def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]:
-    """Positions (n, 3) [mm], and how many frames per thousand were dropped or out of sync."""
+    """Decode positions (n, 3) [mm], and the numbers of frames per thousand that were dropped or out of
+    sync."""
     if len(part) < MARKER_HEADER.size:
         raise MalformedPacketError("markers without a count")
     n, dropped, out_of_sync = MARKER_HEADER.unpack_from(part)
@@ -144,7 +145,7 @@ def decode_markers(part: memoryview, n_word: int) -> tuple[FloatArray, int, int]
 
 
 def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
-    """The samples of all plates; single : whether each plate has one sample, without a number"""
+    """Decode the samples of all plates; single : whether each plate has one sample, without a number"""
     if len(part) < COUNT.size:
         raise MalformedPacketError("forces without a count")
     (n_plate,) = COUNT.unpack_from(part)
@@ -169,7 +170,7 @@ def decode_forces(part: memoryview, single: bool) -> list[QtmPlateSamples]:
 
 
 def decode_timecodes(part: memoryview) -> list[tuple[int, int, int]]:
-    """(type, high, low) of each: 0 SMPTE, 1 IRIG, 2 camera time."""
+    """Decode time codes to (type, high, low); type 0 = SMPTE, 1 = IRIG, 2 = camera time."""
     if len(part) < COUNT.size:
         raise MalformedPacketError("time codes without a count")
     (n,) = COUNT.unpack_from(part)

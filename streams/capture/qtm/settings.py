@@ -22,12 +22,13 @@ LONGEST = 1 << 20
 
 
 class PlainTree(TreeBuilder):
-    """A tree of XML elements: ValueError for a document with a type declaration, which could define
-    entities, in any encoding.
+    """Parser of XML that refuses documents with a type declaration, in any encoding.
+
+    Such a declaration could define entities; ValueError is raised for it.
     """
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        """Refuse a declaration."""
+        """Raise ValueError for a document type declaration."""
         raise ValueError("it declares a type or entities of its own, which QTM's never do")
 
 
@@ -45,7 +46,7 @@ class QtmSettings(NamedTuple):
 
 
 def read_settings(xml: bytes) -> QtmSettings:
-    """The settings in an XML message; ValueError with the reason if it cannot be read."""
+    """Parse the settings in an XML message; ValueError with the reason if it cannot be read."""
     if len(xml) > LONGEST:
         raise ValueError(f"the settings have {len(xml)} bytes; at most {LONGEST} are allowed")
     parser = XMLParser(target=PlainTree())
@@ -93,7 +94,7 @@ def _text(element: Element | None, name: str) -> str:
 
 
 def _number(text: str) -> float:
-    """A rate [Hz]; 0 for what is not one."""
+    """Parse a rate [Hz]; 0 for a text that is none."""
     try:
         value = float(text)
     except ValueError:
@@ -107,7 +108,7 @@ def _signed(axis: str) -> str:
 
 
 def _plate_number(plate: Element, k: int) -> int:
-    """The number by which the data name a plate; its place, from 1, where none is told."""
+    """Return the number by which the data name a plate; if none is stated, its place in the list, from 1."""
     for key in ("Plate_ID", "Force_Plate_Index"):
         text = _text(plate, key)
         if text.isascii() and text.isdigit() and len(text) < 10:
@@ -116,7 +117,7 @@ def _plate_number(plate: Element, k: int) -> int:
 
 
 def _corners(plate: Element, metres: float) -> tuple[tuple[float, float, float], ...]:
-    """Four corners [m]; none where one is not there or they are all at one place."""
+    """Return the four corners of a plate [m]; () where one is missing or all are at one place."""
     location = _child(plate, "Location")
     corners = []
     for k in range(1, 5):

@@ -17,7 +17,7 @@ SHORTEST_S = 1e-4
 
 
 class QtmSocket:
-    """A connection to QTM; CaptureError where it cannot be made or is over.
+    """A connection to QTM. CaptureError where it cannot be opened or was closed.
 
     Attributes
     ----------
@@ -63,7 +63,8 @@ class QtmSocket:
         return True
 
     def message(self) -> tuple[int, memoryview] | None:
-        """The next whole message, (type, body), valid until more is received; None = there is none yet."""
+        """Return the next complete message, (type, body), valid until more is received; None = there is none
+        yet."""
         n = self._end - self._start
         if n < HEADER.size:
             return None
@@ -86,7 +87,8 @@ class QtmSocket:
         self._socket.close()
 
     def _make_room(self) -> None:
-        """Move what is unread to the front of a buffer as large as the message that has begun needs."""
+        """Move the unread bytes to the front of a buffer that is large enough for the message that has
+        begun."""
         left = self._buffer[self._start : self._end]
         wanted = 4 * RECEIVE if len(left) < 2 * RECEIVE else min(2 * len(left), MOST_BYTES)
         self._buffer = bytearray(max(wanted, len(left) + RECEIVE))

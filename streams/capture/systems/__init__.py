@@ -1,1 +1,1 @@
-"""Capture systems: one module each, found by folder, whose `SYSTEM` says how a connection to it is opened."""
+"""Capture systems: one module each, found by folder, with a `SYSTEM` that describes how to connect to it."""

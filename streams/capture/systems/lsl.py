@@ -18,7 +18,7 @@ def check(address: CaptureAddress) -> None:
 
 
 def find(timeout_s: float) -> list[FoundServer]:
-    """Streams of markers on this network; none if pylsl is missing."""
+    """Find streams of markers on this network; none if pylsl is missing."""
     try:
         streams = lsl().resolve_streams(min(timeout_s, 2.0))
     except CaptureError:

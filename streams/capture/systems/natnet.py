@@ -30,7 +30,7 @@ def check(address: CaptureAddress) -> None:
 
 
 def find(timeout_s: float) -> list[FoundServer]:
-    """The servers that answer to a broadcast, and one on this computer."""
+    """Find the servers that answer to a broadcast, and one on this computer."""
     found: dict[tuple[str, int], FoundServer] = {}
     sock = bound_socket("", broadcast=True)
     try:

@@ -82,7 +82,7 @@ class QtmConnection:
         self._due_ns = now_ns() + ASK_NS
 
     def _greet(self) -> None:
-        """Agree on a version, and learn what is measured."""
+        """Agree on a protocol version with the server, and read what it measures."""
         self._expect((COMMAND,), "its greeting")
         for version in VERSIONS:
             self._socket.send(f"Version {version}")
@@ -107,7 +107,7 @@ class QtmConnection:
             raise CaptureError("malformed", str(fault)) from fault
 
     def _expect(self, kinds: tuple[int, ...], what: str) -> tuple[int, bytes]:
-        """The next message of one of these types, the others skipped."""
+        """Wait for the next message of one of these types and return it; skip all others."""
         due_ns = now_ns() + round(1e9 * ANSWER_S)
         while (left_ns := due_ns - now_ns()) > 0:
             found = self._socket.message()
@@ -139,7 +139,7 @@ class QtmConnection:
                 return None
 
     def _advance(self, due_ns: int) -> None:
-        """Take the messages that are there, or wait for more."""
+        """Handle the messages that have arrived, or wait for more."""
         self._ask()
         if self._take_messages():
             return
@@ -147,7 +147,7 @@ class QtmConnection:
         self._take_messages()
 
     def _take_messages(self) -> bool:
-        """Take whole messages until there is something to hand over; whether there was any."""
+        """Handle complete messages until there is something for `read`; return whether any was handled."""
         taken = False
         while not self._news and (found := self._socket.message()) is not None:
             taken = True
@@ -169,7 +169,7 @@ class QtmConnection:
         return taken
 
     def _ask(self) -> None:
-        """Ask for the settings, and for data that are not coming, once a second."""
+        """Request the settings, and data that do not arrive, once a second."""
         now = now_ns()
         if self._asking and now - max(self._socket.whole_ns, self._asked_ns) > SILENT_NS:
             raise CaptureError("silent", "the server has stopped answering")
@@ -204,7 +204,8 @@ class QtmConnection:
         self._news.append(self._frame(packet, arrived_ns))
 
     def _release(self, n_label: int) -> None:
-        """Hand over the frames that waited for these labels; those of yet other numbers are counted."""
+        """Release the frames that waited for a list of this many labels; count those with other numbers of
+        labels."""
         while self._held:
             packet, arrived_ns = self._held.popleft()
             if packet.markers is not None and len(packet.markers) == n_label:
@@ -287,12 +288,12 @@ class QtmConnection:
 
 
 def words_of(body: bytes | memoryview) -> str:
-    """A text from the server, made fit to be quoted."""
+    """Return a text from the server in a form that can be quoted."""
     return plain(bytes(body[:LONGEST_WORDS]).rstrip(b"\0").decode("utf-8", "replace"), LONGEST_WORDS)
 
 
 def find(timeout_s: float) -> list[FoundServer]:
-    """QTM servers that answer to a call to all of the local network, and this machine."""
+    """Find QTM servers that answer to a broadcast on the local network, and one on this machine."""
     found: dict[str, FoundServer] = {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         asker.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)

@@ -10,7 +10,7 @@ PORT = 801
 
 
 def find(timeout_s: float) -> list[FoundServer]:
-    """A server on this computer; those of others do not answer to a broadcast."""
+    """Find a server on this computer; Vicon servers do not answer to a broadcast."""
     address = CaptureAddress("vicon", "127.0.0.1", PORT, {})
     try:
         connection = ViconConnection(address)

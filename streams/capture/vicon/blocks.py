@@ -97,7 +97,8 @@ class PlatePose(NamedTuple):
 
 
 def objects(block: bytes) -> list[tuple[int, int, int]]:
-    """Kind of each object of a block, header included, and where its content begins and ends.
+    """Split a block into its objects: the kind of each, header included, and where its content begins and
+    ends.
 
     Raises DecodeError where they do not fit.
     """
@@ -122,13 +123,13 @@ def objects(block: bytes) -> list[tuple[int, int, int]]:
 
 
 def block(*parts: tuple[int, bytes]) -> bytes:
-    """A block of objects, each its kind and its content."""
+    """Build a block of objects, each given by kind and content."""
     content = b"".join(HEADER.pack(kind, len(body)) + body for kind, body in parts)
     return HEADER.pack(OBJECTS, len(content)) + content
 
 
 def numbers(values: frozenset[int] | set[int]) -> bytes:
-    """A set of numbers, encoded for sending."""
+    """Encode a set of numbers for sending."""
     return struct.pack(f"<I{len(values)}I", len(values), *sorted(values))
 
 
@@ -138,7 +139,7 @@ def read_numbers(reader: ByteReader) -> frozenset[int]:
 
 
 def read_unchanged(reader: ByteReader) -> frozenset[int]:
-    """Read which contents of a frame are unchanged and therefore not sent again."""
+    """Read the numbers of those contents of a frame that are unchanged and therefore not sent again."""
     reader.skip(8 * reader.count(8))  # how many objects of each kind there are, which the block shows itself
     return read_numbers(reader)
 
@@ -202,7 +203,7 @@ def read_latency_s(reader: ByteReader) -> float:
 
 
 def read_recons(block: bytes, start: int, end: int, kind: np.dtype[Any]) -> NDArray[Any]:
-    """(n,) - labelled or unlabelled markers, as a view of the block."""
+    """Return labelled or unlabelled markers (n,) as a view of the block."""
     if end - start < 4:
         raise malformed("a list of markers without a count")
     n = _COUNT.unpack_from(block, start)[0]

@@ -86,15 +86,15 @@ class ViconConnection:
             raise
 
     def description(self) -> CaptureDescription:
-        """The newest description of markers and plates."""
+        """Return the newest description of markers and plates."""
         statics = self._stream.statics
         rate = round(1e9 / statics.period_ns, 3) if statics.period_ns else 0.0
         plates = self._plates.descriptions(self._plate_rate)
         return CaptureDescription(self._rows.names, "mm", statics.up or "+Z", rate, plates)
 
     def read(self, timeout_s: float) -> CaptureFrame | CaptureDescription | ClockPair | None:
-        """The next item received; None after the timeout. Raises CaptureError where the server no longer
-        answers.
+        """Return the next item received; None after the timeout. Raises CaptureError where the server no
+        longer answers.
         """
         due_ns = now_ns() + int(timeout_s * 1e9)
         while not self._ready:
@@ -115,7 +115,8 @@ class ViconConnection:
         return {"refused_packets": 0, **self._counters, **self._numbers.counters}
 
     def gauges(self) -> Mapping[str, float]:
-        """Gauges: the shortest of the recent round trips, where the server answers pings."""
+        """Return the current values for the telemetry: the shortest of the recent round trips, where the
+        server answers pings."""
         return {"echo_round_trip_us": 1e-3 * self._echoes.shortest_ns}
 
     def sentences(self) -> list[str]:
@@ -139,7 +140,7 @@ class ViconConnection:
             raise CaptureError("closed", f"{self._address.text} cannot be sent to: {fault}") from fault
 
     def _agree(self) -> None:
-        """Wait for what the server has, say what we want, and for a first frame with names."""
+        """Wait for the server's offer, request data, and wait for a first frame with names."""
         due_ns = now_ns() + int(ANSWER_S * 1e9)
         while self._stream.offered is None and self._fault is None and (left := due_ns - now_ns()) > 0:
             self._receive(left * 1e-9)
@@ -159,7 +160,7 @@ class ViconConnection:
             self._sentences.append("No subject has been described yet; frames follow when one is enabled.")
 
     def _want(self) -> None:
-        """Ask for what the server has of what is wanted, and for frames as they come."""
+        """Request those data that the server offers and that are needed, with frames as they come."""
         assert self._stream.offered is not None
         self._wanted_ns = now_ns()
         wanted = (self._stream.offered & WANTED) | {CONTENTS}
@@ -167,7 +168,8 @@ class ViconConnection:
         self._send(block((REQUEST_FRAME, b"\1")))
 
     def _doubt(self) -> None:
-        """Ask again for what is tracked: a changed request brings all that is sent once."""
+        """Repeat the request from time to time: a changed request makes the server send all descriptions
+        again."""
         if self._stream.offered is not None and now_ns() - self._wanted_ns > DOUBT_NS:
             self._counters["asked_again"] += 1
             self._want()
@@ -187,7 +189,7 @@ class ViconConnection:
     # What comes.
 
     def _receive(self, timeout_s: float) -> None:
-        """Take in blocks that are whole; where there is none, read what is there."""
+        """Handle complete blocks; if there is none, read what has arrived."""
         if self._take_blocks() or not readable([self._socket], timeout_s):
             return
         try:
@@ -207,7 +209,8 @@ class ViconConnection:
         self._take_blocks()
 
     def _take_blocks(self) -> bool:
-        """Take in the blocks that are whole, as far as there is room for their frames; whether any was."""
+        """Handle the complete blocks as far as there is room for their frames; return whether there was
+        any."""
         at, arrived_ns = 0, self._heard_ns
         while len(self._buffer) - at >= HEADER.size and self._fault is None and len(self._ready) < MOST_READY:
             tag, n_byte = HEADER.unpack_from(self._buffer, at)
@@ -233,7 +236,7 @@ class ViconConnection:
         return at > 0
 
     def _take(self, raw: bytes, arrived_ns: int) -> None:
-        """Take in one block."""
+        """Decode one block and store its frame."""
         try:
             frame = self._stream.take(raw)
         except DecodeError as fault:
@@ -261,7 +264,7 @@ class ViconConnection:
             self._hand_over(frame, arrived_ns)
 
     def _learn(self) -> None:
-        """Take over changed subjects and plates."""
+        """Adopt changed subjects and plates as the new description."""
         statics = self._stream.statics
         rows = ViconRows(statics.subjects)
         if rows.names != self._rows.names or not rows.same_numbers(self._rows):
@@ -312,17 +315,17 @@ class ViconConnection:
         )
 
     def _see_rate(self, n_sample: int) -> None:
-        """Samples of plates per second, as the first frames have them."""
+        """Determine the plates' samples per second from the first frames."""
         if not self._plate_rate and self._numbers.period_ns:
             self._plate_rate = round(n_sample * 1e9 / self._numbers.period_ns, 3)
             self._tell_changes()
 
 
 class _FrameNumbers:
-    """Stamps from frame numbers, as long as these go on as frames arrive.
+    """Clock made from frame numbers, as long as the numbers increase as frames arrive.
 
-    The server has no clock, but its frame numbers times their period are one. Numbers that begin anew are
-    joined to those before by when they arrived; those that stand still say nothing.
+    The server has no clock, but its frame numbers times their period are one. Numbers that restart are joined
+    to those before by their arrival times; numbers that stand still are not used.
     """
 
     def __init__(self) -> None:
@@ -331,8 +334,8 @@ class _FrameNumbers:
         self._last: tuple[int, int, int] | None = None
 
     def stamp_ns(self, number: int, arrived_ns: int) -> int | None:
-        """Time at which a frame was captured, on the clock of its numbers [ns]; None where they say
-        nothing."""
+        """Return the capture time of a frame on the clock of its numbers [ns]; None if they cannot be
+        used."""
         if number < 0 or not self.period_ns:
             return None
         if self._last is None:
@@ -355,7 +358,7 @@ class _FrameNumbers:
 
 
 def _connected(address: CaptureAddress) -> socket.socket:
-    """A TCP connection to the server."""
+    """Open a TCP connection to the server."""
     try:
         sock = socket.create_connection((address.host, address.port), ANSWER_S)
     except (OSError, UnicodeError) as fault:

@@ -34,8 +34,8 @@ class ViconPlates:
         self._names = [names.get(pose.device, "") or f"plate {pose.device}" for pose in self._poses]
 
     def descriptions(self, rate: float) -> tuple[PlateDescription, ...]:
-        """Descriptions of the plates, in the order of the samples; rate : samples per second, as counted
-        in frames.
+        """Return the descriptions of the plates, in the order of the samples; rate : samples per second, as
+        counted in frames.
         """
         return tuple(
             PlateDescription(name, _corners(pose, place), rate)
@@ -43,8 +43,8 @@ class ViconPlates:
         )
 
     def samples(self, frame: ViconFrame, stamp_ns: int, period_ns: int) -> ForceSamples | None:
-        """Force samples that came with a frame, spread over its period from its stamp on; None without
-        samples.
+        """Return the force samples that came with a frame, spread over its period from its stamp on; None
+        without samples.
         """
         if not self._poses or "force" not in frame.samples:
             return None
@@ -63,7 +63,8 @@ class ViconPlates:
         return ForceSamples(stamps, force, moment)
 
     def _of(self, device: int, frame: ViconFrame) -> tuple[FloatArray, FloatArray]:
-        """(3, n) forces and moments of a plate: one channel of each, in the order of their frames."""
+        """Return forces and moments (3, n) of a plate, each from one channel, in the order of their
+        frames."""
         return _joined(frame.samples["force"], device), _joined(frame.samples.get("moment", []), device)
 
     def _judge(self, force: FloatArray, moment: FloatArray) -> None:
@@ -85,7 +86,8 @@ def _joined(parts: list[DeviceSamples], device: int) -> FloatArray:
 
 
 def _corners(pose: PlatePose, place: PlatePlace) -> tuple[tuple[float, float, float], ...]:
-    """Four corners [m] of the surface, the plane z = 0 of the plate's axes; () for bounds without an area."""
+    """Return the four corners [m] of the surface, the plane z = 0 of the plate's axes; () for bounds without
+    an area."""
     bounds = 1e-3 * pose.bounds
     if not (bounds[1, :2] > bounds[0, :2]).all():
         return ()

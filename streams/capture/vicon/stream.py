@@ -1,4 +1,4 @@
-"""The state of a Vicon stream: its subjects, plates and clock, and the frame of a block."""
+"""State of a Vicon stream: its subjects, plates and clock, and decoding of blocks to frames."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class ViconStream:
         self.pings: list[int] = []
 
     def take(self, block: bytes) -> ViconFrame | None:
-        """Take a block; returns its frame, or None for a block without one.
+        """Decode a block; return its frame, or None for a block without one.
 
         Raises DecodeError for an inconsistent block, which is then ignored completely.
         """
@@ -145,7 +145,8 @@ class ViconStream:
         return ViconFrame(number, labelled, unlabelled, latency_s, samples)
 
     def _change(self, found: dict[int, list[Any]], unchanged: frozenset[int]) -> None:
-        """Replace what was sent anew. What is neither sent nor named as unchanged is gone with the others."""
+        """Replace descriptions that were sent anew; remove those that were neither sent nor named as
+        unchanged."""
         old = self.statics
 
         def kept(kind: int, before: Any, after: Any) -> Any:
@@ -180,7 +181,7 @@ _STATIC_READERS = {
 
 
 class ViconRows:
-    """Maps the markers of Vicon subjects to the rows that are published.
+    """Assignment of the markers of Vicon subjects to published rows.
 
     names : "Anna:LASI"; a marker that a frame does not have is occluded
     """
@@ -199,12 +200,12 @@ class ViconRows:
         self._last = (b"", np.zeros(0, np.intp), np.zeros(0, np.bool_), 0)
 
     def same_numbers(self, other: ViconRows) -> bool:
-        """Whether the markers have the same numbers as in another one."""
+        """Return whether the markers have the same numbers as in another assignment."""
         return np.array_equal(self._keys, other._keys) and np.array_equal(self._order, other._order)
 
     def positions(self, labelled: NDArray[Any] | None) -> tuple[NDArray[np.float64], int]:
-        """(n_marker, 3) [mm], NaN = not in the frame; and how many markers of the frame belong to no
-        subject.
+        """Return positions (n_marker, 3) [mm], NaN = not in the frame, and the number of the frame's markers
+        without a subject.
         """
         found = np.empty((len(self.names), 3))
         found.fill(np.nan)

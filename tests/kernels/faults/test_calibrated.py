@@ -19,6 +19,8 @@ LOCAL = np.random.default_rng(8).uniform(-0.1, 0.1, (len(BODY), 3))
 CENTRES = np.random.default_rng(9).uniform(-0.2, 0.2, (3, 2, 3))
 ENDS = np.array([[PELVIS, THIGH], [THIGH, SHANK], [SHANK, FOOT]])
 ERROR, CENTRE_ERROR = np.full(4, 0.005), np.full((3, 2), 0.01)
+NOBODY = np.full(3, -1), np.zeros((3, 3)), np.full(3, np.inf)
+"""No marker beside any joint."""
 LIMIT = 4.0
 AWAY = np.array([0.6, 0.5, -0.4])
 HEEL = int(np.flatnonzero(BODY == FOOT)[0])
@@ -39,14 +41,16 @@ def placed(seed: int = 1) -> Array:
     return np.array([origins[b] + turns[b].apply(x) for b, x in zip(BODY, LOCAL, strict=True)])
 
 
-def found(measured: Array, error: Array = ERROR, origin: Array | None = None) -> tuple[int, Array, Array]:
+def found(
+    measured: Array, error: Array = ERROR, origin: Array | None = None, beside: tuple[Array, ...] = NOBODY
+) -> tuple[int, Array, Array]:
     """How many bodies have a marker beside its place; evidence and marker (4,) of each."""
     health = new_health(len(BODY))
     health.labelled[:] = measured
     health.weight[:] = np.isfinite(measured[:, 0])
     if origin is not None:
         health.origin[:] = origin
-    shape = new_shape(ENDS, CENTRES, error, CENTRE_ERROR, len(BODY))
+    shape = new_shape(ENDS, CENTRES, error, CENTRE_ERROR, *beside, len(BODY))
     n = find_misplaced(ModelMarkers(BODY, LOCAL), LIMIT, health, shape)
     return n, shape.evidence, shape.marker
 
@@ -127,7 +131,7 @@ def test_a_segment_that_is_not_judged_carries_no_centre():
 
 def test_what_is_beside_its_place_stays_so_until_it_is_nearer():
     """Protects from status that flickers about the limit, and ends with the evidence."""
-    health, shape = new_health(len(BODY)), new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, len(BODY))
+    health, shape = new_health(len(BODY)), new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, *NOBODY, len(BODY))
     shape.sound[:] = YOUNG
     clean, off, told = placed(), np.zeros(3), []
     off[:] = standing()[0][FOOT].apply(LOCAL[HEEL] - LOCAL[HEEL + 1])
@@ -144,7 +148,7 @@ def shifted(marker: int, wanted: float) -> Array:
     low, high = 0.0, 0.2
     for _ in range(60):
         middle, health = 0.5 * (low + high), new_health(len(BODY))
-        shape = new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, len(BODY))
+        shape = new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, *NOBODY, len(BODY))
         health.labelled[:], health.weight[:] = placed(), 1.0
         health.labelled[marker] += middle * AWAY
         find_misplaced(ModelMarkers(BODY, LOCAL), 1e-6, health, shape)
@@ -157,7 +161,7 @@ def begun(marker: int, evidences: list[float]) -> list[int]:
 
     evidences : against that marker, in parts of the limit
     """
-    health, shape = new_health(len(BODY)), new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, len(BODY))
+    health, shape = new_health(len(BODY)), new_shape(ENDS, CENTRES, ERROR, CENTRE_ERROR, *NOBODY, len(BODY))
     health.weight[:], said = 1.0, []
     frames = {part: shifted(marker, part * LIMIT) if part else placed() for part in {*evidences}}
     for part in evidences:
@@ -191,7 +195,64 @@ def test_evidence_is_in_usual_distances_of_any_size() -> None:
     health.labelled[:], health.weight[:] = measured, 1.0
     several = []
     for scale in (1.0, 1e-4):
-        shape = new_shape(ENDS, CENTRES, scale * ERROR, scale * CENTRE_ERROR, len(BODY))
+        shape = new_shape(ENDS, CENTRES, scale * ERROR, scale * CENTRE_ERROR, *NOBODY, len(BODY))
         assert find_misplaced(ModelMarkers(BODY, LOCAL), LIMIT / scale, health, shape) == 1
         several.append(scale * shape.evidence[FOOT])
     np.testing.assert_allclose(several[1], several[0], rtol=1e-6)
+
+
+def with_malleolus(seed: int = 1) -> tuple[Array, tuple[Array, ...], int]:
+    """Markers of a leg of which shank and foot show two each, one of them near the ankle's axis; that one."""
+    turns, origins = standing(seed)
+    own = np.flatnonzero(BODY == SHANK)
+    malleolus = int(own[0])
+    measured, place = placed(seed), np.array([0.01, 0.0, 0.05])
+    measured[malleolus] = origins[FOOT] + turns[FOOT].apply(place)
+    measured[own[2:]] = np.nan
+    return (
+        measured,
+        (np.array([-1, -1, malleolus]), np.array([[0.0] * 3, [0.0] * 3, place]), np.full(3, 0.01)),
+        malleolus,
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_shank_of_two_markers_lends_the_foot_its_malleolus(seed):
+    """Protects feet of Plug-in Gait, whose heel may be 100 mm off unnoticed: where nothing carries the centre
+    of the ankle the marker beside it is the third point, by its definition."""
+    clean, beside, malleolus = with_malleolus(seed)
+    assert found(clean, beside=beside)[0] == 0
+    measured = clean.copy()
+    away = clean[HEEL] - clean[malleolus]
+    measured[HEEL] += 0.1 * away / np.linalg.norm(away)
+    assert found(measured)[0] == 0
+    n, evidence, marker = found(measured, beside=beside)
+    local = np.vstack([LOCAL[BODY == FOOT], beside[1][2]])
+    point, weight = (
+        np.vstack([measured[BODY == FOOT], measured[malleolus]]),
+        np.array([0.005, 0.005, 0.01]) ** -2.0,
+    )
+    whole, without = squares(local, point, weight), squares(local[1:], point[1:], weight[1:])
+    assert n == 1
+    assert marker[FOOT] == HEEL
+    assert evidence[FOOT] == pytest.approx(np.sqrt(whole - without), rel=1e-7)
+
+
+def test_the_lent_marker_is_named_where_it_is_off():
+    """Protects the right name: an ankle marker that is off is found on the foot that borrows it."""
+    measured, beside, malleolus = with_malleolus()
+    away = measured[malleolus] - measured[BODY == FOOT].mean(axis=0)
+    measured[malleolus] += 0.2 * away / np.linalg.norm(away)
+    n, _, marker = found(measured, beside=beside)
+    assert n == 1
+    assert marker[FOOT] == malleolus
+
+
+def test_a_lent_marker_that_was_learnt_elsewhere_is_no_evidence():
+    """Protects a foot from an ankle marker that was learnt anew at another place of its own segment."""
+    measured, beside, malleolus = with_malleolus()
+    measured[malleolus] += [0.2, 0.1, 0.0]
+    learnt = np.zeros_like(LOCAL)
+    learnt[malleolus] = [0.2, 0.1, 0.0]
+    assert found(measured, beside=beside)[0] == 1
+    assert found(measured, origin=learnt, beside=beside)[0] == 0

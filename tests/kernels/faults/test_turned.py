@@ -59,7 +59,8 @@ def run(measured: Array, calibrated: Array = LOCAL, standing: float = STANDING):
     shape = new_shape(
         np.array([[PELVIS, THIGH], [THIGH, SHANK]]),
         np.array([[HIP_IN_PELVIS, np.zeros(3)], [KNEE_IN_THIGH, np.zeros(3)]]),
-        np.full(3, 0.005), np.full((2, 2), 0.01), len(BODY),
+        np.full(3, 0.005), np.full((2, 2), 0.01),
+        np.full(2, -1), np.zeros((2, 3)), np.full(2, np.inf), len(BODY),
     )  # fmt: skip
     legs = new_turns(
         np.array([[PELVIS, THIGH, SHANK]]), np.array([[KNEE, WAND, ANKLE, TIBIA, KNEE]]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import shutil
@@ -18,7 +19,7 @@ import pytest
 
 import rtsim.bridges.page_server
 from rtsim.bridges.page import PageOptions, serve_page
-from rtsim.bridges.page_server import CONNECTIONS_MOST, VIEWERS_MOST
+from rtsim.bridges.page_server import CONNECTIONS_MOST, HEAD_MOST, VIEWERS_MOST
 from rtsim.errors import ConfigError
 
 GUARD_S = 120.0
@@ -175,6 +176,47 @@ def test_who_does_not_ask_makes_room(serve: Callable[..., Served], monkeypatch: 
             time.sleep(0.1)
     for connection in silent:
         connection.close()
+    assert served.told == []
+
+
+def test_who_has_asked_gets_the_place_of_who_has_not(
+    serve: Callable[..., Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects viewers from a crowd that comes back as fast as it is cut: nobody there has had its moment."""
+    monkeypatch.setattr(rtsim.bridges.page_server, "STALL_S", 1000.0)
+    monkeypatch.setattr(rtsim.bridges.page_server, "MOMENT_S", 1000.0)
+    served = serve()
+    silent = [socket.create_connection(("127.0.0.1", served.port)) for _ in range(2 * CONNECTIONS_MOST)]
+    due, answer = time.monotonic() + GUARD_S, b""
+    while not answer.startswith(b"HTTP/1.0 200"):  # it may be looked at before the request is there
+        assert time.monotonic() < due
+        with (
+            contextlib.suppress(ConnectionError),
+            socket.create_connection(("127.0.0.1", served.port), timeout=GUARD_S) as viewer,
+        ):
+            viewer.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = viewer.recv(16)
+    for connection in silent:
+        connection.close()
+
+
+def test_a_long_head_is_not_read(serve: Callable[..., Served]) -> None:
+    """Protects memory: the library would read 6 MB of headers from each of 64, before any token."""
+    served = serve()
+    line = b"A: " + b"c" * 60_000 + b"\r\n"
+    heads = (
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n" + line, b"HTTP/1.0 431"),
+        (b"GET / HTTP/1.1\r\n" + b"B: d\r\n" * 50 + b"C: " + b"e" * HEAD_MOST + b"\r\n", b"HTTP/1.0 431"),
+        (b"GET /?a&b&c&d&e&f&g&h&i=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", b"HTTP/1.0 400"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nA: " + b"c" * 9_000 + b"\r\n\r\n", b"HTTP/1.0 200"),
+    )
+    for head, status in heads:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=GUARD_S) as connection:
+            connection.sendall(head)
+            answer = b""
+            while len(answer) < len(status) and (part := connection.recv(len(status) - len(answer))):
+                answer += part
+        assert answer == status
     assert served.told == []
 
 

@@ -63,7 +63,7 @@ FAULTS = {
     "actuator": ("N m, more than", lambda m: replace(m, actuator=[-70.0])),
     "weakness": ("applies 5 N m at the most", lambda m: replace(m, torque_max=[5.0])),
     "joints": ("2 joints", lambda m: replace(m, angle=[0.0] * 2, speed=[0.0] * 2, torque=[0.0] * 2)),
-    "fall": ("falling (too hot)", lambda m: replace(m, state="falling", fault="too hot")),
+    "fall": ("ending its torque by itself (too hot)", lambda m: replace(m, state="falling", fault="too hot")),
     "disobedience": ("was commanded to arm", lambda m: replace(m, state="disarmed")),
     "tracking": ("are commanded", lambda m: replace(m, actuator=[9.0])),
     "leap": ("leaps by", lambda m: replace(m, angle=[0.1 + (0.5 if m.seq % 2 else -0.5)])),

@@ -137,3 +137,21 @@ def test_without_analog_values_the_length_shows_the_size_of_numbers(tmp_path):
     wanted = read_c3d(source_file(tmp_path, n_frame=200, n_channel=0))
     trial = read_c3d(with_header(source_file(tmp_path, n_frame=200, n_channel=0), 12, 0.1))
     np.testing.assert_array_equal(trial.positions, wanted.positions)
+
+
+@pytest.mark.parametrize("name", ["SCALE", "OFFSET"])
+@pytest.mark.parametrize("n_left", [0, 1])
+def test_analog_values_without_their_conversion_are_named(tmp_path, name, n_left):
+    """Protects the way to the fault: the parameter that is missing is named, not a crash of the reader."""
+
+    def change(section: Section) -> None:
+        found = section.parameter("ANALOG", name)
+        assert found is not None
+        assert found.sizes[0] > n_left
+        without(section, "ANALOG", name)
+        if n_left:
+            short = found.data[: n_left * abs(found.kind)]
+            section.put("ANALOG", name, found._replace(sizes=(n_left,), data=short))
+
+    with pytest.raises(ConfigError, match=f"ANALOG:{name} has {n_left} values for"):
+        read_c3d(edited(source_file(tmp_path), change))

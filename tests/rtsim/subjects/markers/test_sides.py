@@ -52,10 +52,18 @@ def test_one_exchanged_pair_is_an_error(exchanged: tuple[str, str], said: str) -
 
 
 def test_no_leg_is_an_error() -> None:
-    """Protects the decision where nothing can be told: markers in one plane."""
-    flat = {role: x * [1.0, 1.0, 1e-3] for role, x in POINTS.items()}
-    flat["asis"] = flat["asis_opposite"] + [0.0, 0.2, 0.0]
+    """Protects the decision where nothing can be told: the pelvis is as thin as a line."""
+    thin = POINTS | {"asis": POINTS["asis_opposite"] + [0.0, 0.2, 0.0]}
     with pytest.raises(ConfigError, match="labels"):
+        find_side(thin, "right", "f")
+
+
+@pytest.mark.parametrize("depth", [0.0, 1e-3])
+def test_a_recording_in_two_dimensions_is_named(depth: float) -> None:
+    """Protects who has a planar recording: that is named, whichever way its plane lies, and no label."""
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
+    flat = {role: (x * [1.0, 1.0, depth]) @ turn.T for role, x in POINTS.items()}
+    with pytest.raises(ConfigError, match="in one plane, as in a two-dimensional recording"):
         find_side(flat, "right", "f")
 
 

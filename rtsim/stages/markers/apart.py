@@ -1,0 +1,73 @@
+"""Joints whose centre is at two places: all markers of a segment sit elsewhere on it than calibrated."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kernels.compiler.jit import hold
+from kernels.faults.apart import find_apart, new_gaps
+from kernels.faults.calibrated import CalibratedShape
+from rtsim.subjects.subject import kind_of_segment
+
+APART = "joint_apart"
+SAID = (
+    "The segments beside a joint do not meet there as they were calibrated: {}. Were the markers of one "
+    "put on elsewhere, all together, or do they slide? Suspect."
+)
+"""Counter of such frames, and sentence on them."""
+LIMITS = {("shank", "foot"): (0.020, 0.5), ("thigh", "shank"): (0.036, 1.0)}
+"""Distance [m] and time constant [s] of each joint: see docs/damage.md. Hips are not judged: in squats the
+skin of pelvis and thigh brings the two places of their centre apart by 57 mm."""
+NOT_JUDGED = (np.inf, 1.0)
+
+
+class JointsApart:
+    """Watches the joints of a person for segments that do not meet there.
+
+    Attributes
+    ----------
+    off : (n_body,) int64 - more than 0 = it does not meet the one beside it, in the newest frame
+    """
+
+    def __init__(self, names: tuple[str, ...], shape: CalibratedShape) -> None:
+        """names : of the bodies; shape : of their markers, written by each frame before this looks at it"""
+        n = len(names)
+        self._names, self._ends = names, shape.body
+        kinds = [tuple(kind_of_segment(names[b]) for b in ends) for ends in shape.body.tolist()]
+        limits = np.array([LIMITS.get((a, b), NOT_JUDGED) for a, b in kinds]).reshape(-1, 2)
+        self._gaps = new_gaps(limits[:, 0].copy(), limits[:, 1].copy())
+        self.off: NDArray[np.int64] = np.zeros(n, np.int64)
+        self._waited = 0.0
+        self._find = hold(find_apart, (shape, np.zeros(n, np.int64), 0.0, self._gaps), given=(1, 2))
+
+    def forget(self) -> None:
+        """Forget all frames."""
+        for array in (*self._gaps[2:], self.off):
+            array[...] = 0
+        self._waited = 0.0
+
+    def look(self, off: NDArray[np.int64], dt: float, solved: bool) -> bool:
+        """Take in a frame; whether segments do not meet.
+
+        off : (n_body,) above 0 = a segment that is known to be off in it, by others
+        dt : since the frame before [s], 0 = unknown; solved : whether there is a new frame
+        """
+        if not solved:
+            self._waited += dt
+            return bool(self.off.any())
+        n = self._find(off, dt + self._waited if dt > 0.0 else 0.0)
+        self._waited = 0.0
+        self.off[:] = 0
+        if n:
+            self.off[self._ends[self._gaps.off == 1]] = 1
+        return n > 0
+
+    def said(self) -> str:
+        """A sentence with the segments that do not meet, and how far they are apart."""
+        apart = [
+            f"{self._names[a]} and {self._names[b]}, {1e3 * self._gaps.size[j]:.0f} mm apart"
+            for j, (a, b) in enumerate(self._ends.tolist())
+            if self._gaps.off[j]
+        ]
+        return SAID.format("; ".join(apart))

@@ -1,0 +1,55 @@
+"""Markers beside a joint: near its axis, so that the segment below has them in one place, too."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtsim.subjects.markers.bones import AT_JOINT, rotation
+from rtsim.subjects.markers.distances import SharedPoint, joints_of
+from rtsim.subjects.subject import Subject, kind_of_segment
+
+Array = NDArray[np.float64]
+
+BESIDE_ERRORS = {("thigh", "shank"): 0.012, ("shank", "foot"): 0.010}
+"""Usual distance of such a marker of the first segment from its place on the second [m]."""
+
+
+class BesideJoint(NamedTuple):
+    """A marker of the upper of two segments that the lower one has in one place, too.
+
+    place : (3,) - in the lower segment, as the person stood [m]; error : usual distance from there [m]
+    """
+
+    proximal: str
+    distal: str
+    marker: str
+    place: Array
+    error: float
+
+
+def beside_joints(subject: Subject) -> tuple[BesideJoint, ...]:
+    """The markers beside knees and ankles whose segments stood still in the static trial."""
+    found = (beside(subject, joint) for joint in joints_of(subject))
+    return tuple(one for one in found if one is not None)
+
+
+def beside(subject: Subject, joint: SharedPoint) -> BesideJoint | None:
+    """The marker of the upper segment nearest to a joint; None where none is near, or where it is not known
+    how the lower segment stood.
+    """
+    kinds = kind_of_segment(joint.proximal), kind_of_segment(joint.distal)
+    standing = subject.segments[joint.distal].in_parent_deg
+    away = {
+        name: 1e-3 * np.array(x) - joint.in_proximal
+        for name, x in subject.segments[joint.proximal].markers_mm.items()
+    }
+    if kinds not in BESIDE_ERRORS or standing is None or not away:
+        return None
+    name = min(away, key=lambda marker: float(np.linalg.norm(away[marker])))
+    if float(np.linalg.norm(away[name])) > AT_JOINT:
+        return None
+    place = rotation(*np.radians(standing)).T @ away[name] + joint.in_distal
+    return BesideJoint(joint.proximal, joint.distal, name, place, BESIDE_ERRORS[kinds])
