@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.recording.chunked_file import ChunkedFile, description
 
 MOST_BYTES = 64 << 20
@@ -121,7 +121,7 @@ class BackgroundWriter:
     def _run(self) -> None:
         while message := self._next():
             self._keep(message)
-            if now_ns() - self._looked_ns > SYNC_S * 1e9:
+            if is_over(self._looked_ns, round(1e9 * SYNC_S), now_ns()):
                 self._look(message)
 
     def _next(self) -> WaitingMessage | None:

@@ -8,7 +8,7 @@ from rtsim.live.inputs.inputs import ApplyCommands, ClockInput, drained
 from rtsim.simulation.motion_feed import SILENT_S, MotionFeed
 from streams.access.security import Security
 from streams.account import Sentences
-from streams.clock import now_ns
+from streams.clock import is_over, now_ns
 from streams.receiving.ring import ReceivedFrame
 from streams.receiving.subscriber import Subscriber
 
@@ -40,7 +40,7 @@ class MotionStream:
     @property
     def silent(self) -> bool:
         """Whether no usable frame has come for SILENT_S by this computer's clock."""
-        return now_ns() - self.heard_ns > 1e9 * SILENT_S
+        return is_over(self.heard_ns, round(1e9 * SILENT_S), now_ns())
 
     def open(self) -> None:
         """Connect to the stream."""

@@ -219,3 +219,17 @@ def test_a_recording_that_is_removed_as_it_ends_is_lost_and_told(
     sentence = writer.finish()
     assert "no file was kept" in sentence
     assert writer.n_message == 0
+
+
+def test_a_file_that_is_gone_is_found_after_the_clock_was_set_back(
+    writer: BackgroundWriter, tmp_path: Path, eventually: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects the recording: whether its file is still there is looked for on, not an hour later."""
+    put(writer, *range(10))
+    eventually(lambda: writer.n_message == 10)
+    monkeypatch.setattr(background_writer, "now_ns", lambda: now_ns() - 3_600_000_000_000)
+    (tmp_path / "walk.mcap").unlink()
+    eventually(lambda: len(writer.paths) == 2 or put(writer, 11))
+    put(writer, *range(20, N))
+    writer.finish()
+    assert seen(tmp_path / "walk.2.mcap")[-30:] == list(range(20, N))

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from kernels.compiler.jit import allow_compilation
+from rtsim.live.inputs import motion_stream
+from rtsim.live.inputs.motion_stream import MotionStream
 from rtsim.live.paced import paced_loop
 from rtsim.quantity import Fields, Quantity
 from rtsim.simulation.load import load_simulator
@@ -96,3 +98,14 @@ def until(results: Subscriber, condition: Callable[[float, int], bool]) -> bool:
         if condition(knee, frame.status & ~int(Status.LATE)):
             return True
     return False
+
+
+def test_a_stream_is_silent_where_the_clock_was_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Protects whoever wears the device: after a step of the clock silence is found, not an hour later."""
+    at = [7_200_000_000_000]
+    monkeypatch.setattr(motion_stream, "now_ns", lambda: at[0])
+    stream = object.__new__(MotionStream)
+    stream.heard_ns = at[0]
+    assert not stream.silent
+    at[0] -= 3_600_000_000_000
+    assert stream.silent
