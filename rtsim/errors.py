@@ -1,4 +1,4 @@
-"""Errors before a run: configuration errors, each one clear sentence."""
+"""Errors that are raised before a run, such as configuration errors; each is one clear message."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ UNPRINTABLE = re.compile(
 
 
 def shown(text: str) -> str:
-    """A text from a file for a terminal: its beginning and end, without unprintable characters."""
+    """Return a text from a file in a form for a terminal: its beginning and end, without unprintable
+    characters.
+    """
     if len(text) > LONGEST:
         text = f"{text[: LONGEST - 200]} ... {text[-200:]}"
     return UNPRINTABLE.sub("?", text)
 
 
 class RtsimError(Exception):
-    """Base of all deliberate errors of rtsim; their text is fit to be shown to a user."""
+    """Base of all deliberate errors of rtsim; their text is meant to be shown to a user."""
 
 
 class ConfigError(RtsimError):
@@ -31,7 +33,7 @@ class ConfigError(RtsimError):
     Parameters
     ----------
     what : the fault, with the offending value
-    where : file, key or option of the fault
+    where : file, key or option that causes it
     allowed : the allowed values or range
     remedy : way to correct it
     """
@@ -48,10 +50,12 @@ class ConfigError(RtsimError):
         super().__init__(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Function and arguments that make the error anew in another process."""
+        """Return the function and arguments that recreate the error in another process."""
         made = partial(type(self), where=self.where, allowed=self.allowed, remedy=self.remedy)
         return made, (self.what,)
 
 
 class ModelError(ConfigError):
-    """A model without a solution: constraints that cannot be satisfied, a muscle path that fails."""
+    """Raised for a model without a solution: constraints that cannot be satisfied, or a muscle path that
+    does not exist.
+    """

@@ -1,7 +1,7 @@
-"""A quantity: one result, declared once, beside the code that produces it.
+"""A quantity: one result, declared once, beside the code that computes it.
 
-From the list of quantities of a run follow its descriptor, its frames, its recordings, tables, figures and
-panels, so that a live run, a simulated one and the same run read from a file cannot differ.
+Descriptor, frames, recordings, tables, figures and panels of a run are all derived from the list of its
+quantities, so that a live run, a simulation and the same run read from a file cannot differ.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ ACTIVATIONS = Curves("Muscle activations", "activation", 2, 0.1, True)
 
 
 class Quantity(NamedTuple):
-    """A result: what it is, and where its newest value is stored.
+    """A result: its description, and the array that holds its newest value.
 
     name : field of the frames
-    array : float64 of the shape of every frame, in SI units, updated in place
+    array : float64 array with the shape of every frame, in SI units, updated in place
     labels : labels of the entries of the first axis
     parts : names of the entries of the second axis, if tables have a column for each
-    frame : axes of vectors and rotation matrices, GROUND or in words
-    curves : its drawing over time
-    image : its drawing as an image
+    frame : axes in which vectors and rotation matrices are expressed, GROUND or a text
+    curves : how it is drawn over time
+    image : how it is drawn as an image
     meaning : a one-line description
-    deviation, mask : of the shape of the array: standard deviations, and 1 for entries that must not be used
-    implausible : likewise, 1 for entries outside the range of their joint
+    deviation, mask : arrays of the same shape: standard deviations, and 1 for entries that must not be used
+    implausible : array of the same shape: 1 for entries outside the range of their joint
     joints : for each label the joints on which it depends, as named by `joint_status`; () = all of them
-    as_is : labels of entries that files keep in this unit
+    as_is : labels of entries that files keep in the SI unit
     """
 
     name: str
@@ -56,7 +56,9 @@ class Quantity(NamedTuple):
     as_is: tuple[str, ...] = ()
 
     def fields(self) -> list[tuple[FieldSpec, Array]]:
-        """Its fields of a frame: the values, then deviations and masks where it has them."""
+        """Return the fields of the quantity in a frame: the values, then deviations and masks if it has
+        them.
+        """
         shape = self.array.shape
         own = FieldSpec(
             name=self.name, shape=shape, unit=self.unit, labels=self.labels, parts=self.parts,
@@ -88,7 +90,7 @@ class Quantity(NamedTuple):
 class Fields:
     """The quantities of one result session, as its descriptor and as the data of its frames.
 
-    A quantity without entries is left out: a model that has no ligaments says nothing of them.
+    A quantity without entries is left out: a model without ligaments has no fields for them.
 
     Attributes
     ----------
@@ -110,10 +112,10 @@ class Fields:
         )
 
     def data(self) -> dict[str, bytes]:
-        """Bytes of all fields."""
+        """Return the bytes of all fields."""
         return {name: array.tobytes() for name, array in self.arrays.items()}
 
 
 def is_rotation(array: Array) -> bool:
-    """Whether an array of a frame holds rotation matrices, not vectors."""
+    """Return whether an array of a frame contains rotation matrices rather than vectors."""
     return array.ndim == 3 and array.shape[1:] == (3, 3)

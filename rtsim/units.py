@@ -1,6 +1,6 @@
-"""Units of input and output: the one place that converts between them and SI units inside.
+"""Units of input and output: the only module that converts between them and SI units.
 
-Files keep metres, as OpenSim's do; screens and paper show millimetres; all of them have degrees.
+Files use metres, like those of OpenSim; screens and reports show millimetres; all of them use degrees.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ ON_SCREEN: Faces = {
 
 
 def streamed_scale(unit: str, turns: bool, order: int) -> float:
-    """Factor from rad or m, and from their rates and accelerations, to the unit that a stream declares for a
-    coordinate.
+    """Return the factor from rad or m, and from their rates and accelerations, to the unit that a stream
+    declares for a coordinate.
 
-    unit : one, or one for each kind of coordinate, as "rad, m"
-    turns : whether the coordinate is an angle; order : 0, 1, 2 of values, speeds and accelerations
+    unit : one unit, or one for each kind of coordinate, such as "rad, m"
+    turns : whether the coordinate is an angle; order : 0, 1, 2 for values, speeds and accelerations
 
-    0 where no such unit is declared.
+    Return 0 if no such unit is declared.
     """
     known = ANGLES if turns else {name: METRES[name] for name in STREAMED}
     usable = {name + PER_TIME[order]: scale for name, scale in known.items()}
@@ -54,12 +54,14 @@ def streamed_scale(unit: str, turns: bool, order: int) -> float:
 
 
 def face_of(unit: str, faces: Faces) -> tuple[str, float]:
-    """Unit at a face, and what values are multiplied with; a unit that it does not name stays."""
+    """Return the unit in which a quantity is shown in this kind of output, and the factor to it; a unit that
+    `faces` does not contain is kept.
+    """
     return faces.get(unit, (unit, 1.0))
 
 
 def in_files(values: Array, unit: str) -> tuple[Array, str]:
-    """(n, k) values as files have them, and their unit; values : (n, ...)."""
+    """Return values as stored in files, (n, k), and their unit; values : (n, ...)."""
     said, scale = face_of(unit, IN_FILES)
     columns = values.reshape(values.shape[0], -1)
     if scale == 1.0:

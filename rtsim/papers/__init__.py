@@ -1,4 +1,5 @@
-"""Papers whose methods this project has: their figures and tables computed anew, beside the printed numbers.
+"""Papers whose methods this project implements: their figures and tables are recomputed and compared with
+the printed numbers.
 
-A folder for each paper; its modules hold the items, which `catalogue` finds there.
+Each paper has a folder; its modules contain the items (figures and tables), which `catalogue` finds there.
 """

@@ -1,4 +1,6 @@
-"""Papers and their items, found by folder: paper_NUMBER holds PUBLICATION, its modules hold ITEMS."""
+"""The catalogue of papers and their items, found by folder: each paper_NUMBER contains PUBLICATION, and its
+modules contain ITEMS.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ FOLDER = "paper_"
 
 
 def paper_numbers() -> list[str]:
-    """Numbers of the papers, in order."""
+    """Return the numbers of the papers, in order."""
     found = (module.name for module in pkgutil.iter_modules(rtsim.papers.__path__) if module.ispkg)
     return sorted(name.removeprefix(FOLDER) for name in found if name.startswith(FOLDER))
 
@@ -27,7 +29,7 @@ def publication_of(number: str) -> Publication:
 
 
 def items_of(number: str) -> list[PaperItem]:
-    """All figures, then all tables of a paper, by their numbers."""
+    """Return all figures, then all tables of a paper, by number."""
     package = import_module(f"{rtsim.papers.__name__}.{FOLDER}{number}")
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__))
     modules = [import_module(f"{package.__name__}.{name}") for name in names]
@@ -36,13 +38,15 @@ def items_of(number: str) -> list[PaperItem]:
 
 
 def printed_order(number: str) -> list[tuple[int, int, str]]:
-    """Sorts "2" before "10", "5.9" before "5.15", and numbers before those of appendices."""
+    """Return a key that sorts "2" before "10", "5.9" before "5.15", and numbers before those of
+    appendices.
+    """
     parts = re.findall(r"\d+|[^\d.]+", number)
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def chosen_items(number: str, chosen: Sequence[tuple[Kind, str]]) -> list[PaperItem]:
-    """The items of a paper chosen by kind and number; all if none is chosen.
+    """Return the items of a paper chosen by kind and number; all items if none is chosen.
 
     ConfigError for a figure or table that does not exist.
     """

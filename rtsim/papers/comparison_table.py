@@ -1,4 +1,4 @@
-"""Numbers of a paper beside ours, as text and as JSON."""
+"""Comparison of the numbers of a paper with ours, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_DATA = "The data are ours, not the paper's: {}."
 
 
 class ReproducedItem(NamedTuple):
-    """An item with its result, and the files of its drawing."""
+    """A recomputed item with its result, and the files of its drawing."""
 
     item: PaperItem
     result: ItemResult
@@ -24,27 +24,27 @@ class ReproducedItem(NamedTuple):
 
 
 def notes_of(item: PaperItem, result: ItemResult) -> list[str]:
-    """Sentences below a table and at the foot of a figure: on the source of the data, then the item's own."""
+    """Return notes for the foot of a table or figure: on the source of the data, then the item's own."""
     data, is_of_paper = data_of(item, result)
     return [*([] if is_of_paper else [OTHER_DATA.format(data)]), *result.notes]
 
 
 def data_of(item: PaperItem, result: ItemResult) -> tuple[str, bool]:
-    """A sentence on the data behind the numbers, and on whether the paper used the same."""
+    """Return a note on the data behind the numbers, and whether the paper used the same data."""
     own = item.has_data_of_paper if result.has_data_of_paper is None else result.has_data_of_paper
     return result.data or item.data, own
 
 
 def missed_rows(found: Sequence[ReproducedItem]) -> list[str]:
-    """Item and quantity of every bound that is not met."""
+    """Return item and quantity of every bound that is not kept."""
     return [
         f"{one.item.name}, {row.quantity}" for one in found for row in one.result.rows if row.is_held is False
     ]
 
 
 def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
-    """The comparison as text lines: an aligned table for each item, with numbered reasons and notes below
-    it.
+    """Return the comparison as lines of text: an aligned table for each item, with numbered reasons and
+    notes below it.
     """
     parts = [f"{publication.number}: {publication.title}\n{publication.cited}"]
     for one in found:
@@ -67,18 +67,18 @@ def text_of(publication: Publication, found: Sequence[ReproducedItem]) -> str:
 
 
 def folded(text: str) -> list[str]:
-    """A sentence wrapped into several indented lines."""
+    """Wrap a sentence into several indented lines."""
     return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
 
 
 def cells_of(row: Comparison) -> tuple[str, ...]:
-    """The cells of a row as texts."""
+    """Return the cells of a row as texts."""
     held = {True: "yes", False: "NO", None: ""}[row.is_held]
     return (row.quantity, row.unit, number(row.paper), number(row.ours), bound_in_words(row.bound), held)
 
 
 def number(value: float | str | None) -> str:
-    """A number with four digits, or the text in its place."""
+    """Return a number with four digits; a text stays unchanged."""
     if value is None:
         return "-"
     if isinstance(value, str):
@@ -87,7 +87,7 @@ def number(value: float | str | None) -> str:
 
 
 def bound_in_words(bound: StatedBound | None) -> str:
-    """Return a bound in words, such as "at most 4"."""
+    """Return a bound as text, such as "at most 4"."""
     if bound is None:
         return "-"
     if bound.low == bound.high:
@@ -113,7 +113,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> dict[str, Any]:
-    """The comparison as a document for programs; unknown values are null."""
+    """Return the comparison as a dictionary, for programs; unknown values are None."""
     return {
         "paper": publication._asdict(),
         "items": [
@@ -134,7 +134,7 @@ def document_of(publication: Publication, found: Sequence[ReproducedItem]) -> di
 
 
 def row_document(row: Comparison) -> Mapping[str, Any]:
-    """A row as a document; open bounds are null."""
+    """Return a row as a dictionary; open bounds are None."""
     bound = None
     if row.bound is not None:
         ends = {"low": finite(row.bound.low), "high": finite(row.bound.high)}
@@ -151,5 +151,5 @@ def row_document(row: Comparison) -> Mapping[str, Any]:
 
 
 def finite(value: float) -> float | None:
-    """The number, or None if it is not finite."""
+    """Return the number, or None if it is not finite."""
     return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""A figure or a table of a paper: its data, its numbers beside the printed ones, and its drawing."""
+"""A figure or a table of a paper: its data, its numbers compared with the printed ones, and its drawing."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Publication(NamedTuple):
 
 
 class StatedBound(NamedTuple):
-    """Limits of a number, both included; source : where they are stated, such as "section 3".
+    """Limits of a number, both included; source : where they are stated, for example "section 3".
 
-    A bound is what the paper states, or what was required of the reproduction before it was computed, never
-    its result.
+    A bound is stated in the paper, or was required of the reproduction before it was computed; it is never
+    taken from the result.
     """
 
     source: str
@@ -39,16 +39,17 @@ class StatedBound(NamedTuple):
     high: float = math.inf
 
     def is_kept_by(self, value: float) -> bool:
-        """Whether a number lies within; NaN never does."""
+        """Return whether a number lies within the limits; NaN never does."""
         return self.low <= value <= self.high
 
 
 class Comparison(NamedTuple):
-    """One computed number beside that of the paper, with its bound.
+    """One computed number compared with that of the paper, with its bound.
 
-    paper : the printed number, or text if it is not a number, such as "about 16"; None = the paper gives none
+    paper : the printed number, or text if it is not a number, such as "about 16"; None = the paper gives
+        none
     ours : the computed number; NaN = it could not be computed, which misses every bound
-    reason : why there is no bound, or what differs; needed without a bound
+    reason : reason why there is no bound, or what differs; required without a bound
     """
 
     quantity: str
@@ -60,17 +61,18 @@ class Comparison(NamedTuple):
 
     @property
     def is_held(self) -> bool | None:
-        """Whether the bound is kept; None without one."""
+        """Whether the number is within its bound; None without a bound."""
         return None if self.bound is None else self.bound.is_kept_by(self.ours)
 
 
 class ItemResult(NamedTuple):
-    """Computed result of a figure or a table.
+    """The computed result of a figure or a table.
 
-    notes : sentences for the foot of the figure and below the table
-    data, has_data_of_paper : as for the item, if a recording replaced its data; "" and None = its own
-    draw : draws on the given paper, with a title and the notes, and returns the files; None = drawn from the
-        panels
+    notes : notes at the foot of the figure and below the table
+    data, has_data_of_paper : as in PaperItem, if a recording replaced the item's data; "" and None = the
+        item's own
+    draw : function that draws on the given paper, with a title and the notes, and returns the files; None =
+        drawn from the panels
     """
 
     rows: Sequence[Comparison]
@@ -87,11 +89,11 @@ class ItemResult(NamedTuple):
 
 
 class ItemInput(NamedTuple):
-    """User's input to an item, and its report of progress.
+    """The user's input to an item, and a function for progress messages.
 
     recording : markers, or other data of the item, instead of its own; None = its own
     static : static trial of the person in the recording; None = none, or not needed
-    progress : called with a few words on the progress
+    progress : function called with short messages on the progress
     """
 
     recording: Path | None = None
@@ -104,12 +106,12 @@ Computed = Callable[[ItemInput], ItemResult]
 
 
 class PaperItem(NamedTuple):
-    """A figure or a table that can be computed.
+    """A figure or a table that can be recomputed.
 
     number : as printed, "2", "3.4", "A.6"
-    data : source of its data, in words
-    has_data_of_paper : whether the paper used the same; if not, the figure says so
-    compute : computes the numbers and the drawing
+    data : source of its data, as text
+    has_data_of_paper : whether the paper used the same data; if not, the figure says so
+    compute : function that computes the numbers and the drawing
     kernels : groups of kernels that it calls (`rtsim.live.compiled.group_table`)
     takes_recording : whether a recording may replace its data
     """
@@ -125,5 +127,5 @@ class PaperItem(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name such as "figure 2"."""
+        """Name of the item, such as "figure 2"."""
         return f"{self.kind} {self.number}"

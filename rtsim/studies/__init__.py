@@ -1,1 +1,1 @@
-"""Studies: one analysis, simulation or fit over many values of any of its keys."""
+"""Studies: one analysis, simulation or fit repeated for many values of any of its parameters."""

@@ -1,8 +1,9 @@
-"""Runs over a recording as the cases of a study: as `rtsim analyse` with a model, run or subject of its own.
+"""Runs over a recording as the cases of a study: like `rtsim analyse`, but with a model, run or subject
+changed by the case.
 
-What cases share is read once in each process: the recording, and the person where no case changes anything
-of it. Where cases change nothing but the weights of soft elements, the stages stay as well, and the weights
-are replaced in place.
+Data that cases share are read once in each process: the recording, and the person if no case changes it. If
+cases change only the weights of soft elements, the stages are reused, too, and the weights are replaced in
+them.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ class AnalysisTask:
         self._bodies = for_person(self.spec, subject) if subject else self.spec
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
-        """Solve a case (rtsim/studies/task)."""
+        """Solve a case (see rtsim/studies/task)."""
         if self._reweighed and changed.keys() == {"model"}:
             return ResultColumns(self._with_weights(changed["model"]))
         with tempfile.TemporaryDirectory(prefix="rtsim-study-") as folder:
@@ -109,7 +110,7 @@ class AnalysisTask:
             return ResultColumns(solved(run, self._ready_for(run, what, seed)))
 
     def _with_weights(self, tables: dict[str, Any]) -> Results:
-        """The results with the weights of a model, by the stages that are there."""
+        """Return the results with the weights of a model, using the existing stages."""
         method = method_of(self.run, self.spec)
         how = check_record(tables["methods"][method], MethodSpec, "model")
         try:
@@ -123,7 +124,9 @@ class AnalysisTask:
         return solved(self.run, self._ready)
 
     def _run_of(self, changed: Mapping[str, Any], folder: Path) -> RunConfig:
-        """The run of a case, its model and subject in files of a folder; ConfigError for refused values."""
+        """Return the run of a case, with its model and subject in files of a folder; ConfigError for
+        rejected values.
+        """
         run = self.run
         if "run" in changed:
             tables = {key: placed(x, self._folder) for key, x in changed["run"].items()}
@@ -139,7 +142,7 @@ class AnalysisTask:
         return run
 
     def _ready_for(self, run: RunConfig, what: StudyInput, seed: int) -> Ready:
-        """The stages and the input of a case."""
+        """Return the stages and the input of a case, ready to run."""
         if self._driven:
             check_driven(run)
             stage = stage_of(run, lambda text: None)
@@ -163,7 +166,7 @@ class AnalysisTask:
 
 
 def base_run(spec: StudySpec, folder: str) -> RunConfig:
-    """Return the run that all cases start from, before a case changes any of its keys."""
+    """Return the run from which all cases start, before a case changes any of its keys."""
     how = spec.analyse
     assert how is not None
     if how.choices and not how.config:
@@ -181,14 +184,14 @@ def base_run(spec: StudySpec, folder: str) -> RunConfig:
 
 
 def only_weights(spec: StudySpec, method: str) -> bool:
-    """Whether cases change nothing but the weights of the soft elements of a method."""
+    """Return whether cases change only the weights of the soft elements of a method."""
     start = f"model.methods.{method}.soft."
     keys = [key for one in spec.parameters for key in one.keys]
     return all(key.startswith(start) for key in keys) and not spec.input.noise_mm
 
 
 def span_of(times: np.ndarray, what: StudyInput) -> slice:
-    """The frames that are solved; ConfigError where there are none."""
+    """Return the frames to solve; ConfigError if there are none."""
     start, stop = np.searchsorted(times - times[0], [what.start_s, what.end_s or np.inf])
     if stop <= start:
         raise ConfigError(
@@ -199,7 +202,7 @@ def span_of(times: np.ndarray, what: StudyInput) -> slice:
 
 
 def part_of_trial(trial: MarkerTrial, what: StudyInput, seed: int) -> MarkerTrial:
-    """The frames of a trial that are solved, with the noise of a case."""
+    """Return the frames of a trial to solve, with the noise of a case."""
     span = span_of(trial.times, what)
     positions = trial.positions[span]
     if what.noise_mm:
@@ -209,7 +212,7 @@ def part_of_trial(trial: MarkerTrial, what: StudyInput, seed: int) -> MarkerTria
 
 
 def solved(run: RunConfig, ready: Ready) -> Results:
-    """Return the results of a run; ConfigError where no frame has a usable result."""
+    """Return the results of a run; ConfigError if no frame has a usable result."""
     kept = KeptResults()
     loop = Loop(ready.open_source(lambda n_done: None), ready.stages, kept, meta_of(run, ready.notes))
     loop.run()

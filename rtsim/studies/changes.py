@@ -1,4 +1,4 @@
-"""Values of a case put into the tables of what is solved."""
+"""Insertion of the values of a case into the tables of models, runs, subjects and inputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Tables = Mapping[str, Any]
 
 
 class ChangedKey(NamedTuple):
-    """A key that a parameter sets: which of the tables, and where in it."""
+    """A key that a parameter sets: the table, and the position in it."""
 
     root: str
     steps: tuple[Step, ...]
@@ -27,7 +27,9 @@ class ChangedKey(NamedTuple):
 
 
 def changed_keys(parameter: StudyParameter, bases: Tables) -> tuple[ChangedKey, ...]:
-    """The keys of a parameter; ConfigError for one that no table has, or that is no number to change."""
+    """Return the keys of a parameter; ConfigError for a key that no table has, or whose value is not a
+    number to change.
+    """
     found = []
     for key in parameter.keys:
         where = f"parameters.{parameter.name}.key"
@@ -75,7 +77,7 @@ def with_values(
 
 
 def typed(value: Any, base: Any) -> Any:
-    """A whole number where the key has one and the value is whole; else the value."""
+    """Return the value as an integer if the key has one and the value is whole; else unchanged."""
     if (
         isinstance(base, int)
         and not isinstance(base, bool)
@@ -87,14 +89,14 @@ def typed(value: Any, base: Any) -> Any:
 
 
 def placed(value: Any, folder: str) -> Any:
-    """A text that names a file beside the study, with that folder; anything else as it is."""
+    """Return a text that names a file in the study's folder with that folder; any other value unchanged."""
     if isinstance(value, str) and value and is_file(Path(folder) / value):
         return os.path.realpath(Path(folder) / value)
     return value
 
 
 def checked_subject(tables: dict[str, Any]) -> Subject:
-    """Return the subject with the changes of a case; ConfigError for values that no person has."""
+    """Return the subject with the changes of a case; ConfigError for impossible values."""
     subject = check_record(tables, Subject, "subject")
     try:
         check_person(subject)

@@ -1,4 +1,4 @@
-"""Values of a study that a schema refuses, found before anything is solved."""
+"""A check for values of a study that a schema rejects, before anything is solved."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ MOST_VALUES = 200
 
 
 def refused_values(plan: StudyPlan) -> list[str]:
-    """Sentences on values that a schema refuses, the others as in the base: cases with them have no results.
+    """Return notes on values that a schema rejects when all other values are those of the base; cases with
+    them have no results.
 
-    ConfigError for a parameter all of whose values are refused.
+    ConfigError for a parameter whose values are all rejected.
     """
     found = []
     for number, parameter in enumerate(plan.spec.parameters):
@@ -38,14 +39,14 @@ def refused_values(plan: StudyPlan) -> list[str]:
 
 
 def values_of(plan: StudyPlan, number: int) -> list[Any]:
-    """Values that a parameter takes, each once, at most MOST_VALUES of them."""
+    """Return the distinct values of a parameter, at most MOST_VALUES of them."""
     values = sorted({case[number] for case in plan.cases}, key=lambda value: (str(type(value)), value))
     step = -(-len(values) // MOST_VALUES)
     return [*dict.fromkeys((*values[::step], values[-1]))]
 
 
 def why_refused(plan: StudyPlan, number: int, value: Any) -> str:
-    """Why a schema refuses a value of a parameter; empty where none does."""
+    """Return the reason why a schema rejects a value of a parameter; "" if none does."""
     parameters: tuple[StudyParameter, ...] = (plan.spec.parameters[number],)
     keys: tuple[tuple[ChangedKey, ...], ...] = (plan.keys[number],)
     try:

@@ -1,7 +1,7 @@
-"""Designs: which values the parameters have in each case, as a table of numbered cases.
+"""Designs of studies: the values of the parameters in each case, as a table of numbered cases.
 
-Grids and lists are of stated values; samples are of points in the unit cube, which each parameter's range or
-distribution turns into values. The number of cases is known before any of them is made.
+Grids and lists have stated values; samples are points in the unit cube, which the range or distribution of
+each parameter converts to values. The number of cases is known before any of them is created.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ EDGE = 2.0**-53
 
 
 def n_case(spec: StudySpec) -> int:
-    """Cases of a study; ConfigError where there are none or too many, before any is made."""
+    """Return the number of cases of a study, before any is created; ConfigError if there are none or too
+    many.
+    """
     n, d = spec.design.n, len(spec.parameters)
     lengths = [len(one.values) for one in spec.parameters]
     counts = {
@@ -43,7 +45,7 @@ def n_case(spec: StudySpec) -> int:
 
 
 def cases_of(spec: StudySpec) -> list[tuple[Any, ...]]:
-    """(n_case, n_parameter) values of the parameters, case by case."""
+    """Return the values of the parameters, case by case, (n_case, n_parameter)."""
     n_case(spec)
     if spec.design.kind == "grid":
         return list(product(*(one.values for one in spec.parameters)))
@@ -55,7 +57,7 @@ def cases_of(spec: StudySpec) -> list[tuple[Any, ...]]:
 
 
 def unit_points(design: Design, d: int, seed: int) -> Array:
-    """(n_case, d) - the points of a sampled design, 0 to 1."""
+    """Return the points of a sampled design in the unit cube, (n_case, d)."""
     assert design.kind in SAMPLED
     if design.kind == "sobol":
         return np.asarray(qmc.Sobol(d, rng=np.random.default_rng(seed)).random(design.n))
@@ -67,7 +69,8 @@ def unit_points(design: Design, d: int, seed: int) -> Array:
 
 
 def saltelli(n: int, d: int, seed: int) -> Array:
-    """(n (d + 2), d) - rows of A, of B, then of A with each column in turn from B.
+    """Return Saltelli's design, (n (d + 2), d): the rows of A, of B, then of A with each column in turn
+    replaced by that of B.
 
     Saltelli et al. (2010) Comput Phys Commun 181, 259-270, section 3; A and B are halves of one Sobol
     sequence of 2 d dimensions.
@@ -83,7 +86,9 @@ def saltelli(n: int, d: int, seed: int) -> Array:
 
 
 def morris(n: int, d: int, levels: int, seed: int) -> Array:
-    """(n (d + 1), d) - trajectories on a grid of levels, whose steps are levels / (2 (levels - 1)).
+    """Return Morris' design, (n (d + 1), d): trajectories on a grid of levels, with steps of levels
+
+    (2 (levels - 1)).
 
     Morris (1991) Technometrics 33, 161-174, section 3.
     """
@@ -101,7 +106,7 @@ def morris(n: int, d: int, levels: int, seed: int) -> Array:
 
 
 def valued(parameter: StudyParameter, points: Array) -> Array:
-    """Values of a parameter at points of 0 to 1, (n,)."""
+    """Convert points between 0 and 1 to values of a parameter, (n,)."""
     if parameter.normal is not None:
         mean, deviation = parameter.normal
         return np.asarray(mean + deviation * norm.ppf(np.clip(points, EDGE, 1.0 - EDGE)))

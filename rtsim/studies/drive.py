@@ -1,7 +1,7 @@
-"""The loop of a study: cases out to workers, rows back, and onto the disk.
+"""The loop of a study, which sends cases to workers, receives their rows, and writes these to disk.
 
-A case whose worker ends is given out again; one that was out three times when that happened is then solved
-by itself, and where its worker ends three times more it is lost: a row with that reason.
+A case whose worker ends is sent out again. After three such failures it is sent out alone, and after three
+more failures it is lost: its row states this reason.
 """
 
 from __future__ import annotations
@@ -35,25 +35,26 @@ LOST_REASON = "its worker ended each time that it was solved (out of memory, or 
 
 
 class WorkerUnnoticedError(RtsimError):
-    """A worker has ended, and its executor waits for it all the same."""
+    """Raised if a worker has ended but its executor still waits for it."""
 
 
 def shard_of(n_case: int, k: int, n: int) -> range:
-    """The cases of a shard, from 1 to n: every n-th one."""
+    """Return the cases of shard k of n, counted from 1: every n-th case."""
     return range(k - 1, n_case, n)
 
 
 class StudyDrive:
-    """Solves the cases of a shard of a study that are left.
+    """Solves the remaining cases of a shard of a study.
 
     Parameters
     ----------
-    plan, store : what is solved, and where rows go; workers : who solves
-    cases : numbers to be solved; shard : in the names of files; told : is given each row that comes
+    plan, store : the study, and the folder for its rows; workers : executor of the cases
+    cases : numbers of the cases to solve; shard : name of the shard for file names; told : function called
+        with each received row
 
     Attributes
     ----------
-    n_done : rows that came; n_break : workers that ended
+    n_done : number of received rows; n_break : number of workers that ended
     """
 
     def __init__(
@@ -74,14 +75,16 @@ class StudyDrive:
         self.n_done = self.n_break = 0
 
     def stop(self, number: int = 0) -> None:
-        """End after what is done by now; from a handler of requests to end, as which it may raise one."""
+        """Stop after storing all finished rows; called from a handler of requests to end, in which it may
+        raise the request.
+        """
         self._stopped = True
         if self._workers.here and self._submitting:
             raise KeyboardInterrupt
 
     def run(self) -> bool:
-        """Solve all cases; returns whether they all are done. What is done is on the disk, however
-        this ends.
+        """Solve all cases; return whether they all are done. Finished cases are on the disk however this
+        ends.
         """
         executor = self._workers.start()
         lost: tuple[type[BaseException], ...] = (*self._workers.lost, WorkerUnnoticedError)
@@ -110,7 +113,7 @@ class StudyDrive:
         return complete
 
     def _give_out(self, executor: Executor) -> None:
-        """Let all workers have something to do."""
+        """Send cases to all idle workers."""
         most = 1 if self._workers.here else AHEAD * self._workers.n
         first = not self.n_done
         while self._waiting and len(self._out) < most and not self._stopped:
@@ -131,7 +134,9 @@ class StudyDrive:
         self._out[future] = chunk
 
     def _chunk(self) -> int:
-        """Number of cases that go out together: fewer at the end, so that workers end at the same time."""
+        """Return the number of cases to send out together: fewer at the end, so that workers finish at the
+        same time.
+        """
         if not self._seconds:
             return 1
         together = int(CHUNK_S / max(self._seconds, 1e-9))
@@ -139,12 +144,12 @@ class StudyDrive:
         return max(1, min(together, fair, MOST_CHUNK, len(self._waiting)))
 
     def _take_in(self) -> None:
-        """Wait for what comes next."""
+        """Wait for the next finished cases and process them."""
         wait(self._out, POLL_S, "FIRST_COMPLETED")
         self._take_finished()
 
     def _check_workers(self, executor: Executor) -> None:
-        """Raise WorkerUnnoticedError where a worker has ended for a while and the executor has not told."""
+        """Raise WorkerUnnoticedError if a worker ended some time ago and the executor has not reported it."""
         if not self._workers.n_ended(executor):
             self._ended_s = 0.0
         elif not self._ended_s:
@@ -174,7 +179,7 @@ class StudyDrive:
         self._told(row)
 
     def _worker_ended(self) -> None:
-        """Give out again what was out, or, where that has happened too often, by itself."""
+        """Send the cases of an ended worker out again, or alone if this has happened too often."""
         self.n_break += 1
         lone = len(self._out) == 1 and len(next(iter(self._out.values()))) == 1
         for future, chunk in [*self._out.items()]:
@@ -198,7 +203,7 @@ class StudyDrive:
             )  # fmt: skip
 
     def _flush(self, now: bool = False) -> None:
-        """Bring rows to the disk, at first often, then now and then."""
+        """Write rows to disk, frequently at first, then at intervals; now : whether to write at once."""
         if not self._unwritten or (not now and monotonic() - self._flushed < self._flush_s):
             return
         rows, self._unwritten = self._unwritten, []

@@ -1,4 +1,4 @@
-"""Estimated duration of a study: from the cases that are done, or from one that is solved now."""
+"""Estimated duration of a study, from the finished cases, or from one that is solved for the estimate."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rtsim.studies.solving import SolvedCase, StudyOrder, solve_cases
 
 
 class StudyCost(NamedTuple):
-    """Numbers of cases: all, those of the shard, those left; and the time of one case and of those left on so
-    many workers [s], without the first start of kernels.
+    """Numbers of cases (all, of the shard, remaining), the time of one case, and the time of the remaining
+    cases on the given workers [s], without the first start of kernels.
     """
 
     n_case: int
@@ -26,10 +26,11 @@ class StudyCost(NamedTuple):
 def cost_of(
     plan: StudyPlan, rows: Mapping[int, SolvedCase], shard: range, n_worker: int
 ) -> tuple[StudyCost, SolvedCase | None]:
-    """Return the cost of the cases that are left, and the case that was solved to estimate it; None where no
-    case had to be solved.
+    """Return the cost of the remaining cases, and the case that was solved to estimate it; None if no case
+    had to be solved.
 
-    A case is solved twice, as the first one in a process reads, compiles and allocates what the others use.
+    The case is solved twice, as the first one in a process reads, compiles and allocates what the others
+    reuse.
     """
     left = [number for number in shard if number not in rows]
     tried = None

@@ -1,6 +1,7 @@
-"""Where cases are solved: in this process, in processes of this machine, or by a Dask scheduler.
+"""Executors of cases: this process, processes of this machine, or a Dask scheduler.
 
-All are executors of concurrent.futures, so that one loop (rtsim/studies/drive) drives them.
+All have the interface of concurrent.futures executors, so that one loop (rtsim/studies/drive) uses any of
+them.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ JOIN_S = 10.0
 
 
 class HereExecutor(Executor):
-    """An executor that runs functions at once in this process."""
+    """An executor that runs functions immediately in this process."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Run the function at once and return its finished result; a request to end is raised here."""
+        """Run the function at once and return its finished future; a request to end is raised here."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -37,10 +38,11 @@ class HereExecutor(Executor):
 class StudyWorkers(NamedTuple):
     """Executor of cases: this process, processes of this machine or a scheduler.
 
-    n : cases that are solved at a time; here : in this process
-    start : a new one; stop : ends one at once, with what it is at
-    lost : what a future raises whose worker has ended; name : in words
-    n_ended : number of an executor's workers that have ended, whether it has noticed that or not
+    n : number of cases solved at the same time; here : whether they are solved in this process
+    start : function that creates an executor; stop : function that ends one at once, with its running cases
+    lost : exceptions that a future raises if its worker has ended; name : description for messages
+    n_ended : function that returns how many workers of an executor have ended, even if the executor has not
+        noticed
     """
 
     n: int
@@ -53,14 +55,14 @@ class StudyWorkers(NamedTuple):
 
 
 def in_this_process() -> StudyWorkers:
-    """Return the workers for solving all cases in this process."""
+    """Return workers that solve all cases in this process."""
     return StudyWorkers(
         n=1, here=True, start=HereExecutor, stop=lambda executor: None, lost=(), name="this process"
     )
 
 
 def in_processes(n: int) -> StudyWorkers:
-    """Start this number of processes on this machine."""
+    """Return workers that solve cases in n processes on this machine."""
 
     def start() -> Executor:
         one_thread()
@@ -73,17 +75,17 @@ def in_processes(n: int) -> StudyWorkers:
 
 
 def n_ended_of(executor: Executor) -> int:
-    """Number of processes of a pool that have ended.
+    """Return the number of processes of a pool that have ended.
 
-    A pool waits for ever for one that ended in the middle of a result, or before it was waited for (Python
-    3.11: `_ExecutorManagerThread.wait_result_broken_or_wakeup`).
+    A pool waits forever for a process that ended while sending a result, or before the pool waited for it
+    (Python 3.11: `_ExecutorManagerThread.wait_result_broken_or_wakeup`).
     """
     processes = getattr(executor, "_processes", None) or {}
     return sum(process.exitcode is not None for process in list(processes.values()))
 
 
 def killed(executor: Executor) -> None:
-    """End a pool of processes: nobody wants what they are at."""
+    """End a pool of processes at once, with their running cases."""
     results = getattr(executor, "_result_queue", None)
     children = multiprocessing.active_children()
     for child in children:
@@ -97,7 +99,7 @@ def killed(executor: Executor) -> None:
 
 
 def by_scheduler(address: str) -> StudyWorkers:
-    """The workers of a Dask scheduler; ConfigError without Dask, a scheduler or a worker."""
+    """Return the workers of a Dask scheduler; ConfigError without Dask, a scheduler or a worker."""
     try:
         from distributed import Client, KilledWorker
     except ImportError:
@@ -148,6 +150,6 @@ def by_scheduler(address: str) -> StudyWorkers:
 
 
 def close(client: Any) -> None:
-    """Leave a scheduler, whether it still is there or not."""
+    """Disconnect from a scheduler, even if it no longer exists."""
     with suppress(Exception):
         client.close(timeout=1.0)

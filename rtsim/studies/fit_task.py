@@ -1,7 +1,8 @@
-"""Fits as the cases of a study: the command `rtsim fit`, a process of its own, whose JSON is the outcome.
+"""Fits as the cases of a study: each runs `rtsim fit` in a process of its own, whose JSON output is the
+result.
 
-A fit takes seconds to minutes, beside which the start of a process is little; and none of its options needs
-a second description here.
+A fit takes seconds to minutes, so the start of a process hardly matters, and the options of the command need
+no second description here.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class FitTask:
         self.files = tuple(Path(word) for word in every if isinstance(word, str) and is_file(word))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> FigureColumns:
-        """Solve a case (rtsim/studies/task); ConfigError with the last sentence of a fit that fails."""
+        """Solve a case (see rtsim/studies/task); ConfigError with the last message of a fit that fails."""
         tables = dict(changed.get("input", self.bases["input"]))
         arguments = [str(placed(word, self._folder)) for word in tables.pop("arguments")]
         for name, value in tables.items():
@@ -73,7 +74,7 @@ class FitTask:
 
 
 def words_of(name: str, value: Any, folder: str) -> list[str]:
-    """An option of a fit as words of a command line; one that is true is a flag."""
+    """Return an option of a fit as words of a command line; an option that is true becomes a flag."""
     if isinstance(value, bool):
         return [f"--{name}"] if value else []
     values = value if isinstance(value, list) else [value]

@@ -1,4 +1,4 @@
-"""Which parameters a result follows from: Sobol indices and Morris effects, with intervals by bootstrap."""
+"""Sensitivity of results to parameters: Sobol indices and Morris effects, with intervals by bootstrap."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ LEAST_ROWS = 4
 
 
 class SobolIndices(NamedTuple):
-    """Sobol indices of d parameters: first order and total, (d,), with the ends of their intervals, (2, d).
+    """Sobol indices of d parameters: first-order and total indices, (d,), with the ends of their intervals,
+    (2, d).
 
-    n : rows of A and B that were used; n_left_out : those of which a case has no result
+    n : number of rows of A and B that were used; n_left_out : number of rows left out because a case has no
+        result
     """
 
     first: Array
@@ -33,7 +35,8 @@ class MorrisEffects(NamedTuple):
     """Morris effects of d parameters, (d,), each over its whole range: mean, mean of magnitudes (mu*) and
     standard deviation of the elementary effects, with intervals (2, d) of the latter two.
 
-    n : trajectories that were used; n_left_out : those of which a case has no result
+    n : number of trajectories that were used; n_left_out : number of trajectories left out because a case
+        has no result
     """
 
     mean: Array
@@ -46,10 +49,11 @@ class MorrisEffects(NamedTuple):
 
 
 def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
-    """Indices of a Saltelli design (rtsim/studies/designs.saltelli).
+    """Estimate the Sobol indices of a Saltelli design (rtsim/studies/designs.saltelli).
 
-    First order by Saltelli et al. (2010) Comput Phys Commun 181, 259-270, table 2 (b), total by (f), Jansen;
-    results : (n (d + 2),), NaN where a case has none. ConfigError where too few rows are complete.
+    First-order indices are by Saltelli et al. (2010) Comput Phys Commun 181, 259-270, table 2 (b), total
+    indices by (f), Jansen.
+    results : (n (d + 2),), NaN where a case has none. ConfigError if too few rows are complete.
     """
     blocks = results.reshape(d + 2, -1)
     whole = np.isfinite(blocks).all(axis=0)
@@ -67,9 +71,11 @@ def sobol_indices(results: Array, d: int, seed: int = 0) -> SobolIndices:
 
 
 def saltelli_estimate(blocks: Array) -> Array:
-    """(2, d) - first order and total indices; blocks : (d + 2, n), results of A, B and A with columns of B.
+    """Return first-order and total indices, (2, d); blocks : (d + 2, n), results of A, B, and A with columns
+    of B.
 
-    Results are taken from their common mean, which changes no index and takes off most of the error.
+    The common mean is subtracted from the results, which does not change the indices but removes most of the
+    error.
     """
     blocks = blocks - blocks[:2].mean()
     A, B, mixed = blocks[0], blocks[1], blocks[2:]
@@ -81,7 +87,7 @@ def saltelli_estimate(blocks: Array) -> Array:
 
 
 def morris_effects(points: Array, results: Array, seed: int = 0) -> MorrisEffects:
-    """Effects of a Morris design (rtsim/studies/designs.morris).
+    """Estimate the effects of a Morris design (rtsim/studies/designs.morris).
 
     Morris (1991) Technometrics 33, 161-174, eq. 1; mu* by Campolongo et al. (2007) Environ Modell Softw 22,
     1509-1518. points : (n (d + 1), d), 0 to 1; results : (n (d + 1),), NaN where a case has none.
@@ -110,13 +116,13 @@ def morris_effects(points: Array, results: Array, seed: int = 0) -> MorrisEffect
 
 
 def interval_of(resampled: Array) -> Array:
-    """(2, ...) - the ends of the interval of numbers that were estimated again and again, (n, ...)."""
+    """Return the ends of the interval of numbers that were estimated repeatedly, (n, ...) -> (2, ...)."""
     part = 0.5 * (1.0 - CONFIDENCE)
     return np.quantile(resampled, [part, 1.0 - part], axis=0)
 
 
 def check_enough(n: int, n_left_out: int, what: str) -> None:
-    """Raise ConfigError where too few complete rows or trajectories are there."""
+    """Raise ConfigError if there are too few complete rows or trajectories."""
     if n < LEAST_ROWS:
         raise ConfigError(
             f"{n} {what} are complete, {n_left_out} are not", where="indices",

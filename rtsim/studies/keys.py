@@ -1,4 +1,6 @@
-"""Dotted paths into the tables of models, runs, subjects and inputs: found, read, and set in a copy."""
+"""Dotted paths into the tables of models, runs, subjects and inputs: to find, read, and set values in a
+copy.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ N_NEAREST = 5
 
 
 def place_of(tables: Any, key: str, where: str) -> tuple[Step, ...]:
-    """The steps of a dotted path; ConfigError for one that leads nowhere, with names that are near.
+    """Return the steps of a dotted path; ConfigError with similar names for a path that leads nowhere.
 
     An entry of a list is named by its `name` or counted from 0: ligaments.ACL.a.offset_mm.0
     """
@@ -33,7 +35,9 @@ def place_of(tables: Any, key: str, where: str) -> tuple[Step, ...]:
 
 
 def step_of(at: Any, word: str) -> Step | None:
-    """Step from a table or a list to the entry of a name or number; None where it has none."""
+    """Return the step from a table or a list to the entry with a name or number; None if there is no such
+    entry.
+    """
     if isinstance(at, dict):
         return word if word in at else None
     if not isinstance(at, (list, tuple)):
@@ -45,12 +49,12 @@ def step_of(at: Any, word: str) -> Step | None:
 
 
 def names_in(rows: Sequence[Any]) -> list[str]:
-    """The names of the entries of a list, "" for one without."""
+    """Return the names of the entries of a list, "" for one without."""
     return [str(row.get("name", "")) if isinstance(row, dict) else "" for row in rows]
 
 
 def near(word: str, at: Any) -> str:
-    """Names that come nearest to one that is not there, else all, in words."""
+    """Return the names most similar to a missing one, else all names, as text."""
     if isinstance(at, dict):
         names = [*map(str, at)]
     elif isinstance(at, (list, tuple)):
@@ -68,7 +72,9 @@ def value_at(tables: Any, steps: Sequence[Step]) -> Any:
 
 
 def with_value(tables: Any, steps: Sequence[Step], value: Any) -> Any:
-    """The tables with another value at a place; those on the way are copies, all others are shared."""
+    """Return the tables with another value at a place; tables on the way to it are copied, all others are
+    shared.
+    """
     if not steps:
         return value
     step, *further = steps

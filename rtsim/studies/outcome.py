@@ -1,4 +1,4 @@
-"""Outcome of a case: its results by columns, or the figures of a fit, and the numbers taken from them."""
+"""Results of a case: its columns, or the numbers printed by a fit, and the numbers derived from them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ N_NEAREST = 6
 
 
 class MissingColumnError(ConfigError):
-    """A column that the results of a case do not have."""
+    """Raised if the results of a case do not have a column."""
 
 
 class Column(NamedTuple):
-    """A column over time: (n,) [s], (n,), and the unit of its values."""
+    """A column over time: times (n,) [s], values (n,), and their unit."""
 
     times: Array
     values: Array
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 class CaseOutcome(Protocol):
-    """Outcome of a case; n_frame, n_unusable : rows of the results, and those that must not be used."""
+    """Results of a case; n_frame, n_unusable : number of rows, and number of rows that must not be used."""
 
     n_frame: int
     n_unusable: int
@@ -42,7 +42,7 @@ class CaseOutcome(Protocol):
 
 
 class ResultColumns:
-    """Results of a run or a simulation, by the names and in the units of their table (csv)."""
+    """Results of a run or a simulation, with the column names and units of their csv table."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -51,7 +51,7 @@ class ResultColumns:
         self._columns: dict[str, dict[str, Column]] = {}
 
     def column(self, name: str) -> Column:
-        """The column of a name; MissingColumnError with those that are near."""
+        """Return the column with a name; MissingColumnError with similar names."""
         field = name.partition(".")[0]
         if field not in self._columns:
             specs = [spec for spec in self._results.session.fields if spec.name == field]
@@ -75,7 +75,9 @@ class ResultColumns:
 
 
 class FigureColumns:
-    """The numbers that a fit prints as JSON, each a column of one row: fits.0.rms."""
+    """The numbers that a fit prints as JSON, each as a column of one row with a dotted path as its name,
+    such as fits.0.rms.
+    """
 
     n_frame, n_unusable = 1, 0
 
@@ -83,7 +85,7 @@ class FigureColumns:
         self._told = told
 
     def column(self, name: str) -> Column:
-        """The number at a dotted path; MissingColumnError where there is none or it is no number."""
+        """Return the number at a dotted path as a column; MissingColumnError if there is none."""
         at = self._told
         for word in name.split("."):
             inside: dict[str, Any] = {}
@@ -103,7 +105,9 @@ class FigureColumns:
 
 
 def number_of(asked: StudyResult, found: CaseOutcome) -> tuple[float, str]:
-    """The number of a result and its unit; NaN where no frame of the span has one, or it never happens."""
+    """Reduce a column to the number of a result; return it with its unit. It is NaN if no frame of the span
+    has a value, or an event never happens.
+    """
     times, values, unit = found.column(asked.column)
     if asked.take == "at":
         return at_time(times, values, asked.at_s), unit
@@ -135,15 +139,18 @@ REDUCTIONS: dict[str, Callable[[Array], float]] = {
 
 
 def at_time(times: Array, values: Array, at: float) -> float:
-    """The value at a time [s], straight between two rows; NaN outside of them, and where one is missing."""
+    """Return the value at a time [s], interpolated linearly between two rows; NaN outside of the rows, and
+    next to a missing value.
+    """
     if not times[0] <= at <= times[-1]:
         return math.nan
     return float(np.interp(at, times, values))
 
 
 def first_crossing(times: Array, values: Array, threshold: float) -> float:
-    """Time at which values first reach a threshold from either side [s], straight between rows; NaN:
-    never."""
+    """Return the time at which values first reach a threshold from either side, interpolated linearly [s];
+    NaN = never.
+    """
     above = values >= threshold
     if values[0] == threshold:
         return float(times[0])
@@ -156,6 +163,6 @@ def first_crossing(times: Array, values: Array, threshold: float) -> float:
 
 
 def curve_of(found: CaseOutcome, name: str, points: int) -> Array:
-    """(points,) - a column at equal parts of its time, straight between rows."""
+    """Return a column at evenly spaced times, interpolated linearly, (points,)."""
     times, values, _ = found.column(name)
     return np.interp(np.linspace(times[0], times[-1], points), times, values)

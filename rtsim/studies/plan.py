@@ -1,4 +1,4 @@
-"""The plan of a study: its numbered cases, and a hash of all that the numbers follow from."""
+"""The plan of a study: its numbered cases, and a hash of everything on which the results depend."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ MOST_BYTES = 4_000_000
 class StudyPlan(NamedTuple):
     """A study with its cases, ready to be solved.
 
-    text, folder : of its file; task : what is solved; keys : (n_parameter,) of what each parameter sets
+    text, folder : content and folder of its file; task : what each case solves; keys : (n_parameter,) keys
+        that each parameter sets
     cases : (n_case,) values of the parameters; digest : hash of cases, bases and files
     """
 
@@ -39,12 +40,12 @@ class StudyPlan(NamedTuple):
     digest: str
 
     def seed(self, case: int) -> int:
-        """Return the seed of a case, a different one for each."""
+        """Return the seed of a case, different for each case."""
         return int(np.random.SeedSequence([self.spec.seed, case]).generate_state(1)[0])
 
 
 def read_plan(path: Path) -> StudyPlan:
-    """The plan of a study's file; ConfigError for an impossible study."""
+    """Read the plan from a study's file; ConfigError for an impossible study."""
     data = read_bounded(path, MOST_BYTES, "no study is that large; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")
@@ -54,7 +55,9 @@ def read_plan(path: Path) -> StudyPlan:
 
 
 def plan_of(text: str, folder: str, where: str) -> StudyPlan:
-    """The plan of a study's text; folder : of its files; where : it comes from, for errors."""
+    """Return the plan from the text of a study; folder : folder of its files; where : origin of the text,
+    for errors.
+    """
     spec = check_record(parse_toml(text, where), StudySpec, where)
     cases = cases_of(spec)
     task = task_of(spec, folder)
@@ -64,9 +67,9 @@ def plan_of(text: str, folder: str, where: str) -> StudyPlan:
 
 
 def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask, folder: str) -> str:
-    """Hash of a study: what it says, its cases, the tables it starts from, and the content of its files.
+    """Return a hash of a study: its settings, its cases, its base tables, and the content of its files.
 
-    Not of where files lie: shards on several machines are one study.
+    The paths of files do not count, so that shards on several machines belong to one study.
     """
     values = {value for row in cases for value in row if isinstance(value, str)}
     files = {*task.files, *(Path(path) for x in values if (path := placed(x, folder)) != x)}
@@ -78,7 +81,7 @@ def digest_of(spec: StudySpec, cases: Sequence[tuple[Any, ...]], task: StudyTask
 
 
 def without_folders(value: Any, lies: dict[str, str]) -> Any:
-    """Return tables in which files are given by their names, without the folders they are in."""
+    """Return tables in which files are given by their names, without their folders."""
     if isinstance(value, dict):
         return {str(key): without_folders(one, lies) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -87,7 +90,7 @@ def without_folders(value: Any, lies: dict[str, str]) -> Any:
 
 
 def hash_of_file(path: Path) -> str:
-    """Hash of a file's content; ConfigError where it cannot be read."""
+    """Return a hash of a file's content; ConfigError if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

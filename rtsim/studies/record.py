@@ -1,4 +1,4 @@
-"""Record of a study in its folder."""
+"""The record of a study in its folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BYTES = 16_000_000
 
 
 def is_study(folder: Path) -> bool:
-    """Whether a folder is that of a study."""
+    """Return whether a folder is that of a study."""
     return (folder / PLAN).is_file()
 
 
@@ -34,7 +34,7 @@ class PlanRecord(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 def read_record(folder: Path) -> PlanRecord:
-    """The plan of a study's folder; ConfigError where there is none."""
+    """Read the plan from a study's folder; ConfigError if there is none."""
     path = folder / PLAN
     data = read_bounded(path, MOST_BYTES, "give a folder that `rtsim study` has made")
     try:

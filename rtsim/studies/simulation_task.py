@@ -1,4 +1,6 @@
-"""Simulations as the cases of a study: as `rtsim simulate` with a model, subject or input of its own."""
+"""Simulations as the cases of a study: like `rtsim simulate`, but with a model, subject or input changed by
+the case.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ class SimulationTask:
         self.files = tuple(path for path in named if is_file(path))
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> ResultColumns:
-        """Solve a case (rtsim/studies/task); nothing of a simulation is random."""
+        """Solve a case (see rtsim/studies/task); a simulation has no random numbers, so `seed` is not
+        used.
+        """
         how, given = self._how, changed.get("input", self._input)
         with tempfile.TemporaryDirectory(prefix="rtsim-study-") as name:
             model, subject = how.model, how.subject
@@ -84,7 +88,7 @@ class SimulationTask:
 
 
 def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
-    """Input of a simulation beside its model: parts of loads, excitations, the motion."""
+    """Return the input of a simulation in addition to its model: times of loads, excitations, the motion."""
     excited = {muscle.name: muscle.excitation for muscle in spec.muscles if muscle.hill is not None}
     driven = spec.torque_generators
     for name in generator_names(spec):
@@ -99,7 +103,7 @@ def input_tables(how: SimulatedModel, spec: ModelSpec) -> dict[str, Any]:
 def stated(
     given: Mapping[str, float], base: Mapping[str, float], named: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the numbers that the study names and those that the case changes; all others are those of the
+    """Return the numbers that the study states and those that the case changes; all others stay those of the
     model.
     """
     return {name: value for name, value in given.items() if name in named or value != base[name]}

@@ -1,7 +1,7 @@
-"""Cases solved in a process: what every worker does, whoever started it.
+"""Solving of cases in a process, as every worker does it.
 
-A worker makes the plan once, from the text of the study, and keeps it; its kernels are compiled or loaded by
-the first case. It works on one thread, so that numbers do not follow from how many processors there are.
+A worker builds the plan once, from the text of the study, and stores it; kernels are compiled or loaded by
+the first case. It uses one thread, so that results do not depend on the number of processors.
 """
 
 from __future__ import annotations
@@ -42,14 +42,16 @@ PR_SET_PDEATHSIG = 1
 
 
 class StudyChangedError(ConfigError):
-    """A worker finds another study than the one that it was asked for."""
+    """Raised if a worker finds another study than the one it was asked to solve."""
 
 
 class SolvedCase(NamedTuple):
     """A case of a study that was solved, or the reason why it was not.
 
-    number : from 0; numbers : (n_result,), NaN where there is none; units : of them, () where none is known
-    curves : (n_curve, n_point) or None; seconds : time that it took; versions : those of what solved it
+    number : number of the case, from 0; numbers : (n_result,) results, NaN = missing; units : their units,
+        () = none is known
+    curves : (n_curve, n_point) or None; seconds : computing time [s]; versions : versions of the software
+        that solved it
     """
 
     number: int
@@ -65,7 +67,7 @@ class SolvedCase(NamedTuple):
 
 
 class StudyOrder(NamedTuple):
-    """Message to a worker: all that it needs to know of a study."""
+    """Message to a worker with all that it needs to know of a study."""
 
     text: str
     folder: str
@@ -82,7 +84,8 @@ _alone: list[bool] = []
 def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) -> list[SolvedCase]:
     """Solve some cases of a study, in this process.
 
-    first : nothing is known to work yet: a column that is missing is an error of the study, and is raised
+    first : whether these are the first cases of the study; a missing column is then an error of the study,
+        and is raised
     """
     if order.digest not in _plans:
         _plans.clear()
@@ -101,7 +104,7 @@ def solve_cases(order: StudyOrder, cases: Sequence[int], first: bool = False) ->
 
 
 def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
-    """Solve one case; a case without results says why."""
+    """Solve one case; a case without results states the reason."""
     begun = perf_counter()
     status, reason = OK, ""
     spec = plan.spec
@@ -138,13 +141,13 @@ def solve_case(plan: StudyPlan, number: int, first: bool = False) -> SolvedCase:
 
 
 def is_of_schema(error: ConfigError) -> bool:
-    """Whether a schema refused what a case sets, before anything was solved."""
+    """Return whether a schema rejected the values of a case, before anything was solved."""
     return error.where in ("model", "run", "subject", "input")
 
 
 @cache
 def versions_here() -> str:
-    """Return the versions of rtsim and of the libraries that numbers depend on."""
+    """Return the versions of rtsim and of the libraries on which results depend."""
     return ", ".join(f"{name} {version_of(name)}" for name in PACKAGES)
 
 
@@ -156,7 +159,7 @@ def version_of(name: str) -> str:
 
 
 def begin_worker() -> None:
-    """Make ready a process that works for another, which alone decides on Ctrl-C."""
+    """Prepare a worker process; only its parent process handles Ctrl-C."""
     for number in REQUESTS:
         signal.signal(number, signal.SIG_IGN)
     one_thread()
@@ -166,10 +169,10 @@ def begin_worker() -> None:
 
 
 def die_with_parent() -> None:
-    """Have Linux end this process with the thread that started it.
+    """Let Linux end this process together with the thread that started it.
 
-    A thread of its own, as below, would have to wait for
-    the kernel that runs, which holds the lock of Python.
+    A watching thread, as in `end_with_parent`, would have to wait for a running kernel, which holds Python's
+    global lock.
     """
     if sys.platform != "linux":
         return
@@ -178,7 +181,7 @@ def die_with_parent() -> None:
 
 
 def end_with_parent() -> None:
-    """End this process where the one that it works for is gone, however that ended: nobody else would."""
+    """End this process when its parent process has ended, however that ended."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait([parent.sentinel])
@@ -186,7 +189,7 @@ def end_with_parent() -> None:
 
 
 def failed_case(plan: StudyPlan, number: int, status: str, reason: str) -> SolvedCase:
-    """The row of a case that no worker could solve."""
+    """Return the row of a case that no worker could solve."""
     return SolvedCase(
         number=number, status=status, reason=reason, numbers=(math.nan,) * len(plan.spec.results), units=(),
         frames=0, unusable=0, curves=empty_curves(plan), seconds=0.0, versions=versions_here(),
@@ -194,6 +197,6 @@ def failed_case(plan: StudyPlan, number: int, status: str, reason: str) -> Solve
 
 
 def empty_curves(plan: StudyPlan) -> NDArray[np.float64] | None:
-    """(n_curve, n_point) NaN of a case without results; None where no curves are kept."""
+    """Return the curves of a case without results, NaN (n_curve, n_point); None if no curves are stored."""
     kept = plan.spec.curves
     return None if kept is None else np.full((len(kept.columns), kept.points), np.nan)

@@ -1,8 +1,8 @@
-"""The folder of a study: its plan, and the rows of the cases that are done, in files that are whole.
+"""The folder of a study: its plan, and the rows of the finished cases, in files that are always complete.
 
-`plan.json` says which study it is. Rows come into `parts` a file at a time: written beside, brought to the
-disk, renamed; so a file is there as a whole or not at all, whatever ends the process. A case that stands in
-two files, as after a kill between two steps of putting parts together, counts once.
+`plan.json` identifies the study. Rows are added to `parts` one file at a time, which is written under a
+temporary name, flushed to disk and renamed; so a file is complete or does not exist, whatever ends the
+process. A case that occurs in two files, for example after a kill while files are merged, counts once.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class StudyStore:
 
     Parameters
     ----------
-    folder : made where it is not there; plan : whose rows it holds; ConfigError where it holds another's
+    folder : created if it does not exist; plan : the study whose rows it stores; ConfigError if the folder
+        belongs to another study
     """
 
     def __init__(self, folder: Path, plan: StudyPlan) -> None:
@@ -66,7 +67,7 @@ class StudyStore:
         write_bytes(self.folder / PLAN, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
     def rows(self) -> dict[int, SolvedCase]:
-        """All cases that are done, by their numbers."""
+        """Return all finished cases by their numbers."""
         found: dict[int, SolvedCase] = {}
         for path in self.parts():
             try:
@@ -83,7 +84,7 @@ class StudyStore:
         return sorted((self.folder / PARTS).glob("*.npz"))
 
     def add(self, rows: Sequence[SolvedCase], shard: str) -> Path:
-        """Write rows to the disk; ConfigError if that fails."""
+        """Write rows to disk; ConfigError if that fails."""
         path = self.folder / PARTS / f"{shard}-{secrets.token_hex(6)}.npz"
         write_part(path, rows, self.plan)
         return path
@@ -99,7 +100,7 @@ class StudyStore:
 
 
 def check_folder_of(folder: Path, plan: StudyPlan) -> None:
-    """Raise ConfigError where a folder contains another study, or other files."""
+    """Raise ConfigError if a folder contains another study, or other files."""
     if (folder / PLAN).exists():
         record = read_record(folder)
         if record.hash != plan.digest:
@@ -121,7 +122,7 @@ def check_folder_of(folder: Path, plan: StudyPlan) -> None:
 
 
 def write_part(path: Path, rows: Iterable[SolvedCase], plan: StudyPlan) -> None:
-    """Write rows as a file of arrays, on the disk when this returns."""
+    """Write rows as a file of arrays, which is on the disk when this returns."""
     rows = list(rows)
     n_result = len(plan.spec.results)
     units = next((row.units for row in rows if row.units), ())
@@ -144,13 +145,13 @@ def write_part(path: Path, rows: Iterable[SolvedCase], plan: StudyPlan) -> None:
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Write a file of arrays (.npz), on the disk when this returns."""
+    """Write a file of arrays (.npz), which is on the disk when this returns."""
     with whole(path) as part, part.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
 def read_part(path: Path, plan: StudyPlan) -> list[SolvedCase]:
-    """The rows of a file; ConfigError where it is damaged or another study's."""
+    """Read the rows of a file; ConfigError if it is damaged or of another study."""
     try:
         with np.load(path, allow_pickle=False) as found:
             arrays = {name: found[name] for name in (*COLUMNS, *(["curves"] if "curves" in found else []))}

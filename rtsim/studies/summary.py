@@ -1,4 +1,6 @@
-"""A study that is solved, read from its folder: what each result follows from, in words and as panels."""
+"""Summary of a solved study, read from its folder: the sensitivity of each result to the parameters, as text
+and as panels.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ QUANTILES = (0.0, 0.05, 0.5, 0.95, 1.0)
 class TornadoBar(NamedTuple):
     """The change of a result along one parameter, as a bar.
 
-    start, stop : ends of the bar; marks : ends of its interval, () without one; words : beside its ends
+    start, stop : ends of the bar; marks : ends of its interval, () without one; words : texts beside its
+        ends
     """
 
     name: str
@@ -38,7 +41,11 @@ class TornadoBar(NamedTuple):
 
 
 class TornadoPanel(NamedTuple):
-    """Bars of one result, the longest first; axis : what they are of, in words; zero : where they stand."""
+    """The bars of one result, the longest first.
+
+    axis : title of the axis
+    zero : value at which the bars begin
+    """
 
     title: str
     axis: str
@@ -47,7 +54,9 @@ class TornadoPanel(NamedTuple):
 
 
 class HeatPanel(NamedTuple):
-    """Means of a result over two parameters: values (n_x, n_y), NaN where there are none; and levels."""
+    """Means of a result over two parameters: values (n_x, n_y), NaN where there are none, and the levels of
+    both.
+    """
 
     title: str
     names: tuple[str, str]
@@ -56,7 +65,9 @@ class HeatPanel(NamedTuple):
 
 
 class BandPanel(NamedTuple):
-    """A column over part of the time: (n_quantile, n_point), of QUANTILES of all cases."""
+    """Quantiles of a column over a fraction of the time: (n_quantile, n_point), for QUANTILES of all
+    cases.
+    """
 
     title: str
     part: Array
@@ -74,7 +85,7 @@ class StudySummary(NamedTuple):
 
 
 def read_arrays(path: Path) -> dict[str, NDArray]:
-    """The arrays of a file of the study; ConfigError where it cannot be read."""
+    """Read the arrays of a file of the study; ConfigError if it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as found:
             return {name: found[name] for name in found.files}
@@ -89,7 +100,7 @@ def read_arrays(path: Path) -> dict[str, NDArray]:
 
 
 def summary_of(folder: Path) -> StudySummary:
-    """The summary of the study in a folder."""
+    """Return the summary of the study in a folder."""
     record = read_record(folder)
     spec = check_record(parse_toml(record.study, str(folder / PLAN)), StudySpec, str(folder / PLAN))
     table = read_arrays(folder / NPZ)
@@ -158,7 +169,7 @@ def result_told(
 def sobol_told(
     title: str, names: Sequence[str], found: SobolIndices, lines: list[str]
 ) -> tuple[TornadoPanel, list[str]]:
-    """Sobol indices as bars and lines."""
+    """Return Sobol indices as bars and as lines of text."""
     bars = []
     for k, name in enumerate(names):
         first, total = found.first_interval[:, k], found.total_interval[:, k]
@@ -174,7 +185,7 @@ def sobol_told(
 def morris_told(
     title: str, names: Sequence[str], found: MorrisEffects, lines: list[str]
 ) -> tuple[TornadoPanel, list[str]]:
-    """Morris effects as bars and lines."""
+    """Return Morris effects as bars and as lines of text."""
     bars = []
     for k, name in enumerate(names):
         ends = found.magnitude_interval[:, k]
@@ -190,7 +201,7 @@ def morris_told(
 
 
 def left_out(n: int, n_left_out: int, what: str) -> list[str]:
-    """A line on cases that were not used; empty where all were."""
+    """Return a line on cases that were not used; empty if all were used."""
     return [f"  of {n} {what}; {n_left_out} have cases without a result"] if n_left_out else []
 
 
@@ -200,8 +211,9 @@ def ordered(bars: Sequence[TornadoBar]) -> tuple[TornadoBar, ...]:
 
 
 def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
-    """Means of a result at the lowest and highest level of a parameter, or fifth of its values; of words at
-    those with the smallest and the largest mean.
+    """Return the bar between the means of a result at the lowest and highest level of a parameter, or in the
+    lowest and highest fifth of its values. For a parameter with text values, the levels are those with the
+    smallest and the largest mean.
     """
     known = np.isfinite(values)
     levels, values = levels[known], values[known]
@@ -219,12 +231,12 @@ def bar_along(name: str, levels: NDArray, values: Array) -> TornadoBar:
 
 
 def text_of(level: object) -> str:
-    """Return a level of a parameter in words."""
+    """Return a level of a parameter as text."""
     return f"{level:.4g}" if isinstance(level, float) else str(level)
 
 
 def heat_of(spec: StudySpec, result: str, panel: TornadoPanel, table: dict[str, NDArray]) -> HeatPanel | None:
-    """Means over the two parameters of a grid that affect a result most; None without such a grid."""
+    """Return means over the two parameters of a grid that affect a result most; None without such a grid."""
     if spec.design.kind != "grid" or len(panel.bars) < 2:
         return None
     names = (panel.bars[0].name, panel.bars[1].name)
@@ -242,7 +254,9 @@ def heat_of(spec: StudySpec, result: str, panel: TornadoPanel, table: dict[str, 
 
 
 def quantiles_of(curves: Array) -> Array:
-    """(n_quantile, n_point) of curves (n_case, n_point); NaN where no case has a number."""
+    """Return the quantiles of curves (n_case, n_point), (n_quantile, n_point); NaN where no case has a
+    value.
+    """
     found = np.full((len(QUANTILES), curves.shape[1]), np.nan)
     there = np.isfinite(curves).any(axis=0)
     if there.any():

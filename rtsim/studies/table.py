@@ -1,6 +1,7 @@
-"""The table of a study: a row for each case that is done, as csv, npz and, with its extra, Parquet.
+"""The table of a study: a row for each finished case, as csv, npz and, with an extra, Parquet.
 
-It follows from the rows alone, case by case, so that it is the same whoever solved which of them.
+It depends only on the rows, in the order of the cases, so that it is the same whichever worker solved which
+case.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Columns = dict[str, np.ndarray]
 
 
 def columns_of(plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> tuple[Columns, dict[str, str]]:
-    """The columns of the table, (n_row,) each, and the units of those that have one."""
+    """Return the columns of the table, (n_row,) each, and the units of those that have one."""
     numbers = sorted(rows)
     columns: Columns = {"case": np.array(numbers, np.int64)}
     for k, parameter in enumerate(plan.spec.parameters):
@@ -47,7 +48,7 @@ def columns_of(plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> tuple[Columns
 
 
 def plain_array(values: list[Any]) -> np.ndarray:
-    """Values as numbers where all are, else as texts."""
+    """Return values as numbers if all are numbers, else as texts."""
     if all(isinstance(value, bool) for value in values):
         return np.array(values)
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
@@ -56,7 +57,9 @@ def plain_array(values: list[Any]) -> np.ndarray:
 
 
 def write_table(store: StudyStore) -> list[Path]:
-    """Write the table of all rows that are there; anew where more came meanwhile, as of other shards."""
+    """Write the table of all existing rows; repeat it if more rows arrived meanwhile, for example from other
+    shards.
+    """
     while True:
         before = store.parts()
         rows = store.rows()
@@ -73,7 +76,7 @@ def write_table(store: StudyStore) -> list[Path]:
 
 
 def csv_text(columns: Columns, units: Mapping[str, str]) -> str:
-    """The table as csv; numbers in full, an empty cell where there is none."""
+    """Return the table as csv; numbers in full precision, an empty cell for a missing one."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([cell_of(f"{name} [{units[name]}]" if name in units else name) for name in columns])
@@ -89,7 +92,7 @@ def _in_csv(cell: Any) -> Any:
 
 
 def write_parquet(path: Path, columns: Columns, units: Mapping[str, str]) -> list[Path]:
-    """Write the table as Parquet, where pyarrow is there; units are metadata of the fields."""
+    """Write the table as Parquet, if pyarrow is installed; units are metadata of the fields."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -114,7 +117,9 @@ def write_parquet(path: Path, columns: Columns, units: Mapping[str, str]) -> lis
 
 
 def write_curves(path: Path, plan: StudyPlan, rows: Mapping[int, SolvedCase]) -> None:
-    """Write the curves of all cases: case (n,), part of the time (n_point,), and each column (n, n_point)."""
+    """Write the curves of all cases: case numbers (n,), fraction of the time (n_point,), and each column (n,
+    n_point).
+    """
     kept = plan.spec.curves
     assert kept is not None
     numbers = sorted(rows)

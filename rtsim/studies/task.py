@@ -1,4 +1,4 @@
-"""Task that a study solves over and over: the face of all kinds, and which one a study asks for."""
+"""What a study solves repeatedly: the common interface of all kinds of tasks, and the choice among them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rtsim.studies.outcome import CaseOutcome
 
 
 class StudyTask(Protocol):
-    """Task that a study solves in each case: a run, a simulation or a fit.
+    """What a study solves in each case: a run, a simulation or a fit.
 
     Attributes
     ----------
-    bases : root of keys (model, run, subject, input) -> the tables that it has before anything changes
-    files : that it reads beside configs; their content belongs to the study
+    bases : root of keys (model, run, subject, input) -> its tables before any change
+    files : files that it reads in addition to configs; their content belongs to the study
     groups : groups of kernels that it calls (rtsim/live/compiled/group_table)
     """
 
@@ -25,12 +25,16 @@ class StudyTask(Protocol):
     groups: tuple[str, ...]
 
     def solve(self, changed: Mapping[str, Any], seed: int) -> CaseOutcome:
-        """Solve a case; changed : those of the bases that it changes; ConfigError where it has no results."""
+        """Solve a case; changed : those of the base tables that the case changes; ConfigError if it has no
+        results.
+        """
         ...
 
 
 def task_of(spec: StudySpec, folder: str) -> StudyTask:
-    """The task of a study; folder : beside which its files stand. ConfigError for what it cannot solve."""
+    """Return the task of a study; folder : folder of the study's files. ConfigError for an unsupported
+    task.
+    """
     if spec.analyse is not None:
         from rtsim.studies.analysis_task import AnalysisTask
 

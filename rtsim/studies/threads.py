@@ -9,8 +9,8 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB
 
 
 def one_thread() -> None:
-    """Limit linear algebra and kernels to one thread each, by environment variables; it has to be called
-    before they are imported.
+    """Limit linear algebra and kernels to one thread each by environment variables; to be called before they
+    are imported.
     """
     for name in THREADS:
         os.environ[name] = "1"

@@ -1,1 +1,3 @@
-"""Tuning of devices: searches that propose settings and receive their costs, costs of cycles, and results."""
+"""Tuning of devices: searches that propose settings and receive their costs, the cost of a movement cycle,
+and stored results.
+"""

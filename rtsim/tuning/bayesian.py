@@ -1,9 +1,10 @@
-"""Bayesian optimisation: the next setting is the one from which most improvement is expected.
+"""Bayesian optimisation: the next setting is the one with the largest expected improvement.
 
-Fixed first points, as Ding et al. (2018, Science Robotics 3, eaar5438) had six of them for two parameters;
-then a Gaussian process of all costs so far, and augmented expected improvement (Huang, Allen, Notz and Zeng
-2006, J Global Optimization 34, 441-466), which is that of Jones, Schonlau and Welch (1998) where costs have
-no noise: without it a noisy search stays where a lucky trial was.
+It begins with fixed points, like the six of Ding et al. (2018, Science Robotics 3, eaar5438) for two
+parameters. Then it uses a Gaussian process of all costs so far, and augmented expected improvement (Huang,
+Allen, Notz and Zeng 2006, J Global Optimization 34, 441-466), which equals that of Jones, Schonlau and Welch
+(1998) if costs have no noise. Without the augmentation a noisy search would stay at a setting that was good
+by chance.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ class Bayesian(Trials):
 
     Parameters
     ----------
-    n : parameters; seed : seed of the candidates among which the next setting is looked for
-    together : this many settings may be tried at a time after the first points
+    n : number of parameters; seed : seed of the candidates among which the next setting is searched
+    together : number of settings that may be tried at the same time after the first points
     """
 
     def __init__(self, n: int, seed: int = 0, together: int = 1) -> None:
@@ -47,7 +48,7 @@ class Bayesian(Trials):
         return left if left > 0 else self._together
 
     def ask(self) -> Array:
-        """(1, n) - the next setting to try; more may be requested before its cost is known."""
+        """Return the next setting to try, (1, n); more may be requested before its cost is known."""
         at_first = self._n_asked < len(self._first)
         point = self._first[self._n_asked] if at_first else self._most_promising()
         self._n_asked += 1
@@ -55,17 +56,19 @@ class Bayesian(Trials):
         return point[None, :].copy()
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Take in the cost (1,) of a setting (1, n)."""
+        """Add the cost (1,) of a setting (1, n)."""
         super().tell(points, costs)
         del self._asked[:1]
 
     def best(self) -> Array:
-        """(n,) - where the process expects the least cost."""
+        """Return the setting with the lowest cost expected by the Gaussian process, (n,)."""
         process = self.process()
         return highest(lambda at: -process.predict(at)[0], process.points, self._rng_of_best())
 
     def _most_promising(self) -> Array:
-        """(n,) - where most improvement is expected; what is still tried counts as if it cost as expected."""
+        """Return the setting with the largest expected improvement, (n,); settings whose costs are pending
+        count with their expected costs.
+        """
         process = self.process()
         if self._asked:
             at = np.array(self._asked)
@@ -84,12 +87,16 @@ class Bayesian(Trials):
         return highest(promise, process.points, self._rng)
 
     def _rng_of_best(self) -> np.random.Generator:
-        """Apart from that of the settings: to ask for the best changes nothing of what follows."""
+        """Return a random generator separate from that of the settings, so that asking for the best does not
+        change later settings.
+        """
         return np.random.default_rng(len(self.costs))
 
 
 def expected_improvement(mean: Array, deviation: Array, least: float) -> Array:
-    """(m,) - of costs that are normally distributed, mean, deviation : (m,), below the least."""
+    """Return the expected improvement below `least` of normally distributed costs with these means and
+    deviations, (m,) each.
+    """
     z = (least - mean) / deviation
     density = np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
     return np.asarray((least - mean) * ndtr(z) + deviation * density)

@@ -1,7 +1,8 @@
-"""CMA-ES, the evolution strategy that adapts its covariance (Hansen 2016, arXiv 1604.00772), by `cmaes`.
+"""CMA-ES, the evolution strategy that adapts its covariance (Hansen 2016, arXiv 1604.00772), with the
+library `cmaes`.
 
-Only the order of the costs within a generation counts, so that a slow drift does little. Zhang et al. (2017)
-tuned the four numbers of an ankle's torque by it.
+Only the order of the costs within a generation matters, so a slow drift has little effect. Zhang et al.
+(2017) tuned the four parameters of an ankle torque with it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Cma(Trials):
 
     Parameters
     ----------
-    n : parameters; seed : seed of all that is drawn
+    n : number of parameters; seed : seed of all random numbers
     """
 
     def __init__(self, n: int, seed: int = 0) -> None:
@@ -41,15 +42,15 @@ class Cma(Trials):
 
     @property
     def at_once(self) -> int:
-        """Number of settings that may be tried now: those of the present generation that have no cost yet."""
+        """Number of settings that may be tried now: those of the present generation without a cost yet."""
         return int(self._cma.population_size) - len(self._told)
 
     def ask(self) -> Array:
-        """(1, n) - the next setting of the generation."""
+        """Return the next setting of the generation, (1, n)."""
         return np.asarray(self._cma.ask())[None, :]
 
     def tell(self, points: Array, costs: Array) -> None:
-        """The cost (1,) of a setting (1, n); the last one of a generation begins the next."""
+        """Add the cost (1,) of a setting (1, n); the last cost of a generation begins the next generation."""
         super().tell(points, costs)
         self._told.append((np.array(points[0]), float(costs[0])))
         if len(self._told) == self._cma.population_size:
@@ -57,5 +58,5 @@ class Cma(Trials):
             self._told = []
 
     def best(self) -> Array:
-        """(n,) - the mean of the newest distribution."""
+        """Return the mean of the newest distribution, (n,)."""
         return np.clip(np.asarray(self._cma.mean), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The cost of a setting: numbers of published frames over a cycle, and how they are combined."""
+"""The cost of a setting: numbers of published frames, reduced over a cycle and combined."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEAST_FRAMES = 4
 
 
 class FieldEntry(NamedTuple):
-    """Place of a number in the frames: the field, and its entry, row by row."""
+    """Position of a number in the frames: the field, and its index in the flattened field."""
 
     field: str
     entry: int
@@ -34,7 +34,7 @@ class FieldEntry(NamedTuple):
 
 
 def find(channel: Channel, fields: Sequence[FieldSpec], where: str = "tuning") -> FieldEntry:
-    """The entry of a number of a config; ConfigError, which names `where`, where no field has it."""
+    """Find a number that a config names in the fields; ConfigError naming `where` if no field has it."""
     spec = next((field for field in fields if field.name == channel.field), None)
     if spec is None:
         raise _absent("no field", channel.field, [field.name for field in fields], where)
@@ -65,14 +65,16 @@ def _absent(what: str, name: str, names: Sequence[str], where: str) -> ConfigErr
 
 
 def places_of(spec: TuningSpec, fields: Sequence[FieldSpec]) -> tuple[list[FieldEntry], FieldEntry | None]:
-    """Places of the numbers of all costs, and of that with which a cycle begins, if one does."""
+    """Return the positions of the numbers of all costs, and of the number whose event begins a cycle, if
+    there is one.
+    """
     costs = [find(term, fields, f"tuning.costs[{k}]") for k, term in enumerate(spec.costs)]
     begins = spec.cycle.begins
     return costs, find(begins, fields, "tuning.cycle.begins") if begins else None
 
 
 def reduced(term: CostTerm, values: Array, phases: Array) -> float:
-    """A number combined over a cycle, unweighted; values, phases : (n_frame,), phases 0 to 1."""
+    """Reduce values over a cycle to an unweighted number; values, phases : (n_frame,), phases 0 to 1."""
     if term.reduction == "peak":
         return float(np.abs(values).max())
     if term.reduction == "mean":
@@ -85,16 +87,17 @@ def reduced(term: CostTerm, values: Array, phases: Array) -> float:
 
 
 class CycleCost:
-    """The cost of one setting, from frames as they come.
+    """The cost of one setting, computed from frames as they arrive.
 
     Parameters
     ----------
-    spec : what counts; fields : fields of the frames; t_settled : before it no cycle begins [s]
+    spec : definition of the cost; fields : fields of the frames; t_settled : time before which no cycle
+        begins [s]
 
     Attributes
     ----------
-    costs : of the whole cycles so far; n_broken : cycles that lacked frames, or had one that is no number
-    n_frame : so far, with those before the first cycle
+    costs : costs of the complete cycles so far; n_broken : number of cycles with missing frames or values
+    n_frame : number of frames so far, including those before the first cycle
     """
 
     def __init__(self, spec: TuningSpec, fields: Sequence[FieldSpec], t_settled: float) -> None:
@@ -109,7 +112,7 @@ class CycleCost:
 
     @property
     def done(self) -> bool:
-        """Whether there are enough cycles."""
+        """Return whether there are enough cycles."""
         return len(self.costs) >= self.spec.cycles
 
     @property
@@ -118,7 +121,7 @@ class CycleCost:
         return float(np.mean(self.costs)) if self.costs else math.nan
 
     def add(self, time: float, data: Buffers) -> None:
-        """Take a frame of the model's time [s]."""
+        """Add a frame; time : model time [s]."""
         self.n_frame += 1
         if time < self.t_settled or self.done:
             return
@@ -129,7 +132,7 @@ class CycleCost:
             self._rows.append((time, *(place.read(data) for place in self._places)))
 
     def _begins(self, time: float, data: Buffers) -> bool:
-        """Whether a cycle begins with this frame: the one before ends by that."""
+        """Return whether a cycle begins with this frame, which ends the previous cycle."""
         cycle = self.spec.cycle
         if self._event is not None:
             value = self._event.read(data)
@@ -142,7 +145,7 @@ class CycleCost:
         return rises
 
     def _close(self, time: float) -> None:
-        """Count the cycle that ends at a time [s]."""
+        """Finish the cycle that ends at a time [s], and store its cost."""
         if math.isnan(self._from):
             return
         rows = np.array(self._rows)

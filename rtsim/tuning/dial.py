@@ -1,5 +1,5 @@
-"""The manual dial as a search: the operator chooses the next setting, and everything else is as with
-other searches.
+"""The manual dial as a search: the operator chooses the next setting; everything else works as in other
+searches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Dial(Trials):
 
     Parameters
     ----------
-    turned : (n,) - asks the operator for the next setting
+    turned : function that asks the operator for the next setting, (n,)
     """
 
     at_once = 1
@@ -29,9 +29,9 @@ class Dial(Trials):
         self._turned = turned
 
     def ask(self) -> Array:
-        """(1, n) - the operator's setting."""
+        """Return the operator's setting, (1, n)."""
         return self._turned()[None, :]
 
     def best(self) -> Array:
-        """(n,) - the setting with the least cost so far."""
+        """Return the setting with the least cost so far, (n,)."""
         return self.points[int(np.argmin(self.costs))]

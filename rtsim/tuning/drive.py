@@ -1,5 +1,5 @@
-"""A tuning from its first trial to its last: it requests settings, has costs measured, returns them to
-the search, stores them and reports progress.
+"""A tuning from its first to its last trial: it asks the search for settings, has their costs measured,
+passes these to the search, and stores and reports the trials.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Drive:
     Parameters
     ----------
     search, parameters : the search, and the parameters that its points stand for
-    measure : costs of settings, in their order
-    kept : stored trials, which the search continues; each new trial is added, and `keep` is called
-    keep, say : called with all trials, and with a line about each
+    measure : function that measures the costs of settings, in their order
+    kept : stored trials, which the search continues; each new trial is added
+    keep, say : functions called with all trials after each one, and with a line about each
     """
 
     def __init__(
@@ -47,7 +47,9 @@ class Drive:
         self._known: list[float] = []
 
     def run(self, budget: int) -> Setting:
-        """Try settings up to this number, including the kept ones; returns the best one."""
+        """Try settings until their number, including stored ones, reaches `budget`; return the best
+        setting.
+        """
         recorded, n_tried = list(self.kept.trials), 0
         self.kept.trials = []
         while n_tried < budget:
@@ -69,7 +71,7 @@ class Drive:
         return self.kept.best
 
     def _check(self, asked: Sequence[Array], old: Sequence[TuningTrial]) -> None:
-        """ConfigError where kept trials are not those that the search asks for."""
+        """Raise ConfigError if stored trials are not those that the search would ask for."""
         for points, trial in zip(asked, old, strict=False):
             kept = np.array([self.parameters.point(setting) for setting in trial.settings])
             if kept.shape != points.shape or np.abs(kept - points).max() > SAME:
@@ -79,7 +81,7 @@ class Drive:
                 )  # fmt: skip
 
     def _tried(self, points: Array, costs: Iterator[RunCost]) -> TuningTrial:
-        """Have a trial measured."""
+        """Have the costs of the settings of a trial measured; return the trial."""
         found = [next(costs) for _ in points]
         return TuningTrial(
             [self.parameters.setting(point) for point in points],
@@ -88,7 +90,9 @@ class Drive:
         )
 
     def _tell(self, points: Array, trial: TuningTrial) -> None:
-        """Tell the search; a run without a cost counts as far above the worst as that is above the best."""
+        """Report the costs to the search; a run without a cost counts as worse than the worst by the
+        difference between the worst and the best.
+        """
         self._known += [cost for cost in trial.costs if cost is not None]
         if not self._known:
             raise ModelError(
@@ -102,7 +106,7 @@ class Drive:
         self.kept.best = self.parameters.setting(self.search.best())
 
     def _words(self, trial: TuningTrial) -> str:
-        """A line of progress."""
+        """Return a line of progress on a trial."""
         tried = " | ".join(self.parameters.words(setting) for setting in trial.settings)
         costs = " | ".join("none" if cost is None else f"{cost:.4g}" for cost in trial.costs)
         mean, deviation = self.search.landscape(self.search.best()[None, :])

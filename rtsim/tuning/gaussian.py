@@ -1,10 +1,11 @@
 """A small Gaussian process: cost as a smooth function of a setting, with noise and a drift over the trials.
 
-y = m + f(x) + d t + e, with f of covariance Matern 5/2 and a length for each parameter (Rasmussen & Williams
-2006, eq. 4.17), d t a drift along the trials' order, e white noise. Costs are standardised, so that f has the
-variance 1. Lengths and noise are the most likely ones under priors: lengths log-normal as Hvarfner, Hellsten
-and Nardi (2024, "Vanilla Bayesian optimization performs great in high dimensions") have them, noise and
-drift as said below.
+The model is y = m + f(x) + d t + e, in which f has a Matern 5/2 covariance with a length scale for each
+parameter (Rasmussen & Williams 2006, eq. 4.17), d t is a drift along the order of the trials, and e white
+noise. Costs are standardised, so that f has the variance 1. Length scales and noise are the most probable
+ones under priors: length scales are log-normal as in Hvarfner, Hellsten and Nardi (2024, "Vanilla Bayesian
+optimization performs great in high dimensions"), and the priors of noise and drift are constants of this
+file.
 """
 
 from __future__ import annotations
@@ -36,19 +37,22 @@ STARTS = (0.3, 1.0)
 
 
 def matern(a: Array, b: Array, lengths: Array) -> Array:
-    """(n_a, n_b) - covariance of f at points a : (n_a, n) and b : (n_b, n); lengths : (n,)."""
+    """Return the covariance of f between points a : (n_a, n) and b : (n_b, n), (n_a, n_b); lengths : (n,)
+    length scales.
+    """
     r = distance(a, b, lengths)
     return np.asarray((1.0 + ROOT5 * r + 5.0 / 3.0 * r * r) * np.exp(-ROOT5 * r))
 
 
 def distance(a: Array, b: Array, lengths: Array) -> Array:
-    """(n_a, n_b) - distances in units of the length scales."""
+    """Return the distances between points in units of the length scales, (n_a, n_b)."""
     difference = (a[:, None, :] - b[None, :, :]) / lengths
     return np.asarray(np.sqrt(np.einsum("abi,abi->ab", difference, difference)))
 
 
 def slopes(points: Array, lengths: Array) -> Array:
-    """(n, n_point, n_point) - of `matern` among points, by the logarithm of each length.
+    """Return the derivatives of `matern` among points with respect to the logarithm of each length scale,
+    (n, n_point, n_point).
 
     dk / d log l_i = 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) (dx_i / l_i)^2.
     """
@@ -58,10 +62,11 @@ def slopes(points: Array, lengths: Array) -> Array:
 
 
 class GaussianProcess(NamedTuple):
-    """A Gaussian process that was fitted to the costs of trials.
+    """A Gaussian process fitted to the costs of trials.
 
-    points : (m, n); lengths : (n,); noise : variance, of standardised costs; factor : (m, m), lower, of their
-    covariance; weights : (m,); mean, scale : of the costs
+    points : (m, n) settings; lengths : (n,) length scales; noise : variance of the standardised costs;
+        factor : (m, m), lower Cholesky factor of their covariance; weights : (m,), covariance^-1 times the
+        standardised costs; mean, scale : mean and standard deviation of the costs
     """
 
     points: Array
@@ -73,7 +78,9 @@ class GaussianProcess(NamedTuple):
     scale: float
 
     def predict(self, at: Array) -> tuple[Array, Array]:
-        """Expected cost without drift and its standard deviation, each (k,), at : (k, n)."""
+        """Return the expected cost without drift and its standard deviation at the points at : (k, n), each
+        (k,).
+        """
         across = matern(at, self.points, self.lengths)
         spread = solve_triangular(self.factor, across.T, lower=True, check_finite=False)
         left = np.maximum(1.0 - np.einsum("mk,mk->k", spread, spread), 1e-12)
@@ -81,7 +88,7 @@ class GaussianProcess(NamedTuple):
 
 
 def fit(points: Array, costs: Array) -> GaussianProcess:
-    """The process of trials in their order, with the most likely lengths and noise.
+    """Fit the Gaussian process to trials in their order, with the most probable length scales and noise.
 
     points : (m, n) - in the unit cube; costs : (m,)
     """
@@ -102,9 +109,10 @@ def fit(points: Array, costs: Array) -> GaussianProcess:
 
 
 def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> GaussianProcess:
-    """The process of trials in their order, with given lengths and noise.
+    """Return the Gaussian process of trials in their order, with given length scales and noise.
 
-    points : (m, n) - in the unit cube; costs : (m,); lengths : (n,); noise : variance, of standardised costs
+    points : (m, n) - in the unit cube; costs : (m,); lengths : (n,); noise : variance of the standardised
+        costs
     """
     y, centre, scale = standardised(costs)
     covariance = matern(points, points, lengths) + drift_of(len(y)) + noise * np.eye(len(y))
@@ -122,30 +130,35 @@ def conditioned(points: Array, costs: Array, lengths: Array, noise: float) -> Ga
 
 
 def standardised(costs: Array) -> tuple[Array, float, float]:
-    """Costs (m,) with mean 0 and standard deviation 1, what was their mean, and their deviation."""
+    """Return costs (m,) standardised to mean 0 and standard deviation 1, their former mean, and their former
+    deviation.
+    """
     centre, scale = float(np.mean(costs)), float(np.std(costs))
     scale = scale if scale > 1e-12 * max(1.0, abs(centre)) else 1.0
     return (costs - centre) / scale, centre, scale
 
 
 def drift_of(n_trial: int) -> Array:
-    """(n_trial, n_trial) - covariance of a drift that is straight in the order of trials."""
+    """Return the covariance of a linear drift along the order of the trials, (n_trial, n_trial)."""
     t = np.linspace(-1.0, 0.0, n_trial)
     return DRIFT**2 * np.outer(t, t)
 
 
 def solved(factor: Array, y: Array) -> tuple[float, Array]:
-    """Most likely constant, and covariance^-1 (y - constant) : (m,); factor : (m, m), y : (m,)."""
+    """Return the most probable constant, and covariance^-1 (y - constant), (m,); factor : (m, m) Cholesky
+    factor of the covariance; y : (m,).
+    """
     ones = cho_solve((factor, True), np.ones(len(y)), check_finite=False)
     level = float(ones @ y / ones.sum())
     return level, cho_solve((factor, True), y - level, check_finite=False)
 
 
 def misfit(log: Array, points: Array, y: Array, drift: Array) -> tuple[float, Array]:
-    """Negative logarithm of the posterior of lengths and noise, and its slopes (n + 1,).
+    """Return the negative logarithm of the posterior of length scales and noise, and its derivatives (n +
+    1,).
 
-    1/2 y' K^-1 y + log |K| / 2 - log priors; of K's slopes: tr((K^-1 - a a') dK) / 2, a = K^-1 (y - m)
-    (Rasmussen & Williams 2006, eqs 5.8 and 5.9).
+    The value is 1/2 y' K^-1 y + log |K| / 2 - log priors; its derivatives are tr((K^-1 - a a') dK) / 2 with
+    a = K^-1 (y - m) (Rasmussen & Williams 2006, eqs 5.8 and 5.9).
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ class TuningTrial(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
-    """A stored tuning."""
+    """A stored tuning with all its trials."""
 
     config: str
     method: str
@@ -46,7 +46,7 @@ class KeptTuning(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_kept(path: Path) -> KeptTuning:
-    """Read a stored tuning; ConfigError where the file does not contain one."""
+    """Read a stored tuning; ConfigError if the file does not contain one."""
     data = read_bounded(path, MOST_BYTES, "give a file that rtsim tune --file has written")
     try:
         return msgspec.json.decode(data, type=KeptTuning)
@@ -58,5 +58,5 @@ def read_kept(path: Path) -> KeptTuning:
 
 
 def write_kept(path: Path, kept: KeptTuning) -> None:
-    """Write the tuning to its file, whole or not at all."""
+    """Write the tuning to its file, completely or not at all."""
     write_text(path, msgspec.json.format(msgspec.json.encode(kept), indent=1).decode() + "\n")

@@ -1,4 +1,6 @@
-"""The cost by a search's model: a map over two parameters, with the others as in the best setting."""
+"""A map of the cost predicted by a search's model over two parameters, with the other parameters as in the
+best setting.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ CELLS = 61
 class Landscape(NamedTuple):
     """Expected cost and its standard deviation over two parameters.
 
-    title : of the figure; names, low, high : of the two; mean, deviation : (CELLS, CELLS), first the first
-    tried : (m, 2) - settings in their order; best : (2,); held : the others in words
+    title : title of the figure; names, low, high : names and ranges of the two; mean, deviation : (CELLS,
+        CELLS), first parameter first
+    tried : (m, 2) - settings in their order; best : (2,) best setting; held : the other parameters as text
     """
 
     title: str
@@ -35,7 +38,7 @@ class Landscape(NamedTuple):
 
 
 def landscape_of(search: TuningSearch, parameters: Parameters, kept: KeptTuning) -> Landscape:
-    """The map over the two parameters along which the expected cost changes most."""
+    """Compute the map over the two parameters along which the expected cost changes most."""
     n = len(parameters.names)
     best = parameters.point(kept.best)
     line = np.linspace(0.0, 1.0, CELLS)

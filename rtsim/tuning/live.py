@@ -1,7 +1,7 @@
-"""Costs of settings of a running `rtsim hil`, from cycle to cycle, by its commands and its results.
+"""Costs of settings in a running `rtsim hil`, cycle by cycle, by commands to it and by its results.
 
 The run itself keeps every parameter within controller.ranges and changes it along a ramp. At the end, at a
-fault and when interrupted its parameters go back to where they were.
+fault and on an interruption, the parameters return to their former values.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SAME = 1e-9
 
 
 class LiveError(ModelError):
-    """The run cannot be tuned any more: a fault, silence, a refusal."""
+    """Raised if the run cannot be tuned any more: because of a fault, silence, or a rejected command."""
 
 
 class LiveRuns:
@@ -53,7 +53,7 @@ class LiveRuns:
 
     Parameters
     ----------
-    spec : its config; results, control : its addresses; over_s : ramp of a change [s]
+    spec : config of the run; results, control : its addresses; over_s : duration of the ramp of a change [s]
     """
 
     def __init__(
@@ -87,8 +87,8 @@ class LiveRuns:
             yield self.cost(setting)
 
     def cost(self, setting: Setting | None) -> RunCost:
-        """The cost of a setting, or of zero torque (None), after a pause in which the device is disarmed and
-        armed again.
+        """Measure the cost of a setting, or of zero torque (None), after a pause in which the device is
+        disarmed and armed again.
         """
         if setting is None:
             self._ask("disarm")
@@ -99,18 +99,19 @@ class LiveRuns:
         return self._measured("armed", setting)
 
     def change(self, setting: Setting) -> None:
-        """Move to a setting, along a ramp."""
+        """Change the parameters to a setting along a ramp."""
         self._ask("set", {**setting, OVER_S: self.over_s})
 
     def mark_best(self, setting: Setting) -> None:
-        """Keep a setting as the snapshot `best`: parameters hardly leave the place where they are."""
+        """Store a setting as the snapshot `best`, almost without moving the present parameters."""
         self.change(setting)
         self._ask("save", {"name": BEST})
 
     def _measured(self, state: str, setting: Setting) -> RunCost:
-        """The cost, once frames have this state of arming and these parameters, and what must settle has.
+        """Measure the cost, once frames have this arming state and these parameters, and transients have
+        settled.
 
-        LiveError where they never have, or have no longer.
+        LiveError if frames never reach this state, or leave it.
         """
         until = self._time + self._reach_s
         collector: CycleCost | None = None
@@ -141,7 +142,7 @@ class LiveRuns:
         return RunCost(collector.cost)
 
     def _frame(self) -> ReceivedFrame:
-        """The next frame."""
+        """Return the next frame."""
         until = time.monotonic() + SILENT_S
         while (frame := self._subscriber.wait(WAIT_S)) is None or frame.status & Status.STALE:
             if time.monotonic() > until:
@@ -156,7 +157,7 @@ class LiveRuns:
         return request(self._control, "status", security=self._security, asked=OF_RUN)[1]
 
     def _ask(self, name: str, args: Mapping[str, Any] | None = None) -> None:
-        """A command; frames that came before its answer are of the past."""
+        """Send a command; frames received before its answer are discarded."""
         ok, text = request(self._control, name, args, security=self._security, asked=OF_RUN)
         if not ok:
             raise LiveError(text, where=f"command {name}")

@@ -1,7 +1,7 @@
-"""Costs of settings in simulations of their own: limb and simulated device, in lockstep, without sockets.
+"""Costs of settings in separate simulations: limb and simulated device, in lockstep, without sockets.
 
-Each run is the one that `rtsim hil --fast --arm 0` would be with these parameters, number for number.
-Processes share the runs; which of them has one does not matter to it.
+Each run equals `rtsim hil --fast --arm 0` with these parameters, number for number. Several processes share
+the runs; results do not depend on which process executes a run.
 """
 
 from __future__ import annotations
@@ -39,21 +39,23 @@ Done = TypeVar("Done")
 
 
 class RunRequest(NamedTuple):
-    """A run: parameters (None = zero torque, never armed), and which noise of the device it has."""
+    """A run to simulate: parameters (None = zero torque, never armed), and the number of the noise sample of
+    the device.
+    """
 
     setting: Mapping[str, float] | None
     repeat: int = 0
 
 
 class RunCost(NamedTuple):
-    """The cost of a run: NaN with a reason where it has none."""
+    """The cost of a run; NaN with a reason if it has none."""
 
     value: float
     why: str = ""
 
 
 class Controlled(Protocol):
-    """Interface of a function that gives a setting to a loop before it runs."""
+    """Interface of a function that applies a setting to a loop before it runs."""
 
     def __call__(self, loop: Loop, setting: Mapping[str, float]) -> None: ...
 
@@ -70,8 +72,8 @@ class OfflineRuns:
 
     Parameters
     ----------
-    spec : with a table [tuning]; seed : added to that of the device's noise
-    control : gives a setting to a run; by default as `rtsim tune --set` does, at once
+    spec : config with a table [tuning]; seed : added to the seed of the device's noise
+    control : function that applies a setting to a run; by default at once, as `rtsim tune --set` does
     """
 
     def __init__(self, spec: HilSpec, seed: int = 0, control: Controlled = set_at_once) -> None:
@@ -145,18 +147,18 @@ class Measuring:
             self.loop.stop(MEASURED)
 
     def service(self) -> None:
-        """Do nothing, as nobody subscribes."""
+        """Do nothing, as there are no subscribers."""
 
     def end(self, reason: str) -> None:
         """Do nothing at the end."""
 
 
 class Pool:
-    """Runs of one config shared by processes; with one process they are done in this one.
+    """Runs of one config, shared by several processes; with one process they are executed in this one.
 
     Parameters
     ----------
-    spec, seed, control : of OfflineRuns; n_process : number of processes at a time
+    spec, seed, control : as in OfflineRuns; n_process : number of processes
     """
 
     def __init__(
@@ -186,8 +188,8 @@ class Pool:
         return self.each(OfflineRuns.cost, asked)
 
     def each(self, task: Callable[[OfflineRuns, Item], Done], items: Sequence[Item]) -> Iterator[Done]:
-        """Results of a task for items, in their order; the task receives the runs of the process that
-        executes it.
+        """Yield the results of a task for items, in their order; the task receives the OfflineRuns of the
+        process that executes it.
         """
         if self._executor is not None:
             yield from self._executor.map(work, [task] * len(items), items)
@@ -203,7 +205,7 @@ _kept = contextlib.ExitStack()
 
 
 def begin_work(spec: HilSpec, seed: int, control: Controlled) -> None:
-    """Make ready a process that works for another, which alone decides on Ctrl-C."""
+    """Prepare a worker process; only its parent process handles Ctrl-C."""
     for number in REQUESTS:
         signal.signal(number, signal.SIG_IGN)
     _kept.enter_context(gc_paused())

@@ -1,12 +1,13 @@
-"""Pairwise preference: two settings are tried, one of them is preferred; the next pair promises most.
+"""Pairwise preference: two settings are tried and one of them is preferred; the next pair has the largest
+expected benefit.
 
-A setting is worth u(x), a Gaussian process of variance 1 as in rtsim/tuning/gaussian.py; a is preferred to b
-with the probability Phi((u_a - u_b) / (sqrt(2) s)), s the noise of a judgement (Thurstone 1927; Chu and
-Ghahramani 2005). With the differences z = D u, of covariance C = D K D', that is the classification of
-Gaussian processes with all labels one, by expectation propagation (Rasmussen & Williams 2006, section 3.6):
-sure answers have skewed posteriors, whose modes, which Laplace's approximation would take, are no means.
-The setting that is held for the best meets the one x with the largest E max(u_best, u_x) (Astudillo et al.
-2023, "qEUBO", with one of the two given).
+The worth of a setting is u(x), a Gaussian process of variance 1 as in rtsim/tuning/gaussian.py; setting a is
+preferred to b with the probability Phi((u_a - u_b) / (sqrt(2) s)), where s is the noise of a judgement
+(Thurstone 1927; Chu and Ghahramani 2005). With the differences z = D u, of covariance C = D K D', this is
+Gaussian process classification with all labels one, solved by expectation propagation (Rasmussen & Williams
+2006, section 3.6). Laplace's approximation is not used, because clear answers give skewed posteriors whose
+modes differ from their means. The presumably best setting is compared with the setting x that has the
+largest E max(u_best, u_x) (Astudillo et al. 2023, "qEUBO", with one of the two given).
 """
 
 from __future__ import annotations
@@ -51,8 +52,10 @@ ROOT2 = math.sqrt(2.0)
 class Worth(NamedTuple):
     """The worth of settings, estimated from the comparisons so far.
 
-    points : (m, n); lengths : (n,); rows : (n_pair, m) - D; weights : (n_pair,) - K D' weights is the worth
-    root : (n_pair,) - of the sites' precisions; factor : (n_pair, n_pair), lower, of I + root C root
+    points : (m, n) settings; lengths : (n,) length scales; rows : (n_pair, m) - matrix D; weights :
+        (n_pair,) - K D' weights is the worth
+    root : (n_pair,) - square roots of the sites' precisions; factor : (n_pair, n_pair), lower Cholesky
+        factor of I + root C root
     """
 
     points: Array
@@ -63,14 +66,16 @@ class Worth(NamedTuple):
     factor: Array
 
     def predict(self, at: Array) -> tuple[Array, Array]:
-        """Worth and its standard deviation, each (k,), at : (k, n)."""
+        """Return the worth and its standard deviation at the points at : (k, n), each (k,)."""
         across = matern(at, self.points, self.lengths) @ self.rows.T
         part = self._part(across)
         left = np.maximum(1.0 - np.einsum("pk,pk->k", part, part), 1e-12)
         return across @ self.weights, np.sqrt(left)
 
     def shared(self, at: Array, one: Array) -> Array:
-        """(k,) - covariance of the worth at : (k, n) with that at one : (n,)."""
+        """Return the covariance of the worth between the points at : (k, n) and the point one : (n,),
+        (k,).
+        """
         points = np.vstack([at, one])
         part = self._part(matern(points, self.points, self.lengths) @ self.rows.T)
         return matern(at, one[None, :], self.lengths)[:, 0] - part[:, :-1].T @ part[:, -1]
@@ -84,7 +89,7 @@ class Preference:
 
     Parameters
     ----------
-    n : parameters; seed : seed of the candidates among which the next setting is looked for
+    n : number of parameters; seed : seed of the candidates among which the next setting is searched
     """
 
     def __init__(self, n: int, seed: int = 0) -> None:
@@ -102,7 +107,7 @@ class Preference:
         return 1
 
     def ask(self) -> Array:
-        """(2, n) - the setting that is believed to be the best, and the one to compare it with."""
+        """Return the presumably best setting, and the one to compare it with, (2, n)."""
         n_pair = len(self._points) - 1
         if not self._points:
             return self._first[:2].copy()
@@ -112,7 +117,9 @@ class Preference:
         return np.array([held, self._rival(held)])
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Which of points : (2, n) costs less; equal costs : (2,) count as one answer for either."""
+        """Add a comparison: the setting of points : (2, n) with the lower cost is preferred; equal costs :
+        (2,) count as one answer for each.
+        """
         a, b = (self._index(point) for point in points)
         if a == b:  # a dial with clicks may bring both to one setting, which tells nothing
             return
@@ -123,13 +130,15 @@ class Preference:
         self._worth = None
 
     def best(self) -> Array:
-        """(n,) - the setting with the largest worth."""
+        """Return the setting with the largest worth, (n,)."""
         worth = self._known()
         rng = np.random.default_rng(len(self._pairs))
         return highest(lambda at: worth.predict(at)[0], worth.points, rng)
 
     def landscape(self, points: Array) -> tuple[Array, Array]:
-        """Worth, its sign turned so that low is good, and its deviation, each (m,), at points : (m, n)."""
+        """Return the negative worth, so that low is good, and its standard deviation at points : (m, n),
+        each (m,).
+        """
         worth, deviation = self._known().predict(points)
         return -worth, deviation
 
@@ -141,12 +150,14 @@ class Preference:
         return len(self._points) - 1
 
     def _held(self) -> Array:
-        """(n,) - of those that were tried."""
+        """Return the presumably best of the settings that were tried, (n,)."""
         worth = self._known()
         return np.asarray(worth.points[int(worth.predict(worth.points)[0].argmax())])
 
     def _rival(self, held: Array) -> Array:
-        """(n,) - with the largest E max(u_held, u_x) = E u_held + E max(0, u_x - u_held)."""
+        """Return the setting x with the largest E max(u_held, u_x) = E u_held + E max(0, u_x - u_held),
+        (n,).
+        """
         worth = self._known()
         mean_held, spread_held = (float(of[0]) for of in worth.predict(held[None, :]))
 
@@ -158,7 +169,7 @@ class Preference:
         return highest(promise, worth.points, self._rng)
 
     def _known(self) -> Worth:
-        """Posterior of all comparisons."""
+        """Return the posterior worth after all comparisons."""
         if self._worth is None:
             points, n_pair = np.array(self._points), len(self._pairs)
             if n_pair <= ALWAYS_FITTED or n_pair >= self._n_fitted + FITTED_EVERY:
@@ -168,7 +179,9 @@ class Preference:
 
 
 def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Array:
-    """(n + 1,) - logarithms of lengths and noise that are most likely; start : (n + 1,) - to look from."""
+    """Return the most probable logarithms of length scales and noise, (n + 1,); start : (n + 1,) start of
+    the search.
+    """
     n = points.shape[1]
     bounds = [tuple(np.log(LENGTHS))] * n + [tuple(np.log(JUDGED))]
     found = minimize(
@@ -179,11 +192,11 @@ def likeliest(points: Array, pairs: list[tuple[int, int]], start: Array) -> Arra
 
 
 def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Worth, float]:
-    """Worth of points, and the negative logarithm of the posterior of lengths and noise.
+    """Return the worth of points, and the negative logarithm of the posterior of length scales and noise.
 
     Parameters
     ----------
-    log : (n + 1,) - logarithms of the lengths, and of the noise of a judgement
+    log : (n + 1,) - logarithms of the length scales, and of the noise of a judgement
     points : (m, n)
     pairs : pairs of points, the preferred one first
     """
@@ -201,11 +214,13 @@ def judged(log: Array, points: Array, pairs: list[tuple[int, int]]) -> tuple[Wor
 
 
 def propagated(covariance: Array) -> tuple[Array, Array, Array, float]:
-    """Expectation propagation of differences z that were all found positive; covariance : (m, m) - C.
+    """Compute by expectation propagation the posterior of differences z that were all found positive;
+    covariance : (m, m) - C.
 
-    Each factor Phi(z_i) is stood for by a site, exp(nu z_i - tau z_i^2 / 2); all are renewed at once, damped.
-    Returns (m,) the weights, whose C weights is the mean of z, (m,) the roots of the sites' tau, the factor
-    of I + root C root, and the negative logarithm of the evidence (Rasmussen & Williams 2006, eq. 3.65).
+    Each factor Phi(z_i) is approximated by a site, exp(nu z_i - tau z_i^2 / 2); all sites are updated at
+    once, with damping. Return weights (m,) such that C weights is the mean of z, the square roots of the
+    sites' tau (m,), the Cholesky factor of I + root C root, and the negative logarithm of the evidence
+    (Rasmussen & Williams 2006, eq. 3.65).
     """
     m = len(covariance)
     tau, nu = np.zeros(m), np.zeros(m)

@@ -19,14 +19,14 @@ Setting = dict[str, float]
 
 
 class Parameters(NamedTuple):
-    """Names and ranges of what is tuned; low, high : (n,)."""
+    """Names and ranges of the tuned parameters; low, high : (n,)."""
 
     names: tuple[str, ...]
     low: Array
     high: Array
 
     def setting(self, point: Array) -> Setting:
-        """The setting at a point (n,) of the unit cube."""
+        """Return the setting at a point (n,) of the unit cube."""
         values = self.low + np.clip(point, 0.0, 1.0) * (self.high - self.low)
         return {
             name: float(min(max(value, low), high))
@@ -34,7 +34,7 @@ class Parameters(NamedTuple):
         }
 
     def point(self, setting: Mapping[str, float]) -> Array:
-        """(n,) - the point of the unit cube of a setting."""
+        """Return the point of the unit cube for a setting, (n,)."""
         values = np.array([setting[name] for name in self.names])
         return (values - self.low) / (self.high - self.low)
 
@@ -44,7 +44,7 @@ class Parameters(NamedTuple):
 
 
 def tuning_of(spec: HilSpec) -> TuningSpec:
-    """The [tuning] table of a config; ConfigError where it has none."""
+    """Return the [tuning] table of a config; ConfigError if it has none."""
     if spec.tuning is None:
         raise ConfigError(
             "there is no table [tuning]", where=spec.name,
@@ -54,7 +54,7 @@ def tuning_of(spec: HilSpec) -> TuningSpec:
 
 
 def parameters_of(spec: HilSpec) -> Parameters:
-    """The parameters that a config has tuned; ConfigError where its controller does not allow them."""
+    """Return the tuned parameters of a config; ConfigError if its controller does not allow them."""
     allowed = spec.controller.ranges
     asked = tuning_of(spec).parameters or allowed
     for name, (low, high) in asked.items():

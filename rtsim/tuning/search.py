@@ -1,6 +1,6 @@
 """Common interface of all searches: they propose settings, and receive their costs.
 
-Settings are points of the unit cube here; their names, units and ranges belong to those who ask.
+Here settings are points of the unit cube; the caller knows their names, units and ranges.
 """
 
 from __future__ import annotations
@@ -14,38 +14,41 @@ Array = NDArray[np.float64]
 
 
 class TuningSearch(Protocol):
-    """A method of tuning. Two searches with the same arguments and the same costs propose the same settings.
+    """Interface of a tuning method. Two searches with the same arguments and the same costs propose the same
+    settings.
 
     Attributes
     ----------
-    at_once : this many settings may be asked for before any of them is told
+    at_once : number of settings that may be requested before the cost of any of them is reported
     """
 
     @property
     def at_once(self) -> int: ...
 
     def ask(self) -> Array:
-        """(n_point, n) - the next setting to be tried; of a comparison, the two of it."""
+        """Return the next setting to try, (n_point, n); for a comparison, its two settings."""
         ...
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Give the search the costs : (n_point,) of proposed points : (n_point, n), in the order of asking.
+        """Report the costs : (n_point,) of proposed points : (n_point, n), in the order of the proposals.
 
-        Of a comparison only counts which of the two costs is the lower one; equal ones are no preference.
+        In a comparison only the order of the two costs matters; equal costs mean no preference.
         """
         ...
 
     def best(self) -> Array:
-        """(n,) - the setting that is thought to cost least by now."""
+        """Return the setting with the presumably least cost so far, (n,)."""
         ...
 
     def landscape(self, points: Array) -> tuple[Array, Array]:
-        """Expected cost and its standard deviation, each (m,), at points : (m, n)."""
+        """Return the expected cost and its standard deviation at points : (m, n), each (m,)."""
         ...
 
 
 def spread(n: int, n_point: int) -> Array:
-    """(n_point, n) - fixed points that fill the cube evenly: the Sobol sequence, its corner left out."""
+    """Return fixed points that fill the cube evenly, (n_point, n): the Sobol sequence without its first
+    point, a corner.
+    """
     from scipy.stats import qmc
 
     return np.asarray(qmc.Sobol(n, scramble=False).random_base2(max(1, int(n_point).bit_length())))[

@@ -1,4 +1,4 @@
-"""Trials whose costs are numbers, and the process that explains them."""
+"""Trials with numeric costs, and the Gaussian process that models them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Trials:
 
     Attributes
     ----------
-    points, costs : of the trials
+    points, costs : settings and costs of the trials
     """
 
     def __init__(self) -> None:
@@ -34,16 +34,16 @@ class Trials:
         self._n_fitted = 0
 
     def tell(self, points: Array, costs: Array) -> None:
-        """Take in the costs (n_point,) of settings (n_point, n)."""
+        """Add the costs (n_point,) of settings (n_point, n)."""
         self.points += [np.array(point, float) for point in points]
         self.costs += [float(cost) for cost in costs]
 
     def landscape(self, points: Array) -> tuple[Array, Array]:
-        """Expected cost and its standard deviation, each (m,), at points : (m, n)."""
+        """Return the expected cost and its standard deviation at points : (m, n), each (m,)."""
         return self.process().predict(points)
 
     def process(self) -> GaussianProcess:
-        """A Gaussian process of all trials; at least one trial is needed."""
+        """Return a Gaussian process of all trials; at least one trial is needed."""
         n, known = len(self.costs), self._process
         if known is not None and len(known.points) == n:
             return known
@@ -56,10 +56,11 @@ class Trials:
 
 
 def highest(promise: Callable[[Array], Array], tried: Array, rng: np.random.Generator) -> Array:
-    """(n,) - the point of the cube where a promise is highest: the best of many points, improved by a search
-    nearby.
+    """Return the point of the cube with the highest promise, (n,): the best of many random points, improved
+    by a local search.
 
-    promise : (m, n) -> (m,); tried : (m, n) - points that are looked at, too; rng : generator of the others
+    promise : function (m, n) -> (m,); tried : (m, n) - points that are considered, too; rng : generator of
+        the random points
     """
     n = tried.shape[1]
     at = np.vstack([rng.random((CANDIDATES * n, n)), tried])

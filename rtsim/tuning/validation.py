@@ -1,8 +1,9 @@
-"""Whether a tuned setting differs from the default and from zero torque: blocks in random mirrored order.
+"""A test whether a tuned setting differs from the default and from zero torque: blocks of trials in random
+mirrored order.
 
-Each block has every condition twice, the second half in the first one's order turned round, as ABC CBA, so
-that what drifts evenly adds the same to all of them. Of two conditions the difference of their means is taken
-in each block; effect and interval are those of Student's t over the blocks.
+Each block has every condition twice, the second half in reversed order, as ABC CBA, so that a linear drift
+affects all conditions equally. For two conditions, the difference of their means is computed in each block;
+effect and interval follow from Student's t over the blocks.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ LEVEL = 0.95
 
 
 class Effect(NamedTuple):
-    """Difference between the costs of two conditions, the first less the second.
+    """Difference between the costs of two conditions, the first minus the second.
 
-    share : share of the second's mean cost [%]; low, high : ends of the interval of `difference`
+    share : difference relative to the second's mean cost [%]; low, high : ends of the interval of
+        `difference`
     """
 
     pair: tuple[str, str]
@@ -36,7 +38,7 @@ class Effect(NamedTuple):
 
     @property
     def distinguishable(self) -> bool:
-        """Whether the interval excludes zero."""
+        """Return whether the interval excludes zero."""
         return self.low > 0.0 or self.high < 0.0
 
     @property
@@ -56,7 +58,9 @@ def order(n_block: int, seed: int, conditions: Sequence[str] = CONDITIONS) -> li
 
 
 def effects(blocks: Sequence[Sequence[str]], costs: Sequence[Sequence[float]]) -> list[Effect]:
-    """All comparisons; costs : of the trials of each block. Two blocks are needed for an interval."""
+    """Return all comparisons; costs : costs of the trials of each block. An interval needs at least two
+    blocks.
+    """
     mean = {
         name: np.array(
             [

@@ -1,5 +1,5 @@
-"""Runs of the synthetic jaw: both models of the joint, the true motion, and the fifteen runs of the
-parameter study.
+"""Runs of the synthetic jaw with both joint models, the true motion, and the fifteen runs of the parameter
+study of ligaments.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ DISPLACEMENTS, FORCES = "joint_point_displacements", "joint_point_forces"
 
 
 class JawTask(NamedTuple):
-    """Results of one task by both models of the joint.
+    """Results of one task with both models of the jaw joint.
 
     fdk, pop : results of force-dependent kinematics and of the point-on-plane model
     truth : (n, 2, 3) true displacement of the condyles from rest [mm]
-    cycles : rows of the five cycles
+    cycles : frames of the five cycles
     """
 
     name: str
@@ -52,16 +52,18 @@ class JawTask(NamedTuple):
     cycles: list[slice]
 
     def places(self, model: str) -> Array:
-        """(n, 2, 3) displacement of the condyles relative to the skull from rest, by "fdk" or "pop" [mm]."""
+        """Return the displacement of the condyles relative to the skull from rest, computed by "fdk" or
+        "pop", (n, 2, 3) [mm].
+        """
         return 1e3 * getattr(self, model).fields[DISPLACEMENTS]
 
     def forces(self, model: str) -> Array:
-        """(n, 2, 3) joint forces by "fdk" or "pop" [N]."""
+        """Return the joint forces computed by "fdk" or "pop", (n, 2, 3) [N]."""
         return np.asarray(getattr(self, model).fields[FORCES])
 
     def displaced(self, model: str, side: int, axis: int) -> Repeated:
-        """Compare the position of a condyle by a model with the true one, for a side and an axis: a row of
-        table 1. Both curves are positions relative to the skull, as in the paper.
+        """Compare the position of a condyle computed by a model with the true one, for a side and an axis,
+        which gives a row of table 1. Both curves are positions relative to the skull, as in the paper.
         """
         rest = 1e3 * condyles(self.name, np.zeros(1))[:, side, axis]
         return over_cycles(
@@ -69,13 +71,13 @@ class JawTask(NamedTuple):
         )
 
     def loaded(self, side: int, axis: int) -> Repeated:
-        """Compare the forces of both models for a side and an axis: a row of table 2."""
+        """Compare the forces of both models for a side and an axis, which gives a row of table 2."""
         fdk, pop = (self.forces(model)[:, side, axis] for model in ("fdk", "pop"))
         return over_cycles(fdk, pop, self.cycles)
 
 
 def seconds_of(task: str) -> float:
-    """Duration of a run of five cycles [s]."""
+    """Return the duration of a run of five cycles [s]."""
     return SETTLED_S + N_CYCLE / TASKS[task].frequency_hz + SPARE_S
 
 
@@ -96,7 +98,9 @@ def task_of(task: str) -> JawTask:
 
 @lru_cache(maxsize=3)
 def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
-    """The fifteen runs: three stiffnesses of the ligaments with five reference strains each."""
+    """Compute the fifteen runs of the parameter study: three stiffnesses of the ligaments with five
+    reference strains each.
+    """
     found = []
     for stiffness in STIFFNESSES_N_M:
         progress(f"{task}: ligaments of {stiffness:g} N/m")
@@ -107,14 +111,14 @@ def study_of(task: str, progress: Callable[[str], None]) -> list[Results]:
 
 
 def mean_cycle(task: str, own: Results, field: str) -> tuple[Array, Array]:
-    """Mean and standard deviation over the five cycles, (N_PHASE, 2, 3) each [m], [N]."""
+    """Return mean and standard deviation of a field over the five cycles, (N_PHASE, 2, 3) each [m], [N]."""
     cycles = by_phase(task, own, field)[:N_CYCLE]
     return cycles.mean(axis=0), cycles.std(axis=0, ddof=1)
 
 
 def phases_of(task: str, times: Array, values: Array) -> tuple[Array, Array]:
-    """Return mean and standard deviation over the five cycles, as `mean_cycle`, of values (n, 2, 3) that are
-    not a field of the results.
+    """Return mean and standard deviation over the five cycles, as in `mean_cycle`, for values (n, 2, 3) that
+    are not a field of the results.
     """
     period = 1.0 / TASKS[task].frequency_hz
     at = times[0] + SETTLED_S + period * np.arange(N_CYCLE)[:, None] + np.linspace(0.0, period, N_PHASE)

@@ -1,7 +1,8 @@
-"""Figures 3 to 7: the two models of the joint, and both beside the measurement in the three tasks.
+"""Figures 3 to 7 of the paper: the two joint models, and both compared with the measurement in the three
+tasks.
 
-Bands of figures 5 to 7 are one standard deviation: over five cycles for the measurement and both models,
-over the fifteen runs for the parameter study.
+The bands in figures 5 to 7 show one standard deviation: over five cycles for the measurement and both
+models, over the fifteen runs for the parameter study.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ STUDY = "15 runs"
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """Figure 3: the joint model in which points of the condyles slide on planes, from the side and from the
-    front.
+    """Compute figure 3: the joint model in which points of the condyles slide on planes, from the side and
+    from the front.
     """
     spec = load_model(MODEL)
     curves: dict[str, list[Array]] = {"from the side": [], "from the front": []}
@@ -79,7 +80,7 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def figure_4(given: ItemInput) -> ItemResult:
-    """Figure 4: the joint model of force-dependent kinematics, with its contacts and ligaments."""
+    """Compute figure 4: the joint model of force-dependent kinematics, with its contacts and ligaments."""
     spec = load_model(MODEL)
     rows, panels = [], []
     for side in SIDES:
@@ -112,7 +113,9 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def stiffness_of(spec: ModelSpec, name: str) -> float:
-    """Stiffness of a ligament, as force per strain, over its length in the neutral pose [N/m]."""
+    """Return the stiffness of a ligament, its force per strain divided by its length in the neutral pose
+    [N/m].
+    """
     (own,) = (ligament for ligament in spec.ligaments if ligament.name == name)
     assert own.stiffness_N is not None
     ends = np.subtract(own.a.offset_mm, own.b.offset_mm)  # skull and mandible are aligned there
@@ -120,7 +123,7 @@ def stiffness_of(spec: ModelSpec, name: str) -> float:
 
 
 def task_figure(name: str, given: ItemInput) -> ItemResult:
-    """Kinematics and forces of a task over its cycle."""
+    """Compute the figure of a task: kinematics and forces over its cycle."""
     task = TASKS[name]
     own = task_of(task)
     runs = study_of(task, given.progress)
@@ -155,8 +158,8 @@ def order_of_paper() -> tuple[int, ...]:
 
 
 def study_rows(name: str, task: str, runs: list) -> list[Comparison]:
-    """Return rows on the parameter study: the number of its runs, the variation of their results, and curve
-    shapes that the paper describes in words.
+    """Return rows on the parameter study: the number of runs, the variation of their results, and curve
+    shapes that the paper describes in its text.
     """
     own, rows = task_of(task), []
     rows.append(

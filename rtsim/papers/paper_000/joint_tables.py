@@ -1,7 +1,8 @@
-"""Tables 1 and 2 of the mandible's joint, all tasks: kinematics compared with the measurement, and the
-forces of both models.
+"""Tables 1 and 2 of the jaw joint for all tasks: kinematics compared with the measurement, and forces of the
+two models.
 
-The paper's subject is not public: the measurement is the built-in synthetic jaw, which follows neither model.
+The data of the paper's subject are not public, so the measurement is the built-in synthetic jaw, which obeys
+neither model.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ TOLERANCE_N, ROUNDING = 0.1, 1e-6
 
 
 def table_1(given: ItemInput) -> ItemResult:
-    """Table 1: kinematics of both models beside the measurement."""
+    """Compute table 1: kinematics of both models compared with the measurement."""
     rows = []
     for (task, place), printed in TABLE_1.items():
         given.progress(f"table 1: {task}, {place}")
@@ -48,7 +49,9 @@ def table_1(given: ItemInput) -> ItemResult:
 
 
 def table_2(given: ItemInput) -> ItemResult:
-    """Table 2: forces of points on planes beside those of force-dependent kinematics."""
+    """Compute table 2: forces of the point-on-plane model compared with those of force-dependent
+    kinematics.
+    """
     rows = []
     for (task, place), printed in TABLE_2.items():
         found = task_of(TASKS[task]).loaded(*indices_of(place))
@@ -63,14 +66,14 @@ def table_2(given: ItemInput) -> ItemResult:
 
 
 def indices_of(place: str) -> tuple[int, int]:
-    """Return the indices of side and axis in our results for words of the table such as "left AP"."""
+    """Return the indices of side and axis in our results for an entry of the table such as "left AP"."""
     side, axis = place.split()
     return SIDES.index(side), rtsim.bench.contacts.jaw.AXES.index(AXES[axis])
 
 
 def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeated) -> list[Comparison]:
-    """Rows with the four metrics of one row of the table; the name of the first one includes its deviation
-    over cycles.
+    """Return rows with the four metrics of one row of the table; the first one also states the standard
+    deviation over cycles.
     """
     words = f"{name}: RMSD (standard deviation over cycles {found.deviation.rmsd:.2g})"
     names = (words, *(f"{name}: {metric}" for metric in METRICS[1:]))
@@ -82,14 +85,16 @@ def metric_rows(name: str, unit: str, printed: tuple[float, ...], found: Repeate
 
 
 def signs_in_words() -> str:
-    """Return a sentence on what the axes of the tables mean."""
+    """Return a note on the meaning of the axes in the tables."""
     return (
         "AP is forwards, SI upwards, ML to the right, all of the skull; means of five cycles, each by itself."
     )
 
 
 def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Return a sentence on the meaning of the axes of the tables."""
+    """Return rows with statements of the paper on kinematics that hold for any subject, compared with our
+    numbers.
+    """
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     middle = own.places("pop")[rows, :, 2].mean(axis=1)
     lost = sum(int((model.status[rows] == int(Status.NOT_CONVERGED)).sum()) for model in (own.fdk, own.pop))
@@ -106,7 +111,9 @@ def kinematic_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def force_bounds(task: str, own: JawTask) -> list[Comparison]:
-    """Return the statements of the paper on forces that hold for any subject, with our numbers."""
+    """Return rows with statements of the paper on forces that hold for any subject, compared with our
+    numbers.
+    """
     rows = slice(own.cycles[0].start, own.cycles[-1].stop)
     pressed = own.pop.fields["unilateral_reactions"][rows]
     force = own.forces("pop")[rows]
@@ -122,7 +129,7 @@ def force_bounds(task: str, own: JawTask) -> list[Comparison]:
 
 
 def planes_rows() -> list[Comparison]:
-    """Return rows with slope and cant of the shipped planes."""
+    """Return rows with slope and cant of the planes in the shipped model."""
     rows = []
     for element in load_model(MODEL).elements:
         normal = getattr(element, "normal", None)

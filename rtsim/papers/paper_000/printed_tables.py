@@ -1,4 +1,6 @@
-"""Tables 1 and 2 as printed: means over five cycles; RMSD [mm], [N], r squared, Sprague and Geer's M, P."""
+"""Tables 1 and 2 as printed: means over five cycles of RMSD [mm], [N], r squared, and Sprague and Geer's M
+and P.
+"""
 
 from __future__ import annotations
 

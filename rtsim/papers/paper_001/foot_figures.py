@@ -1,8 +1,9 @@
-"""Figures 5.9 to 5.15, tables 5.5 to 5.9: contact parameters of a foot identified from steps, each fit from
-ten starting points.
+"""Figures 5.9 to 5.15 and tables 5.5 to 5.9: contact parameters of a foot identified from steps, each fit
+from ten initial guesses.
 
-The steps of the thesis are not public: ours are synthetic, of the same size and with known parameters
-(`rtsim.methods.foot.rolling_foot`), with 1 % noise. `rtsim fit foot` does the same with recorded steps.
+The steps of the thesis are not public: the steps here are synthetic, of the same size and with known
+parameters (`rtsim.methods.foot.rolling_foot`), with 1 % noise. `rtsim fit foot` does the same with recorded
+steps.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ STEP_DATA = "a synthetic step of known parameters with 1 % noise; rtsim fit foot
 
 
 class FootCase(NamedTuple):
-    """A fit: its step, its result, and the computing time of the median start [s]."""
+    """A fit: its step, its result, and the mean computing time of an initial guess [s]."""
 
     known: SyntheticStep
     fit: FootFit
@@ -73,7 +74,7 @@ class FootCase(NamedTuple):
 
 @lru_cache(maxsize=3)
 def case_of(kind: str) -> FootCase:
-    """The calibration step fitted from ten starting points, with known parameters."""
+    """Fit the calibration step with known parameters from ten initial guesses; kind : a key of WEIGHTS."""
     truth = true_parameters(SEED)
     known = known_step(truth, 1, CADENCES["calibration"], NOISE, friction=kind == "friction")
     around = guess(known.trial.frame)
@@ -86,7 +87,9 @@ def case_of(kind: str) -> FootCase:
 
 @lru_cache(maxsize=1)
 def held_steps() -> dict[str, tuple[Errors, float]]:
-    """Errors at all cadences with the parameters of the calibration, and the computing time of each [s]."""
+    """Return the errors at all cadences with the parameters of the calibration step, and the computing time
+    of each [s].
+    """
     case = case_of("pressure")
     found = {"calibration": (case.fit.errors[0], case.seconds)}
     for k, (name, length) in enumerate(CADENCES.items()):
@@ -100,8 +103,8 @@ def held_steps() -> dict[str, tuple[Errors, float]]:
 
 
 def error_row(name: str, printed: float, ours: float, source: str, is_left_out: bool = False) -> Comparison:
-    """Return a row with an RMS error in percent of the scale of table 5.3, bounded from above by that of the
-    thesis.
+    """Return a row with an RMS error as a percentage of the scale of table 5.3; the error of the thesis is
+    its upper bound.
     """
     bound = None if is_left_out else StatedBound(f"{source}: no more than there", high=printed)
     reason = NOT_SOUGHT if is_left_out else ""
@@ -109,12 +112,12 @@ def error_row(name: str, printed: float, ours: float, source: str, is_left_out: 
 
 
 def time_row(name: str, kind: str, seconds: float) -> Comparison:
-    """Return a row with the time that a search took."""
+    """Return a row with the computing time of a search."""
     return Comparison(name, "s", SECONDS[kind], seconds, reason=MACHINE)
 
 
 def table_5_5(given: ItemInput) -> ItemResult:
-    """Table 5.5: errors of the fit with friction."""
+    """Compute table 5.5: errors of the fit with friction."""
     case = case_of("friction")
     errors = case.fit.errors[0]
     rows = [
@@ -125,7 +128,9 @@ def table_5_5(given: ItemInput) -> ItemResult:
 
 
 def start_rows(case: FootCase) -> list[Comparison]:
-    """Return how many of the ten starts of a fit end near the least cost, and their costs."""
+    """Return rows on how many of the ten initial guesses of a fit end near the least cost, and on their
+    costs.
+    """
     costs = case.fit.costs
     near = int(np.sum(costs < 1.01 * np.nanmin(costs)))
     return [
@@ -137,7 +142,9 @@ def start_rows(case: FootCase) -> list[Comparison]:
 
 
 def table_5_6(given: ItemInput) -> ItemResult:
-    """Table 5.6: the thirty fitted parameters, except mu_d, beside the true ones of the synthetic step."""
+    """Compute table 5.6: the thirty fitted parameters, except mu_d, compared with the true ones of the
+    synthetic step.
+    """
     case = case_of("pressure")
     found = nearest_form(case.fit.parameters, case.known.parameters)
     rows = []
@@ -161,7 +168,7 @@ def table_5_6(given: ItemInput) -> ItemResult:
 
 
 def table_5_7(given: ItemInput) -> ItemResult:
-    """Table 5.7: errors of the calibration step and of steps of other cadences."""
+    """Compute table 5.7: errors of the calibration step and of steps at other cadences."""
     rows = []
     for name, (errors, seconds) in held_steps().items():
         for key, printed in zip(("normal", "cop", "pressure"), TABLE_5_7[name], strict=True):
@@ -172,7 +179,7 @@ def table_5_7(given: ItemInput) -> ItemResult:
 
 
 def table_5_8(given: ItemInput) -> ItemResult:
-    """Table 5.8: errors in newtons and millimetres, means over the steps compared with the fit."""
+    """Compute table 5.8: errors in newtons and millimetres, means over the steps compared with the fit."""
     errors = [own for name, (own, _) in held_steps().items() if name != "calibration"]
     ours = (
         WEIGHT * float(np.mean([own.normal for own in errors])),
@@ -189,7 +196,7 @@ def table_5_8(given: ItemInput) -> ItemResult:
 
 
 def table_5_9(given: ItemInput) -> ItemResult:
-    """Table 5.9: errors of the fit with and without pressure."""
+    """Compute table 5.9: errors of the fit with and without pressure."""
     rows = []
     for kind, printed in TABLE_5_9.items():
         errors, words = case_of(kind).fit.errors[0], "with" if kind == "pressure" else "without"
@@ -215,7 +222,9 @@ def table_5_9(given: ItemInput) -> ItemResult:
 
 
 def foot_item(kind: str, shapes: bool, given: ItemInput) -> ItemResult:
-    """Forces, ellipsoids and pressures of a fit; shapes : whether only the ellipsoids are drawn."""
+    """Compute a figure of a fit with forces, ellipsoids and pressures; shapes : whether only the ellipsoids
+    are drawn.
+    """
     case = case_of(kind)
     errors = case.fit.errors[0]
     printed = (
@@ -244,8 +253,8 @@ def draw_foot(case: FootCase, shapes: bool, paper: Paper, title: str, notes: obj
 
 
 def figure_5_10(given: ItemInput) -> ItemResult:
-    """Figure 5.10: friction under the foot, the greatest possible friction, and the normal force that
-    determines it.
+    """Compute figure 5.10: friction under the foot, the greatest possible friction, and the normal force on
+    which it depends.
     """
     case = case_of("friction")
     mu_d = float(case.fit.parameters[NAMES.index("mu_d")])
@@ -266,7 +275,7 @@ def figure_5_10(given: ItemInput) -> ItemResult:
 
 
 def figure_5_11(given: ItemInput) -> ItemResult:
-    """Figure 5.11: friction over the sliding velocity, with dynamic friction only."""
+    """Compute figure 5.11: friction over the sliding velocity, with dynamic friction only."""
     case = case_of("friction")
     mu_d = float(case.fit.parameters[NAMES.index("mu_d")])
     curve: FigurePanel = friction_curve(mu_d)

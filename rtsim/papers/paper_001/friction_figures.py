@@ -1,6 +1,7 @@
-"""Figures 4.1 to 4.6, 4.8, 4.9: friction laws over velocity and normal force, and in two experiments.
+"""Figures 4.1 to 4.6, 4.8 and 4.9: friction laws over velocity and normal force, and in two experiments.
 
-The laws are those of Andersson, Hollars, Specker, and Brown and McPhee (eqs 4.1 to 4.4), by our kernels.
+The laws are those of Andersson, Hollars, Specker, and Brown and McPhee (eqs 4.1 to 4.4), computed with our
+kernels.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ CONTACT_MS, PERIOD_S = 6.94, 2.5
 
 
 def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Array:
-    """(n,) friction of a law at velocities (n,) [N]; coefficients : as in a model's file."""
+    """Return the friction of a law at velocities v : (n,), (n,) [N]; coefficients : as in a model file."""
     given: dict[str, Any] = {
         "static": STATIC,
         "dynamic": DYNAMIC,
@@ -64,21 +65,21 @@ def force(law: str, v: Array, F_n: float = LOAD_N, **coefficients: float) -> Arr
 
 
 def peak(law: str, **coefficients: float) -> tuple[float, float]:
-    """Return the greatest friction up to a velocity of 3 v_t [N], and its velocity as a part of v_t."""
+    """Return the greatest friction up to a velocity of 3 v_t [N], and its velocity divided by v_t."""
     v = np.linspace(0.0, 3.0 * V_T, 6001)
     found = force(law, v, **coefficients)
     return float(found.max()), float(v[found.argmax()] / V_T)
 
 
 def curve_panel(title: str, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with friction over velocity as a part of v_t."""
+    """Return a panel with friction over velocity divided by v_t."""
     return FigurePanel(
         title=title, unit="N", x_title="velocity over v_t", x=GRID / V_T, curves=curves, enlarged=True
     )  # fmt: skip
 
 
 def figure_4_1(given: ItemInput) -> ItemResult:
-    """Figure 4.1: friction over velocity by the law of Andersson, which never reaches mu_s F_n."""
+    """Compute figure 4.1: friction over velocity by the law of Andersson, which never reaches mu_s F_n."""
     highest, _ = peak("andersson")
     below = StatedBound(
         "section 4.1.1: never reaches the specified value", high=STATIC * LOAD_N * (1.0 - THOUSANDTH)
@@ -93,7 +94,7 @@ def figure_4_1(given: ItemInput) -> ItemResult:
 
 
 def figure_4_2(given: ItemInput) -> ItemResult:
-    """Figure 4.2: friction over velocity by the law of Hollars, which reaches mu_s F_n at v_t."""
+    """Compute figure 4.2: friction over velocity by the law of Hollars, which reaches mu_s F_n at v_t."""
     at = float(force("hollars", np.array([V_T]))[0])
     exactly = StatedBound(
         "section 4.1.2: reaches mu_s F_n at v_t", STATIC * LOAD_N - ROUNDING, STATIC * LOAD_N + ROUNDING
@@ -103,14 +104,14 @@ def figure_4_2(given: ItemInput) -> ItemResult:
 
 
 def figure_4_3(given: ItemInput) -> ItemResult:
-    """Figure 4.3: friction over velocity by the law of Specker, with v_t = 2 v_d as he recommends."""
+    """Compute figure 4.3: friction over velocity by the law of Specker, with v_t = 2 v_d as he recommends."""
     return ItemResult(
         specker_rows(0.5, 1.15), [curve_panel("Specker, v_t = 2 v_d", {"eq. 4.3": specker(0.5)})]
     )
 
 
 def figure_4_4(given: ItemInput) -> ItemResult:
-    """Figure 4.4: friction over velocity by the law of Specker, for several choices of v_d."""
+    """Compute figure 4.4: friction over velocity by the law of Specker, for several choices of v_d."""
     rows = [*specker_rows(0.5, 1.15), *specker_rows(0.25, 1.01)]
     nearer = (STATIC * LOAD_N - specker_peak(part)[0] for part in (0.25, 0.5))
     less = [abs(off) for off in nearer]
@@ -125,22 +126,22 @@ def figure_4_4(given: ItemInput) -> ItemResult:
 
 
 def specker(part: float) -> Array:
-    """Return friction by the law of Specker at the velocities of GRID [N], with v_d as a part of v_t, and
-    mu_d = 0.8 mu_s.
+    """Return friction by the law of Specker at the velocities of GRID [N]; part : v_d divided by v_t; mu_d =
+    0.8 mu_s.
     """
     return force("specker", GRID, dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
 
 
 def specker_peak(part: float) -> tuple[float, float]:
-    """Return the greatest friction of the law of Specker [N] and its velocity as a part of v_t, for v_d as a
-    part of v_t.
+    """Return the greatest friction of the law of Specker [N], and its velocity divided by v_t; part : v_d
+    divided by v_t.
     """
     return peak("specker", dynamic=0.8 * STATIC, dynamic_velocity_m_s=part * V_T)
 
 
 def specker_rows(part: float, printed: float) -> list[Comparison]:
-    """Return a row with the velocity at which the law of Specker has its greatest friction, in
-    parts of v_t.
+    """Return a row with the velocity at which the law of Specker has its greatest friction, divided by
+    v_t.
     """
     at = specker_peak(part)[1]
     bound = StatedBound("section 4.1.3", printed - DIGIT, printed + DIGIT)
@@ -148,7 +149,7 @@ def specker_rows(part: float, printed: float) -> list[Comparison]:
 
 
 def figure_4_5(given: ItemInput) -> ItemResult:
-    """Figure 4.5: friction over velocity by the proposed law (Brown and McPhee), and its terms."""
+    """Compute figure 4.5: friction over velocity by the proposed law (Brown and McPhee), and its terms."""
     wet = {"viscous_N_s_m": VISCOUS, "transition_force_N": F_NT}
     dynamic = force("brown_mcphee", GRID, static=DYNAMIC)
     viscous = VISCOUS * GRID
@@ -176,12 +177,12 @@ def figure_4_5(given: ItemInput) -> ItemResult:
 
 
 def around(value: float) -> tuple[float, float]:
-    """Return the bounds of a value that may differ by rounding only."""
+    """Return bounds around a value that differ from it by rounding only."""
     return value - ROUNDING, value + ROUNDING
 
 
 def figure_4_6(given: ItemInput) -> ItemResult:
-    """Figure 4.6: terms of the proposed law over the normal force, at a velocity far above v_t."""
+    """Compute figure 4.6: terms of the proposed law over the normal force, at a velocity far above v_t."""
     v, loads = np.array([0.5]), np.linspace(0.0, 2.0 * F_NT, 201)
     wet = {"viscous_N_s_m": VISCOUS, "transition_force_N": F_NT}
     whole = np.array([force("brown_mcphee", v, F_n=float(F_n), **wet)[0] for F_n in loads])
@@ -219,7 +220,7 @@ class FrictionRun(NamedTuple):
 
 @lru_cache(maxsize=8)
 def run_of(experiment: str, law: str) -> FrictionRun:
-    """The shipped experiment with a friction law and the step size of the shipped file."""
+    """Simulate the shipped experiment with a friction law and the step length of the shipped file."""
     spec = with_law(load_model(experiment), law)
     model = build(spec)
     drawn_ms = min(spec.simulation.step_ms, DRAWN_MS[experiment])
@@ -243,7 +244,7 @@ def run_of(experiment: str, law: str) -> FrictionRun:
 
 
 def faster_rows(experiment: str) -> list[Comparison]:
-    """Return rows with how much faster than real time each law was simulated."""
+    """Return rows on how many times faster than real time each law was simulated."""
     return [
         Comparison(
             f"{WORDS[law]}: times faster than real time", "1", FASTER[experiment][law],
@@ -254,7 +255,7 @@ def faster_rows(experiment: str) -> list[Comparison]:
 
 
 def figure_4_8(given: ItemInput) -> ItemResult:
-    """Figure 4.8: a block that sticks and slips on a belt, by four friction laws."""
+    """Compute figure 4.8: a block that sticks and slips on a belt, by four friction laws."""
     rows = faster_rows("stick_slip")
     slips = {law: first_slip(run_of("stick_slip", law)) for law in LAWS}
     latest = min(time for law, time in slips.items() if law != "andersson")
@@ -294,22 +295,22 @@ def figure_4_8(given: ItemInput) -> ItemResult:
 
 
 def time_panel(title: str, unit: str, t: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Compute where the block slides on the belt faster than v_t, (n,) bool."""
+    """Return a panel of curves over time."""
     return FigurePanel(title=title, unit=unit, x_title="time [s]", x=t, curves=curves, enlarged=True)
 
 
 def slipping(run: FrictionRun) -> NDArray[np.bool_]:
-    """(n,) bool - where the block slides on the belt faster than v_t."""
+    """Return when the block slides on the belt faster than v_t, (n,)."""
     return np.asarray(np.abs(run.v[:, 0] - BELT) > 2.0 * V_T)
 
 
 def first_slip(run: FrictionRun) -> float:
-    """Return when the block first slips [s]."""
+    """Return the time at which the block first slips [s]."""
     return float(run.times[np.flatnonzero(slipping(run))[0]])
 
 
 def back_on_belt(run: FrictionRun, since: float) -> float:
-    """Return how long after a time the block sticks again [s]."""
+    """Return the duration from a time until the block sticks again [s]."""
     after = run.times > since
     return float(run.times[np.flatnonzero(after & ~slipping(run))[0]] - since)
 
@@ -321,7 +322,7 @@ def period_of(run: FrictionRun) -> float:
 
 
 def figure_4_9(given: ItemInput) -> ItemResult:
-    """Figure 4.9: a ball that strikes a floor obliquely, by four friction laws."""
+    """Compute figure 4.9: a ball that strikes a floor obliquely, by four friction laws."""
     rows = faster_rows("impact")
     runs = {law: run_of("impact", law) for law in LAWS}
     own = runs["brown_mcphee"]
@@ -354,14 +355,14 @@ def figure_4_9(given: ItemInput) -> ItemResult:
 
 
 def end_of_slip(run: FrictionRun) -> float:
-    """The time at which the ball's sliding velocity falls below v_t [s], interpolated between rows."""
+    """Return the time at which the ball's sliding velocity falls below v_t, interpolated between rows [s]."""
     over = slide_of(run) - V_T
     k = int(np.flatnonzero(over < 0.0)[0])
     return float(run.times[k] - run.times[1] * over[k] / (over[k] - over[k - 1]))
 
 
 def slide_of(run: FrictionRun) -> Array:
-    """(n,) sliding velocity of the ball on the floor [m/s]."""
+    """Return the sliding velocity of the ball on the floor, (n,) [m/s]."""
     return np.asarray(run.v[:, 0] + RADIUS * run.v[:, 2])
 
 

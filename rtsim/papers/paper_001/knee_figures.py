@@ -1,4 +1,6 @@
-"""Figures 3.4 and 3.5 and table 3.2: the volumetric knee after a push, and the sensitivity of its motion."""
+"""Figures 3.4 and 3.5 and table 3.2: the volumetric knee after a force pulse, and the sensitivity of its
+motion.
+"""
 
 from __future__ import annotations
 
@@ -46,14 +48,14 @@ KNEE = "shipped model knee: table 3.2, spheres and planes quoted from Abdel-Rahm
 
 
 def run_of(spec: ModelSpec, pulse: Pulse) -> Trace:
-    """Simulate the knee after a push until slightly more than a right angle of flexion."""
+    """Simulate the knee after a pulse until slightly more than 90 degrees of flexion."""
     load = replace(spec.loads[0], force_N=(0.0, -pulse.force, 0.0), duration_s=pulse.duration)
     longer = replace(spec.simulation, duration_s=1.05 * pulse.t90)
     return whole_run(replace(spec, loads=(load,), simulation=longer))
 
 
 def figure_3_4(given: ItemInput) -> ItemResult:
-    """Figure 3.4: rotations of the knee and normal forces after a push."""
+    """Compute figure 3.4: rotations of the knee and normal forces after a pulse."""
     spec = load_model("knee")
     rows, traces = [], {}
     for pulse in PULSES:
@@ -84,7 +86,7 @@ def figure_3_4(given: ItemInput) -> ItemResult:
 
 
 def push(pulse: Pulse) -> str:
-    """Return a push in words."""
+    """Return a pulse as text."""
     return f"{pulse.force:g} N for {1e3 * pulse.duration:g} ms" if pulse.force else "its weight alone"
 
 
@@ -111,12 +113,12 @@ def part_of(curves: dict[str, Array], head: str) -> dict[str, Array]:
 
 
 def panel(title: str, unit: str, x_title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
-    """Return a panel with a given abscissa."""
+    """Return a panel with a given horizontal axis."""
     return FigurePanel(title=title, unit=unit, x_title=x_title, x=x, curves=curves, enlarged=True)
 
 
 def figure_3_5(given: ItemInput) -> ItemResult:
-    """Figure 3.5: forces of the twelve ligament elements."""
+    """Compute figure 3.5: forces of the twelve ligament elements."""
     spec = load_model("knee")
     trace = run_of(spec, PULSES[0])
     flexion, rows, panels = np.degrees(trace.q[:, 0]), [], []
@@ -143,7 +145,9 @@ def group_of(name: str) -> str:
 
 
 def table_3_2(given: ItemInput) -> ItemResult:
-    """Table 3.2: slack lengths by eq. 3.2, and Sobol indices of the results by the parameters."""
+    """Compute table 3.2: slack lengths by eq. 3.2, and Sobol indices of the results with respect to the
+    parameters.
+    """
     spec, rows = load_model("knee"), []
     for own, printed in zip(spec.ligaments, TABLE_3_2, strict=True):
         assert own.linear_stiffness_N_mm is not None
@@ -172,13 +176,13 @@ def table_3_2(given: ItemInput) -> ItemResult:
 
 
 def widths(found: KneeSensitivity) -> list[float]:
-    """Widths of the intervals of the three largest total indices of each output."""
+    """Return the widths of the intervals of the three largest total indices of each output."""
     largest = [(k, j) for k in range(len(found.outputs)) for j in ranked(found, k, 3)]
     return [float(found.total[k, j, 2] - found.total[k, j, 1]) for k, j in largest]
 
 
 def design_of(found: KneeSensitivity) -> str:
-    """Describe in words how the Sobol indices were computed: parameters, ranges, design, runs."""
+    """Return a text on how the Sobol indices were computed: parameters, ranges, design, runs."""
     return (
         f"Sobol indices of {len(found.names)} parameters, even within 2 mm of insertions, 2 % of slack "
         f"lengths, 1 mm of spheres, radii and planes, {100.0 * STIFFNESS:.0f} % of k_V, "
@@ -190,8 +194,8 @@ def design_of(found: KneeSensitivity) -> str:
 
 
 def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
-    """Panels with total indices, their intervals and first-order indices for the three outputs of the whole
-    knee.
+    """Return panels with total indices, their intervals and first-order indices for the three outputs of the
+    whole knee.
     """
     panels = []
     for k, output in enumerate(found.outputs[: len(WHOLE)]):
@@ -206,12 +210,12 @@ def index_panels(found: KneeSensitivity) -> list[FigurePanel]:
 
 
 def ranked(found: KneeSensitivity, k: int, n: int) -> NDArray[np.int64]:
-    """(n,) parameters with the largest total indices of output k."""
+    """Return the n parameters with the largest total indices of output k, (n,)."""
     return np.argsort(-found.total[k, :, 0])[:n]
 
 
 def ranks_in_words(found: KneeSensitivity) -> list[str]:
-    """Return sentences that name the parameter for each rank in the figure."""
+    """Return notes that name the parameter of each rank in the figure."""
     return [
         f"{output}: {', '.join(f'{r} {found.names[j]}' for r, j in enumerate(ranked(found, k, N_SHOWN), 1))}."
         for k, output in enumerate(found.outputs[: len(WHOLE)])

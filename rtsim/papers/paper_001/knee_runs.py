@@ -43,11 +43,11 @@ WHOLE = ("time to 90 deg", "peak medial force", "lateral lift-off")
 
 
 class KneeOutcome(NamedTuple):
-    """Results of a run of the knee up to a right angle of flexion.
+    """Results of a run of the knee up to 90 degrees of flexion.
 
-    t90 : time to a right angle [s]
+    t90 : time until 90 degrees of flexion [s]
     medial : peak medial force [N]
-    lift_off : flexion at which the lateral contact first opens, 90 if it does not [deg]
+    lift_off : flexion at which the lateral contact first opens, 90 if it stays closed [deg]
     ligaments : (12,) peak forces [N]
     """
 
@@ -63,7 +63,7 @@ class KneeOutcome(NamedTuple):
 
 
 class KneeSensitivity(NamedTuple):
-    """Sobol indices of every output by every parameter.
+    """Sobol indices of every output with respect to every parameter.
 
     names : names of the n_in parameters
     outputs : names of the n_out outputs
@@ -81,14 +81,16 @@ class KneeSensitivity(NamedTuple):
 
 
 def outcome_of(spec: ModelSpec) -> KneeOutcome:
-    """Simulate the knee under a push and return its outcome; NaN where it does not reach a right angle."""
+    """Simulate the knee after a pulse and return its outcome; NaN if it does not reach 90 degrees of
+    flexion.
+    """
     step = 1e-3 * spec.simulation.step_ms
     trace = whole_run(replace(spec, simulation=replace(spec.simulation, duration_s=LONGEST_S)))
     return outcome_of_trace(trace, step)
 
 
 def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
-    """Return the outcome of a run of the knee from its rows, a step [s] apart."""
+    """Return the outcome of a run of the knee from its rows; step : time between rows [s]."""
     flexion = trace.q[:, 0]
     if not flexion[-1] > RIGHT_ANGLE:
         return KneeOutcome(np.nan, np.nan, np.nan, np.full(trace.line.shape[1], np.nan))
@@ -103,10 +105,10 @@ def outcome_of_trace(trace: Trace, step: float) -> KneeOutcome:
 
 
 def lift_off_deg(flexion: Array, depth: Array) -> float:
-    """Flexion at which a contact first opens [deg]; 90 if it does not open before.
+    """Return the flexion at which a contact first opens [deg]; 90 if it does not open before.
 
     flexion : (n,) [rad]
-    depth : (up to n,) penetration of the contact up to a right angle [m]
+    depth : (up to n,) penetration of the contact up to 90 degrees of flexion [m]
     """
     opened = np.flatnonzero(depth < 0.0)
     if not len(opened):
@@ -128,9 +130,10 @@ def parameter_names(spec: ModelSpec) -> tuple[str, ...]:
 
 
 def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
-    """The knee with perturbations x (n_in,), each between -1 and 1 of its half width.
+    """Return the knee with perturbations x (n_in,), each from -1 to 1 in units of the half width of its
+    range.
 
-    A slack length changes K_1 with it, so that eq. 3.2 holds; the cylinder keeps its mass.
+    A perturbed slack length changes K_1, too, so that eq. 3.2 holds; the cylinder keeps its mass.
     """
     drawn = iter(x.tolist())
 
@@ -167,7 +170,7 @@ def perturbed(spec: ModelSpec, x: Array) -> ModelSpec:
 
 
 def rows_of(some: Array) -> Array:
-    """(n, 15) outcomes of perturbations (n, n_in), computed one after the other; a run that fails is NaN."""
+    """Compute the outcomes (n, 15) of perturbations (n, n_in), one after the other; a failed run is NaN."""
     spec, found = load_model("knee"), []
     for x in some:
         try:
@@ -179,8 +182,8 @@ def rows_of(some: Array) -> Array:
 
 @lru_cache(maxsize=1)
 def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity:
-    """Sobol indices by Saltelli's design with matrices A, B and A with single columns of B: n_base (d + 2)
-    runs.
+    """Compute Sobol indices by Saltelli's design with matrices A, B, and A with single columns of B: n_base
+    (d + 2) runs.
     """
     spec = load_model("knee")
     names = parameter_names(spec)
@@ -212,12 +215,12 @@ def sensitivity(n_base: int, progress: Callable[[str], None]) -> KneeSensitivity
 
 
 def with_ends(index: Array, interval: Any) -> Array:
-    """(n_out, n_in, 3) - indices and the ends of their intervals."""
+    """Combine indices with the ends of their intervals, (n_out, n_in, 3)."""
     return np.stack([index, interval.low, interval.high], axis=-1)
 
 
 def in_processes(cases: Array, progress: Callable[[str], None]) -> Array:
-    """Outcomes of all cases, the same whatever the number of processes."""
+    """Compute the outcomes of all cases in several processes; results do not depend on their number."""
     parts = np.array_split(cases, max(1, len(cases) // AT_ONCE))
     n = os.cpu_count() or 1
     if n == 1 or len(parts) == 1:

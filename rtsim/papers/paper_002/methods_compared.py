@@ -43,13 +43,13 @@ class ComparedArms(NamedTuple):
     arms: dict[str, Array]
 
     def apart(self, methods: tuple[str, ...]) -> float:
-        """The largest difference between some of the methods, over all muscles and values [m]."""
+        """Return the largest difference between some of the methods, over all muscles and values [m]."""
         found = np.array([self.arms[method] for method in methods])
         return float(np.ptp(found, axis=0).max())
 
 
 def arms_of(model: str) -> MomentArms:
-    """Moment arms of a shipped model."""
+    """Return the moment arms of a shipped model."""
     spec = load_model(model)
     return MomentArms(build(spec), roles_of(spec))
 
@@ -68,10 +68,11 @@ def compared(arms: MomentArms, angle: str, ends_deg: tuple[float, float], n: int
 
 
 def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tension: float) -> float:
-    """Torque about an angle [N m] that accelerates the model under a muscle's tension [N] (eq. 24).
+    """Return the torque about an angle that accelerates the model under a muscle's tension (eq. 24) [N m];
+    tension : [N].
 
     The acceleration comes from constrained forward dynamics at rest without gravity; the torque is the power
-    of f = M v-dot along the motion of the angle, and must equal r s.
+    of f = M v-dot along the motion of the angle, and must equal r s, the moment arm times the tension.
     """
     C, names = arms.coupling(q, angle), arms.model.names
     leverage = new_leverage_work(arms.leverage)
@@ -95,8 +96,8 @@ def effective_torque(arms: MomentArms, q: Array, muscle: str, angle: str, tensio
 
 
 def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> float:
-    """The largest difference of eq. 24's torque from r s, relative to the largest r s, at some of the
-    values.
+    """Return the largest difference of the torque of eq. 24 from r s, at some of the values, relative to the
+    largest r s.
     """
     expected, torques = [], []
     for k in range(0, len(found.values), every):
@@ -108,7 +109,9 @@ def torque_apart(arms: MomentArms, found: ComparedArms, every: int = 10) -> floa
 
 
 def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, angle: str) -> Array:
-    """(n,) distance of a straight muscle's line from the origin of a body: the moment arm of figure 1 [m]."""
+    """Return the distance of a straight muscle's line from the origin of a body, the moment arm of figure 1,
+    (n,) [m].
+    """
     stations, bodies, found = arms.model.stations, arms.model.names.bodies, []
     m = arms.model.names.muscles.index(muscle)
     for value in values:
@@ -122,6 +125,8 @@ def distance_from_pin(arms: MomentArms, muscle: str, body: str, values: Array, a
 
 
 def placed(point: Array, place: tuple[Array, Array]) -> Array:
-    """(3,) position of a body-fixed point in ground [m]."""
+    """Return the position of a body-fixed point in ground, (3,) [m]; place : position and rotation of the
+    body.
+    """
     rotation, origin = place
     return np.asarray(rotation @ point + origin)

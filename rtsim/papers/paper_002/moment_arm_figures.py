@@ -1,7 +1,8 @@
-"""Figures 1 to 3: the models that the paper draws, with moment arms by its four methods side by side.
+"""Figures 1 to 3: the models that the paper draws, with moment arms by its four methods compared.
 
-The paper prints no numbers: what it states is that definition (8) and eqs 10, 11, 15 and 18 give one moment
-arm, and that the torque of eq. 24 is r s. The models have its layouts; their dimensions are ours.
+The paper prints no numbers. It states that definition (8) and eqs 10, 11, 15 and 18 give the same moment
+arm, and that the torque of eq. 24 is r s. The models have the layouts of the paper and dimensions of our
+own.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ MADE_UP = "shipped model {}, with the paper's layout and dimensions of ours"
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """Figure 1: one pin joint, one straight muscle."""
+    """Compute figure 1: one pin joint, one straight muscle."""
     arms = arms_of("pin")
     found = compared(arms, "flexion", (-10.0, 150.0))
     away = distance_from_pin(arms, "flexor", "lower", found.values, "flexion")
@@ -53,7 +54,7 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def figure_2(given: ItemInput) -> ItemResult:
-    """Figure 2: a finger with three tendons over two joints, the other joint fixed."""
+    """Compute figure 2: a finger with three tendons over two joints, the other joint fixed."""
     arms = arms_of("finger")
     both = [
         compared(arms, "mcp_flexion", (-30.0, 85.0)),
@@ -68,8 +69,8 @@ def figure_2(given: ItemInput) -> ItemResult:
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """Figure 3: the idealised mechanism, with an angle that is the sum of four coupled angles, and two more
-    that it moves.
+    """Compute figure 3: the idealised mechanism, with an angle that is the sum of four coupled angles, and
+    two more that it moves.
     """
     arms = arms_of("mechanism")
     found = compared(arms, "theta", (-40.0, 40.0))
@@ -117,7 +118,7 @@ def range_rows(name: str, found: ComparedArms) -> list[Comparison]:
 
 
 def panels_of(some: Sequence[ComparedArms], words: str) -> list[FigurePanel]:
-    """Panels for each angle and muscle: moment arms by the four methods, and their differences."""
+    """Return panels for each angle and muscle: moment arms by the four methods, and their differences."""
     panels = []
     for found in some:
         x = np.degrees(found.values)

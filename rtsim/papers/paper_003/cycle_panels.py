@@ -1,4 +1,4 @@
-"""Panels over the gait cycle: the mean of persons with their standard deviation."""
+"""Panels over the gait cycle: mean over persons with standard deviation."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ CYCLE, RECORDING = "gait cycle [%]", "part of the recording [%]"
 
 
 def percent(n: int) -> Array:
-    """(n,) percent of the cycle at n evenly spaced frames."""
+    """Return the percentage of the cycle at n evenly spaced frames, (n,)."""
     return np.linspace(0.0, 100.0, n)
 
 
 def mean_panel(
     title: str, unit: str, curves: Mapping[str, Sequence[Array] | Array], x_title: str
 ) -> FigurePanel:
-    """Means of curves (n_frame,) of several persons by name, with a standard deviation if there are several
-    persons.
+    """Return a panel with means of curves (n_frame,) over persons by name, with a standard deviation if
+    there are several persons.
     """
     stacked = {name: np.array(list(of_persons)) for name, of_persons in curves.items()}
     several = next(iter(stacked.values())).shape[0] > 1

@@ -1,9 +1,10 @@
-"""Gait cycles for paper 003: five synthetic persons who stand for its five subjects, or a recording.
+"""Gait cycles for paper 003: five synthetic persons in place of its five subjects, or a recording.
 
-The persons are the shipped walker in five statures, as those of the paper 1.74 (0.09) m, each with joint
-angles of their own. Their bones move as in the knee model with the prescribed ligament lengths of eq. 1, the
-natural motion measured in vitro; their markers move relative to the bones by soft tissue artefacts of the
-size measured with bone pins (`rtsim.bench.coverage.skin`). Each cycle has 131 frames at 100 Hz.
+The persons are the shipped walker scaled to five statures, with the paper's mean and deviation of 1.74
+(0.09) m, each with different joint angles. Their bones move as in the knee model with the prescribed
+ligament lengths of eq. 1, the natural motion measured in vitro; their markers move relative to the bones by
+soft tissue artefacts of the size measured with bone pins (`rtsim.bench.coverage.skin`). Each cycle has 131
+frames at 100 Hz.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ LONGEST = 1000
 class MarkerCycle(NamedTuple):
     """Markers of a person's right leg, and the person.
 
-    measured : (n_frame, n_marker, 3) positions in the subject's order, in ground, Y up, NaN = not seen [m]
+    measured : (n_frame, n_marker, 3) positions in the subject's order, in ground, Y up, NaN = not visible
+        [m]
     dt : time between frames [s]
     """
 
@@ -57,7 +59,7 @@ class MarkerCycle(NamedTuple):
 
 
 def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
-    """The gait cycles of an item: the synthetic ones, or the given recording."""
+    """Return the gait cycles of an item: the synthetic ones, or the given recording."""
     if given.recording is None:
         return made_up_cycles()
     return (recorded_cycle(given.recording, given.static),)
@@ -65,15 +67,15 @@ def cycles_of(given: ItemInput) -> tuple[MarkerCycle, ...]:
 
 @cache
 def made_up_cycles() -> tuple[MarkerCycle, ...]:
-    """The five synthetic persons; the same at every call and in every process."""
+    """Return the five synthetic persons; they are the same at every call and in every process."""
     spec, walker = load_model(ONE_LEG), the_walker()
     rng = np.random.default_rng(SEED)
     return tuple(draw_cycle(rng, spec, walker, k + 1) for k in range(N_PERSON))
 
 
 def draw_cycle(rng: np.random.Generator, spec: ModelSpec, walker: Subject, number: int) -> MarkerCycle:
-    """Draw one person at random, with stature, joint angles and soft tissue artefacts; returns the markers
-    of a cycle.
+    """Draw one person at random, with stature, joint angles and soft tissue artefacts; return the markers of
+    a cycle.
     """
     subject = in_size(walker, rng.normal(MEAN_STATURE, DEVIATION) / OF_WALKER)
     phase = 2.0 * math.pi * np.arange(N_FRAME) / (N_FRAME - 1)
@@ -116,8 +118,8 @@ def in_size(subject: Subject, factor: float) -> Subject:
 
 @cache
 def recorded_cycle(path: Path, static: Path | None) -> MarkerCycle:
-    """A recording from its first to its last frame. The person is calibrated from the static trial or the
-    movement, or stored in the file, as in natural coordinates (.npz).
+    """Read a recording from its first to its last frame. The person is calibrated from the static trial or
+    the movement, or stored in the file, as in natural coordinates (.npz).
 
     ConfigError for a file that cannot be read, or that is too long for hundreds of runs.
     """

@@ -1,7 +1,7 @@
-"""The three methods of paper 003 on a gait cycle, their weights changed between runs.
+"""The three methods of paper 003 applied to a gait cycle, with weights that change between runs.
 
-Every marker weighs 1 whatever its residual, and targets of `minimised` are the means over the cycle of eq. 1
-at the flexion of `zero` (eq. 10), as in the paper.
+Every marker has weight 1 whatever its residual, and the targets of `minimised` are the means over the cycle
+of eq. 1 at the flexion from `zero` (eq. 10), as in the paper.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ RECORDED = ("angles", "displacements", "lengthening", "contacts")
 
 
 class KneeRun(NamedTuple):
-    """The knee in every frame by one method; NaN in a frame that did not converge.
+    """The knee in every frame of a run with one method; NaN in a frame that did not converge.
 
     angles : (n_frame, 3) extension, adduction, internal rotation [deg]
-    displacements : (n_frame, 3) displacement of the tibia to lateral, anterior, proximal [mm]
+    displacements : (n_frame, 3) displacement of the tibia in lateral, anterior and proximal direction [mm]
     lengthening : (n_frame, 4) lengthening of ACL, PCL, MCL, LCL in % of the neutral lengths
     contacts : (n_frame, 2, 3) medial and lateral contact point in the axes of the tibia [mm]
     experimental : (n_frame, 4) lengthening by eq. 1 at this flexion [%]
@@ -89,7 +89,7 @@ class KneeSolver:
     def run(self, method: str, weights: Mapping[str, float] | None = None) -> KneeRun:
         """Solve all frames from a fresh start.
 
-        weights : weights of the ligaments that are soft in the method, instead of those of table 3 [1/m^2]
+        weights : weights of the ligaments that are soft in the method, in place of those of table 3 [1/m^2]
         """
         estimator, usual = self._estimator, None
         estimator.switch(method)

@@ -1,4 +1,4 @@
-"""Tables of Sancisi et al. (2017) as printed, with which the shipped model is compared.
+"""Tables of Sancisi et al. (2017) as printed, for comparison with the shipped model.
 
 Lengths in mm; weights in 1/m^2 with marker weights of 1.
 """

@@ -1,4 +1,4 @@
-"""Tables 2 and 3: the paper's parameters in the shipped model."""
+"""Tables 2 and 3: the paper's parameters compared with those in the shipped model."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FLEXION_DEG = 90.0
 
 
 def experimental_lengths(_given: ItemInput) -> ItemResult:
-    """Table 2: polynomials of the ligament lengths, and the lengths by eq. 1 over the flexion."""
+    """Compute table 2: polynomials of the ligament lengths, and the lengths by eq. 1 over the flexion."""
     spec = load_model(MODEL)
     coefficients = {
         ligament.name: ligament.length.polynomial for ligament in spec.ligaments if ligament.length
@@ -38,7 +38,7 @@ def experimental_lengths(_given: ItemInput) -> ItemResult:
 
 
 def ligament_weights(_given: ItemInput) -> ItemResult:
-    """Table 3: weights of the ligaments in the shipped model beside the printed ones."""
+    """Compute table 3: weights of the ligaments in the shipped model compared with the printed ones."""
     spec = load_model(MODEL)
     rows = [
         Comparison(

@@ -41,13 +41,15 @@ MOST_UNSOLVED = 0.2
 
 
 class MethodRuns(NamedTuple):
-    """Runs of all persons by method, and the solvers that made them."""
+    """Runs of all persons by method, and the solvers that computed them."""
 
     runs: dict[str, list[KneeRun]]
     solvers: list[KneeSolver]
 
     def stacked(self, method: str, what: str) -> Array:
-        """A field of the runs as one array (n_person, n_frame, ...)."""
+        """Return a field of the runs of a method as one array (n_person, n_frame, ...); what : name of the
+        field.
+        """
         return np.array([getattr(run, what) for run in self.runs[method]])
 
 
@@ -72,17 +74,17 @@ def _method_runs(recording: Path | None, static: Path | None) -> MethodRuns:
 
 
 def x_title_of(given: ItemInput) -> str:
-    """Return the title of the abscissa, for a gait cycle or for a recording."""
+    """Return the title of the horizontal axis, for a gait cycle or for a recording."""
     return CYCLE if given.recording is None else RECORDING
 
 
 def peak_time(values: Array) -> float:
-    """Return where in the cycle a curve (n_frame,) is largest [%]."""
+    """Return the time in the cycle at which a curve (n_frame,) is largest [%]."""
     return float(percent(len(values))[np.nanargmax(values)])
 
 
 def knee_angles(given: ItemInput) -> ItemResult:
-    """Figure 2: the knee's angles over the gait cycle by the three methods."""
+    """Compute figure 2: the knee's angles over the gait cycle by the three methods."""
     found = method_runs(given)
     runs = [run for of_method in found.runs.values() for run in of_method]
     angles = {method: found.stacked(method, "angles") for method in METHODS}
@@ -127,7 +129,7 @@ def knee_angles(given: ItemInput) -> ItemResult:
 
 
 def knee_displacements(given: ItemInput) -> ItemResult:
-    """Figure 3: the knee's displacements over the gait cycle by the three methods."""
+    """Compute figure 3: the knee's displacements over the gait cycle by the three methods."""
     found = method_runs(given)
     moved = {method: found.stacked(method, "displacements") for method in METHODS}
     mean = moved["minimised"].mean(axis=0)
@@ -152,7 +154,7 @@ def knee_displacements(given: ItemInput) -> ItemResult:
 
 
 def ligament_lengthening(given: ItemInput) -> ItemResult:
-    """Figure 4: the lengthening of the knee's ligaments over the gait cycle by the three methods."""
+    """Compute figure 4: the lengthening of the knee's ligaments over the gait cycle by the three methods."""
     found = method_runs(given)
     longer = {method: found.stacked(method, "lengthening") for method in METHODS}
     longer["eq. 1"] = found.stacked("zero", "experimental")
@@ -175,7 +177,7 @@ def ligament_lengthening(given: ItemInput) -> ItemResult:
 
 
 def contact_points(given: ItemInput) -> ItemResult:
-    """Figure 5: medial and lateral contact points on the tibia, seen from above."""
+    """Compute figure 5: medial and lateral contact points on the tibia, seen from above."""
     found = method_runs(given)
     rows, panels = [], []
     for k, side in enumerate(("medial", "lateral")):
@@ -202,7 +204,7 @@ def contact_points(given: ItemInput) -> ItemResult:
 
 
 def length_differences(given: ItemInput) -> ItemResult:
-    """Table 4: lengths of the ligaments less those of eq. 1 at the flexion of `zero`, which gives
+    """Compute table 4: lengths of the ligaments minus those of eq. 1 at the flexion from `zero`, which are
     the targets.
     """
     found = method_runs(given)

@@ -43,7 +43,7 @@ class WeightRuns(NamedTuple):
     """Runs of a gait cycle with many weights of the ligaments.
 
     weights : (n_run, 4) weights of ACL, PCL, MCL, LCL [1/m^2]
-    values : for each person (n_run, n_frame, 10), in the order of NAMES and the units of UNITS
+    values : for each person results (n_run, n_frame, 10), in the order of NAMES and the units of UNITS
     """
 
     weights: Array
@@ -77,7 +77,9 @@ def _runs(recording: Path | None, static: Path | None, method: str) -> WeightRun
 
 
 def variation(values: Sequence[Array], chosen: NDArray[np.bool_] | slice = slice(None)) -> Array:
-    """(10,) largest range between runs over the frames that all of them solve, mean over the persons."""
+    """Return the largest range between runs over the frames that all of them solve, mean over the persons,
+    (10,).
+    """
     return np.array([np.nanmax(v[chosen].max(axis=0) - v[chosen].min(axis=0), axis=0) for v in values]).mean(
         axis=0
     )
@@ -93,7 +95,7 @@ def unsolved(runs: WeightRuns) -> Comparison:
 
 
 def groups_of(weights: Array) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Ligament and the runs (n_run,) in which it alone has the largest weight."""
+    """Yield each ligament and the runs (n_run,) in which it alone has the largest weight."""
     for k, name in enumerate(LIGAMENTS):
         others = np.delete(weights, k, axis=1)
         yield name, (weights[:, k] == LEVELS[-1]) & (others < LEVELS[-1]).all(axis=1)
@@ -102,7 +104,8 @@ def groups_of(weights: Array) -> Iterator[tuple[str, NDArray[np.bool_]]]:
 def band_panels(
     names: Sequence[str], runs: WeightRuns, shown: dict[str, int], about: str, x_title: str
 ) -> list[FigurePanel]:
-    """A panel for each quantity of the first person: some runs, and the range of all about one of them.
+    """Return a panel for each quantity of the first person: some runs, and the range of all runs around one
+    of them.
 
     shown : runs to be drawn, by name
     about : the run around which the band is drawn
@@ -129,7 +132,7 @@ def band_panels(
 
 
 def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Figures 6 and 8: the effect of the ligaments' weights relative to those of the markers."""
+    """Compute figures 6 and 8: the effect of the ligaments' weights relative to those of the markers."""
     runs = absolute_runs(given)
     weights = runs.weights[:, 0]
     over_all, above = variation(runs.values), variation(runs.values, weights > CUT)
@@ -148,7 +151,7 @@ def absolute_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
-    """Figures 7 and 9: the effect of the ligaments' weights relative to each other."""
+    """Compute figures 7 and 9: the effect of the ligaments' weights relative to each other."""
     runs = relative_runs(given)
     changed = variation(runs.values)
     rows = [unsolved(runs)]
@@ -168,7 +171,9 @@ def relative_weights(given: ItemInput, names: Sequence[str]) -> ItemResult:
 
 
 def sensitivity(given: ItemInput) -> ItemResult:
-    """Table 5: for each group of 27 runs, the largest standard deviation over the cycle, and its bounds."""
+    """Compute table 5: for each group of 27 runs, the largest standard deviation over the cycle, and its
+    bounds.
+    """
     runs = relative_runs(given)
     rows, largest = [], np.zeros(6)
     for name, chosen in groups_of(runs.weights):

@@ -23,7 +23,7 @@ APART_M = 1.0
 
 
 def figure_2(given: ItemInput) -> ItemResult:
-    """Figure 2: segments and degrees of freedom of the planar body, standing."""
+    """Compute figure 2: segments and degrees of freedom of the planar body in standing."""
     model = build(load_model(BODY))
     rows = [
         counted("segments", 16.0, float(len(model.names.bodies))),
@@ -40,7 +40,7 @@ def counted(quantity: str, printed: float, ours: float) -> Comparison:
 
 
 def figure_3(given: ItemInput) -> ItemResult:
-    """Figure 3: poses of the planar body through the lift, with the right foot flat."""
+    """Compute figure 3: poses of the planar body through the lift, with the right foot flat."""
     lift, model = lift_of(given.recording), build(load_model(BODY))
     hips, knees = flexion_of(lift, 0), flexion_of(lift, 1)
     deepest = int(np.argmax(hips))
@@ -69,7 +69,7 @@ def figure_3(given: ItemInput) -> ItemResult:
 
 
 def stick_panel(title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
-    """A panel with heights over the forward direction, both to one scale."""
+    """Return a panel with heights over the forward direction, both at the same scale."""
     heights = np.array([*curves.values()])
     spare = 0.5 * max(
         0.0, float(np.nanmax(heights) - np.nanmin(heights)) - float(np.nanmax(x) - np.nanmin(x))
@@ -80,7 +80,9 @@ def stick_panel(title: str, x: Array, curves: dict[str, Array]) -> FigurePanel:
 
 
 def flexion_of(lift: LiftMotion, k: int) -> Array:
-    """(n,) flexion of the k-th joint of the body [deg]; both motions have the same order of joints."""
+    """Return the flexion of the k-th joint of the body, (n,) [deg]; both motions have the same order of
+    joints.
+    """
     joint = list(dict.fromkeys(one.joint for one in lift.placed))[k]
     if joint.coordinate not in lift.motion.names:
         return np.zeros(len(lift.motion.times))
@@ -97,7 +99,7 @@ def pose_of(lift: LiftMotion, model: Model, frame: int) -> tuple[Array, Array]:
 
 
 def sticks(model: Model, q: Array, level: str = "") -> tuple[Array, Array]:
-    """Forward and upward coordinates (n,), (n,) of lines from joint to joint, NaN between them [m].
+    """Return forward and upward coordinates (n,), (n,) of lines from joint to joint, NaN between lines [m].
 
     level : body whose axes and origin are used, "" = ground
     """

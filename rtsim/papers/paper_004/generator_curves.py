@@ -53,7 +53,7 @@ COLUMNS = (
 
 
 def figure_1(given: ItemInput) -> ItemResult:
-    """Figure 1: the effect of blends, scales and shift on the curves of the hip's extensor."""
+    """Compute figure 1: the effect of blends, scales and shift on the curves of the hip's extensor."""
     one = next(one for one in generators_of(SET) if one.name == SHOWN)
     best, grid = radians(one.spec.optimal_angle_deg), np.radians(np.linspace(-60.0, 200.0, 53))
     still = np.zeros(len(grid))
@@ -86,12 +86,12 @@ def figure_1(given: ItemInput) -> ItemResult:
 
 
 def stated(quantity: str, off: Array, source: str) -> Comparison:
-    """Return a row that states that a difference is zero, but for rounding."""
+    """Return a row stating that a difference is zero except for rounding."""
     return Comparison(quantity, "1", 0.0, float(np.abs(off).max()), StatedBound(source, high=ROUNDING))
 
 
 def figure_a_6(given: ItemInput) -> ItemResult:
-    """Figure A.6: torque over angle and over speed, of all 14 generators."""
+    """Compute figure A.6: torque over angle and over speed, for all 14 generators."""
     rows = []
     for muscle, printed in TABLE_A_2.items():
         one = placed_of(muscle)
@@ -114,7 +114,7 @@ def figure_a_6(given: ItemInput) -> ItemResult:
 
 
 def at(one: PlacedGenerator, part: float, speed: bool = False) -> Array:
-    """(1,) a part of the greatest speed [rad/s], or the optimal angle [rad]."""
+    """Return the optimal angle [rad], or with `speed` a fraction of the greatest speed [rad/s], (1,)."""
     value = part * one.spec.speed_deg_s if speed else one.spec.optimal_angle_deg
     return np.radians([value])
 
@@ -125,7 +125,7 @@ def placed_of(muscle: str) -> PlacedGenerator:
 
 
 def table_a_2(given: ItemInput) -> ItemResult:
-    """Table A.2: parameters of the shipped generators beside the printed ones."""
+    """Compute table A.2: parameters of the shipped generators compared with the printed ones."""
     own, rows = load_set("gymnast").generators, []
     for muscle, printed in TABLE_A_2.items():
         for (name, unit, key, sign), value in zip(COLUMNS, printed, strict=True):

@@ -1,4 +1,4 @@
-"""Table 1, figures 4 and 5: the hip's extensor fitted to the stoop lift, from many starting points and for
+"""Table 1, figures 4 and 5: the hip's extensor fitted to the stoop lift, from many initial guesses and for
 several a_max.
 """
 
@@ -41,7 +41,7 @@ OTHER_LIFT = "of another lift than the paper's: --recording takes the authors' q
 
 @lru_cache(maxsize=1)
 def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, FittedGenerator]:
-    """Fit the right hip's extensor to the lift: from the authors' starting point, and from all and random
+    """Fit the right hip's extensor to the lift: from the authors' initial guess, and from all and random
     ones.
     """
     lift = lift_of(recording)
@@ -51,8 +51,8 @@ def fits_of(recording: Path | None) -> tuple[LiftMotion, FittedGenerator, Fitted
 
 
 def table_1(given: ItemInput) -> ItemResult:
-    """Table 1: the fitted parameters, the minima that all starting points lead to, and their dependence on
-    a_max.
+    """Compute table 1: the fitted parameters, the minima reached from all initial guesses, and their
+    dependence on a_max.
     """
     lift, first, best = fits_of(given.recording)
     rows = []
@@ -90,7 +90,7 @@ def table_1(given: ItemInput) -> ItemResult:
 def of_lift(
     rows: Sequence[Comparison], panels: Sequence[FigurePanel], lift: LiftMotion, *notes: str
 ) -> ItemResult:
-    """Return a result with a note on which lift it is computed from."""
+    """Return a result with a note on the lift from which it is computed."""
     return ItemResult(rows, panels, notes, data=lift.data, has_data_of_paper=lift.is_of_paper)
 
 
@@ -102,7 +102,7 @@ def shown(x: Array) -> list[float]:
 def one_row(
     quantity: str, unit: str, printed: float, value: float, bound: StatedBound, lift: LiftMotion
 ) -> Comparison:
-    """Return a row with a number; a bound from the paper's own trial applies only to that trial."""
+    """Return a row with a number; a bound from the paper's own trial is applied only to that trial."""
     if lift.is_of_paper:
         return Comparison(quantity, unit, printed, value, bound)
     return Comparison(quantity, unit, printed, value, reason=OTHER_LIFT)
@@ -152,7 +152,7 @@ def other_rows(lift: LiftMotion, first: FittedGenerator) -> list[Comparison]:
 
 
 def explained(first: FittedGenerator, best: FittedGenerator) -> str:
-    """Return a sentence on why the parameters of table 1 are a local minimum only."""
+    """Return a note on why the parameters of table 1 are a local minimum only."""
     if best.objective > first.objective - SLACK:
         return "The authors' start leads to the least minimum that any start found."
     return (
@@ -165,8 +165,8 @@ def explained(first: FittedGenerator, best: FittedGenerator) -> str:
 
 
 def over_caps(lift: LiftMotion) -> list[FigurePanel]:
-    """Return parameters and squared distance of the global minimum over a_max, and of the minimum reached
-    from the authors' starting point.
+    """Return panels with parameters and squared distance over a_max, for the global minimum and for the
+    minimum reached from the authors' initial guess.
     """
     found: dict[str, list[float]] = {name: [] for name in ("least", "start", *(name for name, *_ in TABLE_1))}
     for cap in CAPS:
@@ -191,7 +191,7 @@ def over_caps(lift: LiftMotion) -> list[FigurePanel]:
 
 
 def figure_4(given: ItemInput) -> ItemResult:
-    """Figure 4: activation over hip flexion before and after the fit."""
+    """Compute figure 4: activation over hip flexion before and after the fit."""
     lift, first, _ = fits_of(given.recording)
     assert first.before is not None
     angle, active = np.degrees(first.flexion), first.before.activation
@@ -214,8 +214,8 @@ def figure_4(given: ItemInput) -> ItemResult:
 
 
 def figure_5(given: ItemInput) -> ItemResult:
-    """Figure 5: torque over angle and over speed before and after the fit, for the minimum of table 1 and for
-    the least one.
+    """Compute figure 5: torque over angle and over speed before and after the fit, for the minimum of table
+    1 and for the global minimum.
     """
     lift, first, best = fits_of(given.recording)
     assert first.before is not None

@@ -1,4 +1,4 @@
-"""The stoop lift to which generators are fitted: the paper's own if a user gives it, else a synthetic one.
+"""The stoop lift to which generators are fitted: the paper's own if the user gives it, else a synthetic one.
 
 The authors publish their trial (github.com/mjhmilla/MillardSreenivasaMombaur2017, ID_2D/q_stoop2.csv and its
 other tables); `--recording` reads it, or the joints of another lift.
@@ -39,7 +39,7 @@ N_RANDOM, FARTHEST = 30, (2.0, 2.0, np.pi / 2.0, 1.0, 2.0)
 class LiftMotion(NamedTuple):
     """A lift and the generators at its joints.
 
-    is_of_paper : whether it is the paper's own trial, by its samples and its depth
+    is_of_paper : whether it is the paper's own trial, judged by its number of samples and its depth
     data : source of the lift, for the foot of a figure
     """
 
@@ -51,7 +51,7 @@ class LiftMotion(NamedTuple):
 
 
 def lift_of(recording: Path | None) -> LiftMotion:
-    """The lift of a file, or the synthetic one."""
+    """Return the lift in a file, or the synthetic one."""
     if recording is None:
         placed = generators_of(MADE_UP)
         return LiftMotion(deep_lift(placed), placed, HIPS[MADE_UP], False, MADE_UP_DATA)
@@ -71,7 +71,9 @@ def lift_of(recording: Path | None) -> LiftMotion:
 
 
 def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
-    """The bench's synthetic lift with both hips as deep as the paper's, and heavier on the way up."""
+    """Return the benchmark's synthetic lift, with both hips flexed as deep as in the paper, and a heavier
+    load on the way up.
+    """
     motion = made_up(placed)
     part = (motion.times - motion.times[0]) / (motion.times[-1] - motion.times[0])
     bend = 0.5 * (1.0 - np.cos(2.0 * np.pi * part))
@@ -87,7 +89,7 @@ def deep_lift(placed: tuple[PlacedGenerator, ...]) -> JointMotion:
 
 
 def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
-    """The fit of one generator; ConfigError if it has none."""
+    """Fit one generator; ConfigError if it cannot be fitted."""
     one = next(one for one in lift.placed if one.name == name)
     if one.joint.coordinate not in lift.motion.names:
         raise ConfigError(f"the lift has no joint {one.joint.coordinate}", where="--recording")
@@ -98,8 +100,8 @@ def fit_of(lift: LiftMotion, name: str, **settings: object) -> FittedGenerator:
 
 
 def random_starts(n: int = N_RANDOM, seed: int = 0) -> tuple[tuple[float, ...], ...]:
-    """Random starting points (5,), uniform between the default and FARTHEST; the passive shift has either
-    sign.
+    """Return random initial guesses (5,), uniform between the default and FARTHEST; the passive shift has
+    either sign.
     """
     drawn = np.random.default_rng(seed).uniform(size=(n, len(FARTHEST)))
     low = np.array([1.0, 1.0, -FARTHEST[2], 0.0, 1.0])

@@ -1,7 +1,7 @@
 """Figure B.7 and tables B.3, B.4: the least strength of the legs that a walk requires.
 
-The paper's child walks in crouch gait; the trial is that of Sreenivasa et al. (2017). Here the built-in
-walker walks over its synthetic plate; for a person `rtsim fit torque-generators --bounds` computes the same.
+In the paper a child walks in crouch gait, a trial of Sreenivasa et al. (2017). Here the built-in walker
+walks over its synthetic plate; `rtsim fit torque-generators --bounds` computes the same for a person.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def legs_of_walker() -> tuple[StrengthBounds, ...]:
 
 
 def walker_motion() -> JointMotion:
-    """Angles, speeds and moments of the walker's right leg over some cycles, by the stages of a run."""
+    """Compute angles, speeds and moments of the walker's right leg over some cycles, by the stages of
+    a run.
+    """
     run = replace(load_run(find_config(RUN, "runs")), forces=RUN, mass_kg=MASS_KG)
     trial, feed, kept = load_trial(run.source), ForceFeed(), KeptResults()
     forces, stages = forces_of(run, trial), prepare(run, feed)
@@ -90,7 +92,7 @@ def walker_motion() -> JointMotion:
 
 
 def table_b_3(given: ItemInput) -> ItemResult:
-    """Table B.3: strength before the fit, and fitted parameters, of the right leg."""
+    """Compute table B.3: strength before the fit, and fitted parameters, of the right leg."""
     rows = []
     for one in legs_of_walker():
         muscle, fit = one.fit.placed.muscle, one.fit
@@ -112,7 +114,7 @@ def table_b_3(given: ItemInput) -> ItemResult:
 
 
 def table_b_4(given: ItemInput) -> ItemResult:
-    """Table B.4: the least strength, beside the printed one, which the paper states as it was
+    """Compute table B.4: the least strength compared with the printed one, which the paper states as it was
     before the fit.
     """
     found = legs_of_walker()
@@ -144,7 +146,7 @@ def table_b_4(given: ItemInput) -> ItemResult:
 
 
 def figure_b_7(given: ItemInput) -> ItemResult:
-    """Figure B.7: the plantarflexor before and after the fit."""
+    """Compute figure B.7: the plantarflexor before and after the fit."""
     fit = next(one.fit for one in legs_of_walker() if one.fit.placed.muscle == "ankle_plantarflexion")
     assert fit.before is not None
     assert fit.after is not None
