@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -71,7 +72,10 @@ class QuantityDifferences:
         spec : the quantity in this session, which may have other entries than in the one before
         numbers, times : (n,) - numbers and times of the frames
         """
-        rows = one.reshape(len(one), -1), other.reshape(len(other), -1)
+        rows = (
+            one.reshape(len(one), math.prod(one.shape[1:])),
+            other.reshape(len(other), math.prod(other.shape[1:])),
+        )
         known = np.isfinite(rows[0]), np.isfinite(rows[1])
         self.n_value += rows[0].size
         if known[0].any():

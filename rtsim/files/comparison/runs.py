@@ -97,6 +97,11 @@ def compared(one: Path, other: Path) -> RunDifferences:
             found.unpaired.append(f"{len(mine)} sessions of {stream} in {one}, {len(theirs)} in {other}")
         for k, (first, second) in enumerate(zip(mine, theirs, strict=False), 1):
             _compare(found, stream, k, first, second)
+    if not found.n_frame and not found.unpaired:
+        raise ConfigError(
+            "neither has a frame that is not a repetition of the one before", where=f"{one} and {other}",
+            remedy="give recordings of runs in which frames were solved",
+        )  # fmt: skip
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -19,10 +19,64 @@ from rtsim.live.exact.run_files import KEPT_MOST, MOST_FILES, FilePart
 from rtsim.live.processes.requests import EstimatorRequest, estimator_request
 from streams.codec import decode
 from streams.errors import DecodeError, StreamError
-from streams.messages import Command, Device, Journal, Output, Result, Session
+from streams.messages import Command, Count, Device, Journal, Output, Result, Session, SessionId
 from streams.recording.recorded import RecordedMessages
 
 NO_JOURNAL = "it contains no journal of a run, so that the run cannot be computed again exactly"
+
+
+Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+
+
+class OfTurn(msgspec.Struct):
+    """Values of an entry that names a session by its number, as docs/protocol.md#journal has them."""
+
+    number: Count
+
+
+class OfFrame(OfTurn, kw_only=True):
+    """Values of an entry of a frame or of forces; those of older journals have fewer."""
+
+    seq: Count
+    t_capture: Count
+    t_arrived: Count
+    t_received: Count
+    time: Finite
+    leads: bool
+    n_awaited: Count = 0
+    t_taken: Count = 0
+    late: bool = False
+    t_solved: Count = 0
+    t_published: Count = 0
+
+
+class OfResults(msgspec.Struct):
+    """Values of an entry of a session of results."""
+
+    session: SessionId
+    t_start: Count
+
+
+class OfFile(msgspec.Struct):
+    """Values of an entry of a part of a file."""
+
+    sha256: str
+    n_byte: Count
+    part: Count
+    n_part: Count
+
+
+class OfRepeat(msgspec.Struct):
+    """Values of an entry of a repetition."""
+
+    t_published: Count
+
+
+VALUES: dict[str, type[msgspec.Struct]] = {
+    "file": OfFile, "session": OfTurn, "turn": OfTurn, "frame": OfFrame, "forces": OfFrame,
+    "results": OfResults, "repeat": OfRepeat,
+}  # fmt: skip
+"""Values of an entry by its name. What is computed with them checks nothing any more."""
 
 
 class RecordedSession(NamedTuple):
@@ -120,6 +174,8 @@ class _Reading:
 
     def _count(self, entry: Journal) -> None:
         values = entry.values
+        if entry.entry in VALUES:
+            msgspec.convert(values, VALUES[entry.entry])
         if entry.seq == 0:
             self.first = entry
         elif entry.entry == "file" and len(self.files) < MOST_FILES + 2 * KEPT_MOST // (1 << 19):
@@ -202,6 +258,8 @@ def entries_of(run: RecordedRun) -> Iterator[Journal]:
 def _part_of(entry: Journal) -> FilePart:
     """Return the part of a file in a journal entry."""
     values, data = entry.values, entry.data
+    if b"\0" in data["path"] + data["folder"]:
+        raise ValueError("a name that no file can have")
     return FilePart(
         path=data["path"], folder=data["folder"], content=data["content"], sha256=str(values["sha256"]),
         n_byte=int(values["n_byte"]), part=int(values["part"]), n_part=int(values["n_part"]),

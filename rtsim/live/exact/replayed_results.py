@@ -16,7 +16,10 @@ from rtsim.live.exact.replayed_loop import JournalInput
 from streams.codec import FieldLayout, encode
 from streams.messages import AnyMessage, FieldSpec, Result, Session
 
-OF_MESSAGE = (FieldSpec("iterations", (), "1"), FieldSpec("residual", (), "1"))
+OF_MESSAGE = (
+    FieldSpec("time", (), "s"), FieldSpec("t_capture", (), "ns"), FieldSpec("t_received", (), "ns"),
+    FieldSpec("iterations", (), "1"), FieldSpec("residual", (), "1"),
+)  # fmt: skip
 """Numbers of a result beside its fields."""
 
 
@@ -156,6 +159,13 @@ class ReplayedResults:
             one, other = (np.array([getattr(result, spec.name)], float) for result in (theirs, mine))
             self._add(spec, number, mine, one, other)
         if layout is None:
+            return
+        if misfit := layout.misfit(theirs.data):
+            self.n_missing += 1
+            self.altered.append(
+                f"session {number}: the recorded result {mine.seq} does not fit its descriptor "
+                f"({misfit.replace('_', ' ')})"
+            )
             return
         for spec in layout.specs.values():
             one, other = (

@@ -19,6 +19,8 @@ HIGH_PASS_HZ, LOW_PASS_HZ = 20.0, 6.0
 ORDER = 2
 SETTLED = 4.0 * math.sqrt(2.0)
 """Periods over 2 pi until the step response of such a filter is within 2 % of its end."""
+LARGEST = 1e12
+"""No electromyogram is larger, in any unit; a filter that took in 1e308 would have no numbers any more."""
 LEAST_PER_PASS = 4.0
 """Samples per second over the frequency of the high-pass filter: below, hardly any of the signal is left."""
 
@@ -60,12 +62,13 @@ class EmgEnvelope:
         self._owed = np.full(n_channel, self._n_settle)  # samples until each channel tells something
 
     def __call__(self, samples: FloatArray) -> FloatArray:
-        """Return the envelope of samples (n, n_channel), in the same unit; invalid numbers count as missing.
+        """Return the envelope of samples (n, n_channel), in the same unit; invalid numbers count as missing,
+        as do those beyond LARGEST.
 
         A sample that is not valid is NaN in the envelope, too, and goes into the filters as zero. So is the
         envelope until the filters, which begin at rest, have settled, and after a gap for as long.
         """
-        gone = ~np.isfinite(samples)
+        gone = ~(np.abs(samples) <= LARGEST)
         raw = np.where(gone, 0.0, samples)
         passed, self._states[0] = self._filter(self._high, raw, axis=0, zi=self._states[0])
         envelope, self._states[1] = self._filter(self._low, np.abs(passed), axis=0, zi=self._states[1])

@@ -23,8 +23,18 @@ N = 50
 ANGLES = FieldSpec("joint_angles", (2,), "rad", ("hip_flexion", "knee_flexion"))
 
 
-def written(path: Path, angles: np.ndarray, skip: int = -1, status: int = 0, **meta: str) -> Path:
-    """Return a recording of results, with a frame left out, a status in frame 20 and repetitions."""
+def written(
+    path: Path,
+    angles: np.ndarray,
+    skip: int = -1,
+    status: int = 0,
+    always: int = 0,
+    begun: float = 0.0,
+    **meta: str,
+) -> Path:
+    """Return a recording of results, with a frame left out, a status in frame 20 and one in all, repetitions,
+    and times from a beginning on [s].
+    """
     session = Session(
         session="00c0ffee00c0ffee", stream="result", t_start=0, rate=100.0, fields=(ANGLES,), meta=meta
     )
@@ -35,11 +45,11 @@ def written(path: Path, angles: np.ndarray, skip: int = -1, status: int = 0, **m
             if k == skip:
                 continue
             for repeated in range(2 if k % 10 == 9 else 1):
-                bits = int(Status.STALE) if repeated else status if k == 20 else 0
+                bits = (int(Status.STALE) if repeated else status if k == 20 else 0) | always
                 message = Result(
-                    session=session.session, seq=number, t_capture=k, time=0.01 * k, t_received=k, t_solved=k,
-                    t_published=k, status=bits | int(Status.LATE) * (k % 3 == 0 and skip < 0), iterations=1,
-                    residual=0.0, data=layout.pack({"joint_angles": row}),
+                    session=session.session, seq=number, t_capture=k, time=begun + 0.01 * k, t_received=k,
+                    t_solved=k, t_published=k, status=bits | int(Status.LATE) * (k % 3 == 0 and skip < 0),
+                    iterations=1, residual=0.0, data=layout.pack({"joint_angles": row}),
                 )  # fmt: skip
                 recorder.write(*encode(message), k)
                 number += 1
@@ -223,3 +233,20 @@ def test_a_pipe_in_the_place_of_a_table_is_not_waited_for(tmp_path):
     )  # fmt: skip
     assert done.returncode == 2
     assert "is a pipe, not a file" in done.stderr
+
+
+def test_runs_without_a_common_frame_are_told(tmp_path, angles):
+    """Protects from a traceback, and from equality, where there is nothing in common: of other times, or all
+    of it repetitions.
+    """
+    one = written(tmp_path / "one.mcap", angles)
+    later = written(tmp_path / "later.mcap", angles, begun=100.0)
+    stale = [written(tmp_path / f"{k}.mcap", angles[:3], always=int(Status.STALE)) for k in range(2)]
+    for other in (later, stale[0]):
+        code, text = told(one, other)
+        assert code == 1
+        assert "50 of 50 frames are in the first alone" in text
+    code, text = told(*stale)
+    assert code == 2
+    assert "repetition" in text
+    assert len(text.splitlines()) == 1
