@@ -15,6 +15,7 @@ from rtsim.labelling.name_certainty import NameCertainty
 from rtsim.labelling.occluded_markers import OccludedMarkers, PredictedMarkers
 from rtsim.labelling.person_search import FoundPerson, search_person
 from rtsim.labelling.reidentification import SegmentPoints, reidentified, search_lost_segments
+from rtsim.labelling.renaming import DEARER, SURELY, better_names
 from rtsim.labelling.running_search import RunningSearch
 from rtsim.labelling.segment_fit import SegmentFits
 from rtsim.labelling.tracks import UNKNOWN, PointTracks, assigned
@@ -38,11 +39,11 @@ REMEMBERED_S = 1.5
 """Time for which a marker is expected where it was [s]."""
 USUAL_S = 0.01
 """Time between frames whose times say nothing [s]."""
-DEARER = 0.25
-"""Difference in cost at which names are given up for others that fit better."""
-STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.001, 0.5, 0.25, 10
+STEP_S, ALONE_PART, BESIDE_PART, MOST_STEPS = 0.0015, 0.75, 0.3, 10
 """Duration of a step of a search [s]; parts of the time between frames that a search may take while nobody
 is known, as no result waits for it then, and beside names; and so many steps at most."""
+ROUNDS = 1e-6
+"""Part of a step by which the time between frames may be short, as a difference of times is."""
 LATE, MOST_RESTS = 0.5, 10
 """A frame that waited for longer than this part of the time between frames shows that the loop is behind:
 searches rest, but for a step after so many frames."""
@@ -68,7 +69,8 @@ class Labeller:
         self.body, self.paced = body, paced
         self._n = len(body.segment_of)
         self.n_search = self.n_regained = 0
-        self._tracks, self._hidden, self._fits = PointTracks(), OccludedMarkers(body), SegmentFits(body)
+        self._tracks = PointTracks(self._n)
+        self._hidden, self._fits = OccludedMarkers(body), SegmentFits(body)
         self.certainty = NameCertainty(body)
         assigned(np.zeros((1, 1)), np.ones(1))  # what it imports is not waited for in a frame
         self.forget()
@@ -118,6 +120,8 @@ class Labeller:
             if self._n_frame % LEARN_EVERY == 0:
                 self._fits.learn(markers, self.certainty.certain | ~self._followed)
             self._last, self._gone_s = markers.copy(), 0.0
+            sure = self.certainty.certain | ~self._followed
+            self._tracks.rule_out(sure & np.isfinite(markers[:, 0]))
         self.doubted = not self.following or bool(self.disputed(markers).any())
         if not self.doubted:
             self._pause_s, self._seek_pause_s = SOON_S, SEEK_S
@@ -166,7 +170,7 @@ class Labeller:
             self._put_right(markers, cloud)
         self._seek_lost(markers, cloud, dt, self._steps(dt, BESIDE_PART))
         foretold = self._regain(markers, cloud, dt)
-        self._hidden.take(markers, foretold, dt)
+        self._hidden.take(markers, foretold, self.certainty.certain, dt)
         self._n_seen = max(self._n_seen, int(np.count_nonzero(np.isfinite(markers[:, 0]))))
 
     def _seek_lost(self, markers: Array, cloud: Array, dt: float, n_step: int) -> None:
@@ -222,6 +226,7 @@ class Labeller:
             markers[marker] = cloud[point]
             self.n_regained += 1
             self.certainty.doubt(np.array([marker]))
+            self._hidden.rename(np.array([marker]))
             self._again_s = min(self._again_s, CONFIRM_S)
 
     def _put_right(self, markers: Array, cloud: Array) -> None:
@@ -279,7 +284,7 @@ class Labeller:
         """
         if not self.paced:
             return 0
-        return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S)))
+        return 1 if self._late else min(MOST_STEPS, max(1, int(part * dt / STEP_S + ROUNDS)))
 
     def _begin_search(self, markers: Array, cloud: Array) -> bool:
         named = markers
@@ -305,7 +310,9 @@ class Labeller:
         given = np.full(self._n, -1)
         given[with_name] = len(cloud) + np.arange(len(with_name))
         points = np.vstack([cloud, named[with_name]])
-        search = search_person(body, points, given)
+        cannot = np.zeros((len(points), self._n), bool)
+        cannot[: len(cloud)] = self._tracks.cannot & ~self.certainty.certain
+        search = search_person(body, points, given, cannot)
         self._search = RunningSearch(search, points, given, self._tracks.numbers, self._tracks.marker)
         return True
 
@@ -335,31 +342,57 @@ class Labeller:
         self.certainty.vote(np.flatnonzero(agreed & ~self.body.partly_seen(missing)))
 
     def _compare(
+        self, markers: Array, cloud: Array, now: Indices, found: FoundPerson, search: PersonSearch
+    ) -> None:
+        """Compare the labels with those of a search that does not use earlier frames."""
+        tracks, current = self._tracks, self._tracks.points_of(self._n)
+        moved = (now >= 0) & (now != current) & ((current >= 0) | np.isin(now, current[current >= 0]))
+        new = (now >= 0) & (now != current)
+        new[new] = moved[new] | (tracks.marker[now[new]] < 0) & ~tracks.cannot[now[new], new.nonzero()[0]]
+        if moved.any():
+            left = np.union1d(np.flatnonzero(moved), tracks.marker[now[moved]])
+            left = left[left >= 0]
+            self.certainty.contradict(left)
+            tracks.may_be_again(left)
+            proven = self.certainty.proven[left].any()
+            if proven and found.disputed[moved].any():
+                return
+            if not self._rename(markers, cloud, now, found, search, new, SURELY if proven else DEARER):
+                return
+            current = tracks.points_of(self._n)
+        agreed = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
+        self._vote(agreed, now)
+        new &= (now != current) & ~found.disputed
+        for k in np.unique(self.body.segment_of[new]).tolist():
+            self._rename(markers, cloud, now, found, search, new & (self.body.segment_of == k), DEARER)
+
+    def _rename(
         self,
         markers: Array,
         cloud: Array,
         now: Indices,
         found: FoundPerson,
         search: PersonSearch,
-    ) -> None:
-        """Compare the labels with those of a search that does not use earlier frames."""
-        current = np.full(self._n, -1)
-        rows = np.flatnonzero(self._tracks.marker >= 0)
-        current[self._tracks.marker[rows]] = rows
-        moved = (now >= 0) & (now != current) & ((current >= 0) | np.isin(now, current[current >= 0]))
-        if moved.any():
-            self.certainty.doubt(np.flatnonzero(moved))
-            if not found.disputed[moved].all() and self._is_dearer(found, search):
-                self._begin(markers, cloud, now, found)
-            return
-        agreed = (now >= 0) & (now == current) & ~found.disputed & self._fits.in_place(found, search.points)
-        self._vote(agreed, now)
-        new = np.flatnonzero((now >= 0) & (current < 0) & ~found.disputed)
-        new = new[self._tracks.marker[now[new]] < 0]
-        self._take(markers, cloud, [(int(m), int(now[m])) for m in new])
+        new: NDArray[np.bool_],
+        dearer: float,
+    ) -> bool:
+        """Label these markers (n_marker,) as found if that costs less by `dearer`; return whether."""
+        followed = search.named(self._tracks.numbers, self._tracks.marker)
+        better = better_names(self.body, self._fits, followed, found, search.points, new, dearer)
+        if better is not None:
+            changed = np.flatnonzero((better != followed) & self._followed)
+            self._move(markers, cloud, changed, np.where(better >= 0, now, -1))
+        return better is not None
 
-    def _is_dearer(self, found: FoundPerson, search: PersonSearch) -> bool:
-        """Return whether the tracked labels fit the searched frame worse than those found by the search."""
-        points = search.named(self._tracks.numbers, self._tracks.marker)
-        followed = self._fits.cost(points, search.points)
-        return self._fits.cost(found.points, search.points) < followed - DEARER
+    def _move(self, markers: Array, cloud: Array, moved: Indices, now: Indices) -> None:
+        """Assign the points now[moved], -1 = none, to markers instead of their present ones."""
+        self._again_s = min(self._again_s, CONFIRM_S)
+        tracks, given = self._tracks, moved[now[moved] >= 0]
+        left = tracks.marker[now[given]]
+        left = np.union1d(left[left >= 0], moved)
+        self.certainty.doubt(left)
+        self._hidden.rename(left)
+        self.n_regained += int(np.count_nonzero(np.isnan(markers[given, 0])))
+        tracks.marker[np.isin(tracks.marker, left)] = -1
+        markers[left] = np.nan
+        tracks.marker[now[given]], markers[given] = given, cloud[now[given]]

@@ -39,6 +39,7 @@ class NameCertainty:
     """Certainty of the label of each marker.
 
     certain : (n_marker,) whether there is enough evidence
+    proven : (n_marker,) whether there was, on the same track, even if a search has contradicted it since
     """
 
     def __init__(self, body: MarkedBody) -> None:
@@ -51,7 +52,7 @@ class NameCertainty:
         self._votes, self._apart_s = np.zeros(n, np.int64), np.full(n, np.inf)
         self._stays_s, self._n_stay = np.zeros(n), np.zeros(n, np.int64)
         self._dt = 0.0
-        self.certain = np.zeros(n, bool)
+        self.certain, self.proven = np.zeros(n, bool), np.zeros(n, bool)
 
     def pass_by(self, dt: float) -> None:
         """Add this time to the duration for which labels have been supported; dt : [s]."""
@@ -60,6 +61,11 @@ class NameCertainty:
 
     def doubt(self, markers: Indices) -> None:
         """Discard all evidence for these markers' labels."""
+        self.contradict(markers)
+        self.proven[markers] = False
+
+    def contradict(self, markers: Indices) -> None:
+        """Discard the certainty of these markers' labels, but not that they were certain."""
         self._votes[markers] = 0
         self._stays_s[markers] = 0.0
         self._n_stay[markers] = 0
@@ -71,6 +77,7 @@ class NameCertainty:
         self._votes[markers] += 1
         self._apart_s[markers] = 0.0
         self.certain |= self._votes >= self._needed
+        self.proven |= self.certain
 
     def stay(self, off: Array, apart: Array, reach: Array, known: NDArray[np.bool_]) -> Judged:
         """Compare markers with the positions predicted from the others of their segment; return which
@@ -90,3 +97,4 @@ class NameCertainty:
         """
         stays = (self._stays_s >= STAYS_S) & (self._n_stay >= STAYS_FRAMES)
         self.certain |= stays & sure_beside
+        self.proven |= self.certain

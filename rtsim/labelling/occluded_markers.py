@@ -17,9 +17,13 @@ from rtsim.labelling.body import FEWEST, Array, Indices, MarkedBody, fit_all
 NEIGHBOUR, HARDLY, NEIGHBOUR_M = 0.2, 0.001, 0.25
 """Weight of a marker of a joined segment beside one of its segment, where three of that say where it is,
 and at what distance it has a third of this [m]."""
-NEAR_M, MOST_STRANGERS = 0.15, 40
-"""Distance at which a marker beside a point that is nobody's has a third of its weight [m]; number of such
-points that are remembered."""
+MOST_STRANGERS, STRANGE_S = 40, 30.0
+"""Number of points that are nobody's that are remembered, and for how long [s]."""
+STRANGER_M, SAME_M = 0.015, 0.015
+"""Largest distance of such a point from where three markers of its segment carry it, and of two of them that
+are the same [m]."""
+ANEW_S = 1.0
+"""Time for which it is kept where a marker was before it was named anew, unless its name is certain [s]."""
 LONGEST_S = 5.0
 """Longest time over which a marker's place is predicted [s]."""
 RIGID, BENDS, AGES, SWINGS, OLD_S = 0.025, 0.045, 0.08, 0.15, 0.6
@@ -57,25 +61,52 @@ class PredictedMarkers(NamedTuple):
         return ~(off > STRETCH + STRETCH_PART * self.apart[:, None]).any(axis=2)
 
 
+class LostStranger(NamedTuple):
+    """A point that belongs to no marker and has disappeared: its last place [m], (n_marker, 3) the markers
+    then, the segment that it was near to, and how long ago [s].
+    """
+
+    place: Array
+    among: Array
+    segment: int
+    age: float
+
+
+class CarriedPlaces(NamedTuple):
+    """Predictions of k earlier positions from the visible markers.
+
+    places : (k, 3) [m]
+    fixed, rigid : (k,) whether visible markers determine it, and whether three of its own segment do
+    mates : (k, n_marker) whether others of its segment were visible then and are now
+    apart : (k, n_marker) earlier distances from the markers [m]
+    """
+
+    places: Array
+    fixed: NDArray[np.bool_]
+    rigid: NDArray[np.bool_]
+    mates: NDArray[np.bool_]
+    apart: Array
+
+
 class OccludedMarkers:
-    """Positions of all markers when each was last visible, for the prediction of hidden ones."""
+    """Positions of all markers when each was last visible, and of other points beside them, for the
+    prediction of hidden ones.
+    """
 
     def __init__(self, body: MarkedBody) -> None:
         self._of = body.segment_of
-        joined = np.eye(len(body.shapes), dtype=bool)
+        self._joined = np.eye(len(body.shapes), dtype=bool)
         for k, shape in enumerate(body.shapes):
-            joined[k, [joint.other for joint in shape.joints]] = True
-        self._joined = joined[np.ix_(self._of, self._of)] & (self._of >= 0)
-        self._same = (self._of[:, None] == self._of[None]) & (self._of >= 0)
+            self._joined[k, [joint.other for joint in shape.joints]] = True
         self.forget()
 
     def forget(self) -> None:
         """Discard all stored positions."""
         n = len(self._of)
-        self._strangers: list[tuple[Array, Array, float]] = []
+        self._strangers: list[LostStranger] = []
         self._complete = np.full((n, 3), np.nan)
         self._before = np.full((n, n, 3), np.nan)
-        self._since = np.full(n, np.inf)
+        self._since, self._anew_s = np.full(n, np.inf), np.full(n, np.inf)
 
     def begin(self, markers: Array, placed: Array) -> None:
         """Begin with a person found by a search.
@@ -85,11 +116,16 @@ class OccludedMarkers:
         """
         seen = np.isfinite(markers[:, 0])
         complete = np.where(seen[:, None], markers, placed)
-        known = np.isfinite(complete[:, 0]) & (seen | ~(self._since < LONGEST_S))
+        known = np.isfinite(complete[:, 0]) & ~(self._since < LONGEST_S)
         self._before[known] = complete
         self._since[known] = 0.0
+        self._anew_s[seen] = 0.0
 
-    def take(self, markers: Array, foretold: PredictedMarkers, dt: float) -> None:
+    def rename(self, markers: Indices) -> None:
+        """Note that these markers were relabelled: their earlier positions are kept for some time."""
+        self._anew_s[markers] = 0.0
+
+    def take(self, markers: Array, foretold: PredictedMarkers, certain: NDArray[np.bool_], dt: float) -> None:
         """Store a frame of markers (n_marker, 3) [m], `dt` [s] after the previous one, and the predictions
         for it.
         """
@@ -98,72 +134,94 @@ class OccludedMarkers:
         still = ~seen[foretold.markers] & foretold.rigid
         complete[foretold.markers[still]] = foretold.places[still]
         self._since += dt
-        self._since[seen] = 0.0
-        self._before[seen] = complete
+        self._anew_s += dt
+        sure = seen & (certain | (self._anew_s >= ANEW_S) | ~(self._since < LONGEST_S))
+        self._since[sure] = 0.0
+        self._before[sure] = complete
         self._complete = complete
 
     def lose_strangers(self, places: Array, dt: float) -> None:
         """Store points (k, 3) [m] that belong to no marker and have disappeared."""
-        self._strangers = [(x, among, age + dt) for x, among, age in self._strangers if age < LONGEST_S]
-        near = np.nanmin(np.linalg.norm(places[:, None] - self._complete, axis=2), axis=1, initial=np.inf)
-        self._strangers += [(x, self._complete, 0.0) for x in places[near < NEIGHBOUR_M]]
+        self._strangers = [s._replace(age=s.age + dt) for s in self._strangers if s.age < STRANGE_S]
+        known = np.flatnonzero(np.isfinite(self._complete[:, 0]) & (self._of >= 0))
+        if not len(places) or not len(known):
+            return
+        apart = np.linalg.norm(places[:, None] - self._complete[known], axis=2)
+        nearest, among = apart.argmin(axis=1), self._complete
+        beside = [k for k in range(len(places)) if apart[k, nearest[k]] < NEIGHBOUR_M]
+        if beside:
+            again = np.linalg.norm(self._strange_places(among)[0][:, None] - places[beside], axis=2) < SAME_M
+            self._strangers = [
+                s for s, same in zip(self._strangers, again.any(axis=1), strict=True) if not same
+            ]
+        self._strangers += [
+            LostStranger(places[k], among, int(self._of[known[nearest[k]]]), 0.0) for k in beside
+        ]
         self._strangers = self._strangers[-MOST_STRANGERS:]
 
-    def strangers(self, markers: Array) -> Array:
-        """Return predicted positions of points that belong to no marker, (k, 3) [m]."""
+    def strangers(self, markers: Array) -> tuple[Array, Array]:
+        """Return the predicted positions of points that belong to no marker, (k, 3) [m], and their
+        tolerances, (k,) [m].
+        """
+        places, reach = self._strange_places(markers)
+        kept = np.isfinite(places[:, 0])
+        return places[kept], reach[kept]
+
+    def _strange_places(self, markers: Array) -> tuple[Array, Array]:
+        """Return the same for all stored points, NaN = not known."""
         if not self._strangers:
-            return np.zeros((0, 3))
-        before = np.array([among for _, among, _ in self._strangers])
-        own = np.array([x for x, _, _ in self._strangers])
-        apart = np.linalg.norm(before - own[:, None], axis=2)
-        known = np.isfinite(apart) & np.isfinite(markers[:, 0])
-        weights = np.where(known, np.exp(-((np.where(known, apart, 1.0) / NEAR_M) ** 2)), 0.0)
-        both = known[:, :, None]
-        rotations, origins, fixed = fit_all(
-            np.where(both, before, 0.0), np.where(both, markers[None], 0.0), weights
-        )
-        return ((rotations @ own[:, :, None])[:, :, 0] + origins)[
-            fixed & (weights.sum(axis=1) > FEWEST * 0.1)
-        ]
+            return np.zeros((0, 3)), np.zeros(0)
+        own = np.array([s.place for s in self._strangers])
+        before = np.array([s.among for s in self._strangers])
+        carried = self._carried(own, before, np.array([s.segment for s in self._strangers]), markers)
+        carried.places[~carried.fixed] = np.nan
+        return carried.places, np.where(carried.rigid, STRANGER_M, BENDS)
 
     def foretell(self, markers: Array) -> PredictedMarkers:
         """Predict the markers that are hidden in a frame (n_marker, 3) [m], if that is possible."""
+        which = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
         n = len(markers)
-        missing = np.flatnonzero(~np.isfinite(markers[:, 0]) & (self._since < LONGEST_S))
-        if not len(missing):
+        if not len(which):
             return PredictedMarkers(
-                markers=missing,
+                markers=which,
                 places=np.zeros((0, 3)),
                 reach=np.zeros(0),
                 rigid=np.zeros(0, bool),
                 apart=np.zeros((0, n)),
                 beside=markers,
             )
-        before = self._before[missing]
-        apart = np.linalg.norm(before - before[np.arange(len(missing)), missing][:, None], axis=2)
+        before = self._before[which]
+        carried = self._carried(before[np.arange(len(which)), which], before, self._of[which], markers)
+        age = np.minimum(self._since[which], OLD_S)
+        bends = BENDS + np.where(carried.mates.any(axis=1), SWINGS, AGES) * age
+        kept = carried.fixed
+        return PredictedMarkers(
+            markers=which[kept],
+            places=carried.places[kept],
+            reach=np.where(carried.rigid, RIGID, bends)[kept],
+            rigid=carried.rigid[kept],
+            apart=np.where(carried.mates, carried.apart, np.nan)[kept],
+            beside=markers,
+        )
+
+    def _carried(self, own: Array, before: Array, segments: Indices, markers: Array) -> CarriedPlaces:
+        """Predict positions from markers (n_marker, 3) [m] of a frame.
+
+        own : (k, 3) earlier positions, on these segments [m]
+        before : (k, n_marker, 3) positions of the markers at that time [m]
+        """
+        apart = np.linalg.norm(before - own[:, None], axis=2)
         both = np.isfinite(apart) & np.isfinite(markers[:, 0])
-        rigid = (both & self._same[missing]).sum(axis=1) >= FEWEST
+        same = (self._of == segments[:, None]) & (self._of >= 0)
+        joined = self._joined[segments[:, None], self._of] & (self._of >= 0)
+        rigid = (both & same).sum(axis=1) >= FEWEST
         near = np.where(rigid, HARDLY, NEIGHBOUR)[:, None] * np.exp(-((apart / NEIGHBOUR_M) ** 2))
-        weights = np.where(self._same[missing], 1.0, np.where(self._joined[missing], near, 0.0))
+        weights = np.where(same, 1.0, np.where(joined, near, 0.0))
         weights = np.where(both, weights, 0.0)
         known = both[:, :, None]
         rotations, origins, fixed = fit_all(
             np.where(known, before, 0.0), np.where(known, markers[None], 0.0), weights
         )
-        rows = np.arange(len(missing))
-        own = before[rows, missing]
         places = (rotations @ own[:, :, None])[:, :, 0] + origins
-        kept = fixed & (np.count_nonzero(weights > 0.0, axis=1) >= FEWEST)
-        mates = both & self._same[missing]
-        age = np.minimum(self._since[missing], OLD_S)
-        bends = BENDS + np.where(mates.any(axis=1), SWINGS, AGES) * age
-        reach = np.where(rigid, RIGID, bends)
-        apart = np.where(mates, apart, np.nan)
-        return PredictedMarkers(
-            markers=missing[kept],
-            places=places[kept],
-            reach=reach[kept],
-            rigid=rigid[kept],
-            apart=apart[kept],
-            beside=markers,
-        )
+        fixed &= np.count_nonzero(weights > 0.0, axis=1) >= FEWEST
+        return CarriedPlaces(places, fixed, rigid, both & same, apart)

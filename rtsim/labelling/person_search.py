@@ -18,8 +18,9 @@ from rtsim.labelling.body import Array, Indices, MarkedBody, SegmentPlacement, S
 from rtsim.labelling.segment_search import Hypotheses, SegmentHypotheses, finished, search_segment
 from rtsim.labelling.tracks import paired
 
-BEAM, WORST = 10, 4.0
-"""Ways to see the person that are kept, and by how much one may be dearer than the best."""
+BEAM, FIRST_BEAM, WORST = 10, 30, 4.0
+"""Ways to see the person that are kept; the same of the first segment alone, as only its neighbours tell
+which of them is right; and by how much one may be dearer than the best."""
 MARGIN, MARGIN_LEAST = 0.15, 0.55
 """Part by which another naming must be dearer for the names to be sure, and by how much at least."""
 SEEN_LEAST = 0.4
@@ -44,11 +45,14 @@ class FoundPerson(NamedTuple):
 PersonSearch = Generator[None, None, FoundPerson | None]
 
 
-def search_person(body: MarkedBody, cloud: Array, given: Indices) -> PersonSearch:
+def search_person(
+    body: MarkedBody, cloud: Array, given: Indices, cannot: NDArray[np.bool_] | None = None
+) -> PersonSearch:
     """Search for the person in a cloud of points (n, 3) [m]; the result is None if too few markers are
     visible. Yields between steps like `search_segment`.
 
     given : (n_marker,) point of each labelled marker, -1 = unlabelled
+    cannot : (n, n_marker) markers that a point is not, as far as known
     """
     n_marker, n_segment = len(body.segment_of), len(body.shapes)
     apart = np.linalg.norm(cloud[:, None] - cloud[None], axis=2)
@@ -56,7 +60,7 @@ def search_person(body: MarkedBody, cloud: Array, given: Indices) -> PersonSearc
                       np.full((1, n_segment, 3), np.nan), np.zeros(1))  # fmt: skip
     for k in body.order:
         shape = body.shapes[k]
-        seen = yield from search_segment(shape, ways, cloud, apart, body.faces)
+        seen = yield from search_segment(shape, ways, cloud, apart, body.faces, cannot)
         ways = extended(ways, k, shape, seen)
     points = ways.points[0]
     if np.count_nonzero(points >= 0) < SEEN_LEAST * n_marker:
@@ -90,7 +94,7 @@ def extended(ways: Hypotheses, k: int, shape: SegmentShape, seen: SegmentHypothe
     order = np.argsort(every.costs, kind="stable")
     order = order[every.costs[order] <= every.costs[order[0]] + WORST]
     _, first = np.unique(every.points[order], axis=0, return_index=True)
-    return every.chosen(order[np.sort(first)][:BEAM])
+    return every.chosen(order[np.sort(first)][: BEAM if len(ways.costs) > 1 else FIRST_BEAM])
 
 
 def completed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtsim.labelling.body import Array, Indices, MarkedBody
 from rtsim.labelling.occluded_markers import PredictedMarkers
@@ -21,8 +22,6 @@ from rtsim.labelling.tracks import UNKNOWN, PairedPoints, PointTracks, assigned,
 CLOSE, LONG_S = 0.015, 0.2
 """Distance [m] within which, and time [s] for which, a point that came from elsewhere must stay: a hand that
 swings by 0.3 m once a second crosses that in 0.14 s even where it turns round."""
-STRANGER_M = 0.015
-"""Largest distance of a point that is nobody's from where it must be [m]."""
 CLEARLY = 1.0
 """Difference in cost by which every other hypothesis on a segment must be worse, as in `Hypotheses`."""
 SegmentPoints = list[tuple[int, int]]
@@ -33,17 +32,19 @@ is."""
 
 
 def reidentified(
-    tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: Array, dt: float
+    tracks: PointTracks, cloud: Array, foretold: PredictedMarkers, strangers: tuple[Array, Array], dt: float
 ) -> list[tuple[int, int]]:
     """Return hidden markers that have reappeared, with their points.
 
-    strangers : (k, 3) predicted positions of points that belong to no marker [m]
+    strangers : (k, 3) predicted positions of points that belong to no marker, and (k,) how far off they may
+        be [m]
     dt : time since the previous frame [s]
     """
     free = np.flatnonzero(tracks.marker < 0)
-    apart = distances(np.vstack([foretold.places, strangers]), cloud[free])
-    apart[: len(foretold.markers)][~foretold.can_be(cloud[free])] = np.inf
-    pairs = assigned(apart, np.concatenate([foretold.reach, np.full(len(strangers), STRANGER_M)]))
+    apart = distances(np.vstack([foretold.places, strangers[0]]), cloud[free])
+    cannot = ~foretold.can_be(cloud[free]) | tracks.cannot[np.ix_(free, foretold.markers)].T
+    apart[: len(foretold.markers)][cannot] = np.inf
+    pairs = assigned(apart, np.concatenate([foretold.reach, strangers[1]]))
     own = pairs.rows < len(foretold.markers)
     pairs = PairedPoints(pairs.rows[own], pairs.columns[own])
     near = np.full(len(tracks.marker), -1)
@@ -82,14 +83,21 @@ def search_lost_segments(
     index = np.full(len(every), -1)
     index[kept] = np.arange(len(kept))
     chosen = np.where(points >= 0, index[points], -1)
-    places = fits.places(markers)
-    search = _search_segments(body, places, every[kept], chosen, sorted(lost.tolist(), key=body.order.index))
+    cannot = np.zeros((len(every), len(markers)), bool)
+    cannot[: len(cloud)] = tracks.cannot
+    in_order = sorted(lost.tolist(), key=body.order.index)
+    search = _search_segments(body, fits.places(markers), every[kept], chosen, in_order, cannot[kept])
     numbers = np.append(tracks.numbers, np.full(len(named), -1))[kept]
     return RunningSearch(search, every[kept], chosen, numbers, np.append(tracks.marker, named)[kept])
 
 
 def _search_segments(
-    body: MarkedBody, places: SegmentPlaces, points: Array, chosen: Indices, lost: list[int]
+    body: MarkedBody,
+    places: SegmentPlaces,
+    points: Array,
+    chosen: Indices,
+    lost: list[int],
+    cannot: NDArray[np.bool_],
 ) -> Generator[None, None, SegmentPoints]:
     """Search as in `search_lost_segments`; chosen : (n_marker,) point of each marker, -1 = none."""
     apart = distances(points, points)
@@ -98,7 +106,7 @@ def _search_segments(
     for k in lost:
         before = Hypotheses(chosen[None], places.rotations[None], places.origins[None], np.zeros(1))
         shape = body.shapes[k]
-        seen = yield from search_segment(shape, before, points, apart, body.faces)
+        seen = yield from search_segment(shape, before, points, apart, body.faces, cannot)
         ways = [
             (float(cost), chosen_points) for cost, chosen_points in zip(seen.costs, seen.points, strict=True)
         ]

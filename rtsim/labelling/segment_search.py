@@ -9,6 +9,7 @@ hypothesis (Fischler and Bolles 1981, but with all samples instead of random one
 from __future__ import annotations
 
 from collections.abc import Generator
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -16,10 +17,13 @@ from numpy.typing import NDArray
 
 from rtsim.labelling.body import FEWEST, OFF_JOINT, PART, Array, Indices, SegmentShape, crossed, fit_all
 
-KEPT = 20
-"""Ways to see a segment that are judged by a fit, and kept."""
-FIRST_BASES, MOST_BASES = 2, 12
-"""Pairs or triples of markers that are tried, and those where these leave a marker without a point."""
+KEPT = 40
+"""Ways to see a segment that are judged by a fit in one step, and kept."""
+FIRST_BASES, MORE_BASES, MOST_BASES = 2, 5, 12
+"""Pairs or triples of markers that are tried in the first step, in each of the next ones where these leave a
+marker without a point, and altogether."""
+STEPS = (0, *range(FIRST_BASES, MOST_BASES, MORE_BASES), MOST_BASES)
+"""Bounds of the bases of the steps."""
 MOST_SAMPLES = 800
 """Pairs or triples of points that are tried for one of them: a cloud beyond that has too much that looks
 alike."""
@@ -72,8 +76,26 @@ class SegmentHypotheses(NamedTuple):
                                  self.origins[rows], self.costs[rows])  # fmt: skip
 
 
+class Samples(NamedTuple):
+    """Points that can be the markers of a base, c times: which hypothesis on the other segments each belongs
+    to, (c, 3, 3) the corners of the triangle that they are on the segment and in ground [m], and (c, 3) a
+    point that the pose lays onto another one, on the segment and in ground [m].
+    """
+
+    hypothesis: Indices
+    local: Array
+    ground: Array
+    middle: Array
+    there: Array
+
+
 def search_segment(
-    shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
+    shape: SegmentShape,
+    before: Hypotheses,
+    cloud: Array,
+    apart: Array,
+    faces: bool,
+    cannot: NDArray[np.bool_] | None = None,
 ) -> Generator[None, None, SegmentHypotheses]:
     """Find the best hypotheses on a segment, given those on the other segments. Yields about once a
     millisecond.
@@ -81,8 +103,9 @@ def search_segment(
     cloud : (n, 3) points [m]
     apart : (n, n) distances between them [m]
     faces : whether its third axis must point to the same side as those of the other segments
+    cannot : (n, n_marker) markers that a point is not, as far as known
     """
-    return (yield from _SegmentSearch(shape, before, cloud, apart, faces).run())
+    return (yield from _SegmentSearch(shape, before, cloud, apart, faces, cannot).run())
 
 
 def seen_segments(
@@ -103,7 +126,13 @@ def finished(search: Generator[None, None, Found]) -> Found:
 
 class _SegmentSearch:
     def __init__(
-        self, shape: SegmentShape, before: Hypotheses, cloud: Array, apart: Array, faces: bool
+        self,
+        shape: SegmentShape,
+        before: Hypotheses,
+        cloud: Array,
+        apart: Array,
+        faces: bool,
+        cannot: NDArray[np.bool_] | None = None,
     ) -> None:
         self.shape, self.before, self.cloud, self.apart, self.faces = shape, before, cloud, apart, faces
         others = np.array([joint.other for joint in shape.joints], np.int64)
@@ -117,6 +146,8 @@ class _SegmentSearch:
         ]
         self.anchored = np.isfinite(self.there[:, :, 0]) & self.firm
         self.can = self._can(slack)
+        if cannot is not None:
+            self.can &= ~cannot[:, shape.markers].T
         self.length = np.linalg.norm(shape.local[:, None] - shape.local[None], axis=2)
         self.square = np.einsum("ij,ij->i", cloud, cloud)
 
@@ -140,18 +171,37 @@ class _SegmentSearch:
 
     def run(self) -> Generator[None, None, SegmentHypotheses]:
         found: list[SegmentHypotheses] = []
-        first = np.where(self.anchored.any(axis=1), self.anchored.argmax(axis=1) if len(self.here) else 0, -1)
-        for anchor in np.unique(first).tolist():
-            rows = np.flatnonzero(first == anchor)
-            bases = self.shape.bases[1 + anchor]
-            for some in (bases[:FIRST_BASES], bases[FIRST_BASES:MOST_BASES]):
-                for base in some:
-                    found.append(self._fitted(self._sampled(rows, base, anchor)))
-                    yield
+        anchors = self._anchors()
+        for anchor in np.unique(anchors).tolist():
+            rows = np.flatnonzero(anchors == anchor)
+            for corner, bases in self._base_sets(anchor):
+                samples = [self._sampled(rows, base, corner) for base in bases]
+                found.append(self._fitted(samples))
+                yield
                 rows = self._in_need(rows, found)
                 if not len(rows):
                     break
         return self._best(found)
+
+    def _anchors(self) -> Indices:
+        """(h,) - the joint centre that helps to fix the segment, one that is not vague if there is one; -1 =
+        none."""
+        if not len(self.here):
+            return np.full(len(self.before.costs), -1)
+        vague = np.array([joint.vague > 0.0 for joint in self.shape.joints])
+        best = (2 * self.anchored - (self.anchored & vague)).argmax(axis=1)
+        return np.where(self.anchored.any(axis=1), best, -1)
+
+    def _base_sets(self, anchor: int) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:
+        """The joint centre, -1 = none, and the bases of each step. Three markers are tried before two and a
+        vague centre, which is up to 60 mm off.
+        """
+        shape = self.shape
+        corners = [anchor]
+        if anchor >= 0 and shape.joints[anchor].vague and len(shape.markers) >= FEWEST:
+            corners = [-1, anchor]
+        sets = [(corner, shape.bases[1 + corner][k:end]) for corner in corners for k, end in pairwise(STEPS)]
+        return [(corner, some) for corner, some in sets if some]
 
     def _in_need(self, rows: Indices, found: list[SegmentHypotheses]) -> Indices:
         """Return the hypotheses (rows) for which not all markers of the segment were found yet, and that
@@ -165,47 +215,50 @@ class _SegmentSearch:
             best = min(best, float(costs[whole].min(initial=np.inf)))
         return rows[self.before.costs[rows] < best]
 
-    def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> tuple[Indices, Array, Array]:
-        """Generate poses of the segment from points that can be the markers of a base, for each hypothesis
-        on the other segments; return hypotheses, points and poses.
-        """
+    def _sampled(self, rows: Indices, base: tuple[int, ...], anchor: int) -> Samples:
+        """Return the points that can be the markers of a base, for each hypothesis on the other segments."""
         hypothesis, p = np.nonzero(self.can[rows, base[0]])
         hypothesis, taken = rows[hypothesis], p[:, None]
         for k, marker in enumerate(base[1:], 1):
             fitting = self.can[hypothesis, marker].copy()
             for earlier in range(k):
-                usual = self.length[base[earlier], marker]
-                near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
-                np.fill_diagonal(near, False)
-                fitting &= near[taken[:, earlier]]
+                fitting &= self._fits(base[earlier], marker)[taken[:, earlier]]
             row, p = np.nonzero(fitting)
             hypothesis, taken = hypothesis[row], np.column_stack([taken[row], p])
         if len(taken) > MOST_SAMPLES:
             hypothesis, taken = hypothesis[:MOST_SAMPLES], taken[:MOST_SAMPLES]
-        rotations, origins = self._aligned(hypothesis, base, taken, anchor)
-        if self.faces and len(hypothesis):
-            kept = np.flatnonzero(self._faces_so(hypothesis, rotations))
-            return hypothesis[kept], rotations[kept], origins[kept]
-        return hypothesis, rotations, origins
-
-    def _aligned(
-        self, hypothesis: Indices, base: tuple[int, ...], taken: Indices, anchor: int
-    ) -> tuple[Array, Array]:
-        """Return poses that align the segment with the points of a base and a joint centre. A poorly
-        determined joint centre only gives the rotation about the line of two markers, because a fit to all
-        three would miss the points.
-        """
         local, ground = self.shape.local[list(base)], self.cloud[taken]
-        own, there = local, ground
+        vague = anchor >= 0 and self.shape.joints[anchor].vague and len(self.shape.markers) < FEWEST
+        middle, there = local.mean(axis=0), ground.mean(axis=1)
         if anchor >= 0:
             here, centre = self.here[anchor][None], self.there[hypothesis, anchor][:, None]
-            if self.shape.joints[anchor].vague and len(self.shape.markers) < FEWEST:
-                local, ground = np.vstack([local, here]), np.concatenate([ground, centre], axis=1)
-            else:
-                own = local = np.vstack([here, local])
-                there = ground = np.concatenate([centre, ground], axis=1)
-        rotations = frames(ground) @ frames(local[None])[0].T
-        return rotations, there.mean(axis=1) - rotations @ own.mean(axis=0)
+            own = [(local, here), (ground, centre)] if vague else [(here, local), (centre, ground)]
+            local, ground = np.vstack(own[0]), np.concatenate(own[1], axis=1)
+            if not vague:
+                middle, there = local.mean(axis=0), ground.mean(axis=1)
+        n = len(hypothesis)
+        local, middle = np.broadcast_to(local, (n, 3, 3)), np.broadcast_to(middle, (n, 3))
+        return Samples(hypothesis, local, ground, middle, there)
+
+    def _fits(self, marker: int, other: int) -> NDArray[np.bool_]:
+        """(n, n) - whether points are as far apart as two markers."""
+        usual = self.length[marker, other]
+        near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
+        np.fill_diagonal(near, False)
+        return near
+
+    def _aligned(self, samples: list[Samples]) -> tuple[Indices, Array, Array]:
+        """Return the hypotheses on the other segments, and the poses that align the segment with points of
+        a base and a joint centre. A vague one only says how a segment of two markers turns about their
+        line: midway between all three these would miss their points.
+        """
+        every = Samples(*(np.concatenate(column) for column in zip(*samples, strict=True)))
+        rotations = frames(every.ground) @ frames(every.local).swapaxes(1, 2)
+        origins = every.there - (rotations @ every.middle[:, :, None])[:, :, 0]
+        if not self.faces or not len(every.hypothesis):
+            return every.hypothesis, rotations, origins
+        kept = np.flatnonzero(self._faces_so(every.hypothesis, rotations))
+        return every.hypothesis[kept], rotations[kept], origins[kept]
 
     def _faces_so(self, hypothesis: Indices, rotations: Array) -> NDArray[np.bool_]:
         """Return whether the third axis points to the same side as those of the other segments, (c,)."""
@@ -234,9 +287,9 @@ class _SegmentSearch:
         least = np.take_along_axis(off, nearest[:, :, None], axis=2)[:, :, 0]
         return nearest, np.maximum(least, 0.0) / self.shape.off_most**2
 
-    def _fitted(self, sampled: tuple[Indices, Array, Array]) -> SegmentHypotheses:
+    def _fitted(self, samples: list[Samples]) -> SegmentHypotheses:
         """Fit the best sampled poses to all their points."""
-        hypothesis, rotations, origins = sampled
+        hypothesis, rotations, origins = self._aligned(samples)
         nearest, off = self._nearest(hypothesis, rotations, origins)
         costs = self.before.costs[hypothesis] + np.minimum(off, NEAREST_MOST**2).sum(axis=1)
         kept = np.argsort(costs, kind="stable")[:KEPT]

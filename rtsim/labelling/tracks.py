@@ -108,12 +108,13 @@ class PointTracks:
     near, since : (n,) missing marker to whose predicted position it is near (-1 = none, UNKNOWN = not
         checked yet), and for how long [s]
     fresh : (n,) whether it has just appeared
+    cannot : (n, n_marker) markers that a point is not, as they were seen elsewhere at the same time
     ended : (k, 3) last positions of unlabelled points that have disappeared [m]
     came_up : (n,) whether it was near that position when it appeared
     """
 
-    def __init__(self) -> None:
-        self._n_point = 0
+    def __init__(self, n_marker: int = 0) -> None:
+        self._n_point, self._n_marker = 0, n_marker
         self.forget()
 
     def forget(self) -> None:
@@ -122,12 +123,13 @@ class PointTracks:
         self.ended = np.zeros((0, 3))
         self.numbers, self.marker, self.near = np.zeros((3, 0), np.int64)
         self.since, self.came_up, self.fresh = np.zeros(0), np.zeros(0, bool), np.zeros(0, bool)
+        self.cannot = np.zeros((0, self._n_marker), bool)
 
     def go_on(self, cloud: Array, dt: float) -> NDArray[np.bool_]:
         """Take the points of the next frame (n, 3) [m], `dt` [s] later; return whether each is ambiguous,
         (n,).
         """
-        before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up
+        before = self.places, self.numbers, self.marker, self.near, self.since, self.came_up, self.cannot
         unknown = np.isnan(self.speeds[:, 0])
         foretold = self.places + dt * np.where(unknown[:, None], 0.0, self.speeds)
         reach = NOISE + np.where(unknown, SPEED * dt, 0.5 * ACCELERATION * dt * dt)
@@ -139,6 +141,7 @@ class PointTracks:
         self._n_point += n
         self.marker, self.near = np.full(n, -1), np.full(n, UNKNOWN)
         self.since, self.came_up, self.fresh = np.zeros(n), np.ones(n, bool), np.ones(n, bool)
+        self.cannot = np.zeros((n, self._n_marker), bool)
         old, new = pairs
         over = np.ones(len(before[0]), bool)
         over[old] = False
@@ -146,10 +149,33 @@ class PointTracks:
         if dt > 0.0:
             self.speeds[new] = (cloud[new] - before[0][old]) / dt
         for now, earlier in zip(
-            (self.numbers, self.marker, self.near, self.since, self.came_up), before[1:], strict=True
+            (self.numbers, self.marker, self.near, self.since, self.came_up, self.cannot),
+            before[1:],
+            strict=True,
         ):
             now[new] = earlier[old]
         self.fresh[new] = False
         doubtful = np.zeros(n, bool)
         doubtful[new] = exchangeable(apart, pairs)
+        self.cannot[doubtful] = False
         return doubtful
+
+    def points_of(self, n_marker: int) -> Indices:
+        """Return the point of each marker in the newest frame, (n_marker,), -1 = none."""
+        points = np.full(n_marker, -1)
+        rows = np.flatnonzero(self.marker >= 0)
+        points[self.marker[rows]] = rows
+        return points
+
+    def rule_out(self, seen: NDArray[np.bool_]) -> None:
+        """Note that all other points are not these markers, which are visible and certain; seen :
+        (n_marker,).
+        """
+        rows = np.flatnonzero(self.marker >= 0)
+        own = self.cannot[rows, self.marker[rows]]
+        self.cannot |= seen
+        self.cannot[rows, self.marker[rows]] = own
+
+    def may_be_again(self, markers: Indices) -> None:
+        """Discard which points these markers are not."""
+        self.cannot[:, markers] = False

@@ -183,7 +183,7 @@ def test_names_are_compared_in_the_frame_of_the_search(
     stranger = walked[:, k] + [0.02, 0.015, 0.0]
 
     def worse(
-        _: MarkedBody, points: Array, given: NDArray[np.int64]
+        _: MarkedBody, points: Array, given: NDArray[np.int64], *__: Array
     ) -> Generator[None, None, FoundPerson | None]:
         found = find_person(body, points, given)
         assert found is not None

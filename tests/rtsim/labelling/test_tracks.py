@@ -50,7 +50,7 @@ def test_a_hidden_marker_is_where_the_others_carry_it(walked: np.ndarray, both_l
     frames[20:, k] = np.nan
     for frame in frames[:40]:
         foretold = hidden.foretell(frame)
-        hidden.take(frame, foretold, 0.01)
+        hidden.take(frame, foretold, np.ones(len(names), bool), 0.01)
     foretold = hidden.foretell(frames[40])
     assert foretold.markers.tolist() == [k]
     assert foretold.rigid.all()
