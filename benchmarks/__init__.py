@@ -1,4 +1,5 @@
-"""Benches that are no part of an installed rtsim: attacks, servers that play capture systems, damage, peers.
+"""Benchmarks that are not part of an installed rtsim: attacks, servers that simulate capture systems,
+damage, other solvers.
 
 `rtsim bench` finds them in a checkout.
 """

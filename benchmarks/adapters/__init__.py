@@ -1,1 +1,3 @@
-"""Capture systems measured against servers of ours that speak their protocols, as no real one is here."""
+"""Benchmarks of capture systems against simulated servers that speak their protocols, as no real system is
+available here.
+"""

@@ -1,4 +1,6 @@
-"""A double, `rtsim connect` beside it and a subscriber: three processes on real sockets, and what arrived."""
+"""A simulated server ("double"), `rtsim connect` and a subscriber as three processes on real sockets, and
+the frames that arrived.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ LAST = 1e6
 
 
 class Taken(NamedTuple):
-    """A frame that arrived: its session, seq, t_capture and arrival [ns], and which of the double's it is."""
+    """A frame that arrived: its session, seq, t_capture and arrival time [ns], and the number of the
+    double's frame.
+    """
 
     session: str
     seq: int
@@ -39,7 +43,7 @@ class Taken(NamedTuple):
 
 
 class AdapterChain:
-    """A double, the relay and a subscriber; with ZEROMQ the relay is left out.
+    """A double, the relay and a subscriber; with ZEROMQ there is no relay.
 
     walker : whether the markers are those of the synthetic walker, for an estimator
 
@@ -92,7 +96,9 @@ class AdapterChain:
         print(*words, file=self._driver.stdin, flush=True)
 
     def asked(self, *words: object) -> dict[str, Any]:
-        """Send a command line to the double, and take frames until it reports that the command is done."""
+        """Send a command line to the double, and take frames until it reports that the command is done;
+        return the report.
+        """
         self.tell(*words)
         assert self._driver.stdout is not None
         os.set_blocking(self._driver.stdout.fileno(), False)
@@ -105,7 +111,7 @@ class AdapterChain:
         return dict(json.loads(line))
 
     def take(self, seconds: float) -> None:
-        """Take what arrives within this time [s]."""
+        """Take the frames that arrive within this time [s]."""
         due_ns = now_ns() + round(1e9 * seconds)
         while (left_ns := due_ns - now_ns()) > 0:
             frame = self._subscriber.wait(1e-9 * left_ns)
@@ -130,7 +136,7 @@ class AdapterChain:
             )
 
     def memory_mb(self) -> float:
-        """Resident memory of the relay [MB]; NaN where the system does not tell."""
+        """Return the resident memory of the relay [MB]; NaN where the system does not report it."""
         assert self.relay is not None
         with contextlib.suppress(OSError):
             for line in Path(f"/proc/{self.relay.pid}/status").read_text().splitlines():
@@ -139,8 +145,8 @@ class AdapterChain:
         return float("nan")
 
     def ended(self) -> NDArray[np.int64]:
-        """End the double; (n, 3) - of each frame that it sent: its number, when it was due and when it
-        was sent [ns].
+        """End the double; return for each frame that it sent its number, when it was due and when it was
+        sent, (n, 3) [ns].
         """
         assert self._driver.stdin is not None
         self._driver.stdin.close()
@@ -150,7 +156,7 @@ class AdapterChain:
         return log
 
     def close(self) -> None:
-        """End all of it."""
+        """End all processes of the chain."""
         if self._driver.poll() is None:
             self._driver.kill()
             self._driver.wait()

@@ -11,9 +11,9 @@ found."""
 
 
 def damaged(message: bytes, random: np.random.Generator, n_head: int) -> bytes:
-    """A message of the same length with one to four faults.
+    """Return a message of the same length with one to four faults.
 
-    n_head : bytes at its front by which the next one is found [1]
+    n_head : number of bytes at its front by which the next message is found [1]
     """
     data = bytearray(message)
     first = 0 if random.integers(0, LOST_ONE_IN) == 0 else n_head

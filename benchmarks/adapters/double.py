@@ -1,4 +1,4 @@
-"""The double of a capture system's server: what it does, and what it is ordered to send."""
+"""The double of a capture system's server, which sends the frames that it is told to."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ class DoubledPlate(NamedTuple):
 class DoubledFrame(NamedTuple):
     """A frame that a double sends.
 
-    positions : (n_marker, 3) [m], NaN = occluded; stamp_ns : on the server's clock; number : of the frame
-    unnamed : (n, 3) [m]
+    positions : (n_marker, 3) [m], NaN = occluded; stamp_ns : time on the server's clock; number : number of
+        the frame
+    unnamed : (n, 3) positions of unlabelled markers [m]
     wrenches : (n_plate, n_sample, 9) - force [N], moment about the laboratory's origin [N m], centre of
         pressure [m], as the server has them
     """
@@ -40,62 +41,66 @@ class DoubledFrame(NamedTuple):
 
 
 class CaptureDouble(Protocol):
-    """The double of a server on this machine; any client of the protocol takes it for the real one.
+    """The double of a server on this machine; clients of the protocol cannot tell it from a real one.
 
-    It is told what to send; times are the caller's. All of it may be called from any thread.
+    The caller decides what to send and when. All methods may be called from any thread.
     """
 
     def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
-        """Names of markers, frames per second [Hz], force plates; nobody is listened to yet."""
+        """Prepare a double with names of markers, frames per second [Hz] and force plates; it does not
+        listen yet.
+        """
 
     @property
     def address(self) -> str:
-        """Address of the running server, as `rtsim connect` and `--source` take it."""
+        """Address of the running server, as `rtsim connect` and `--source` accept it."""
 
     @property
     def n_client(self) -> int:
-        """Number of clients that get frames."""
+        """Number of clients that receive frames."""
 
     def start(self) -> None:
-        """Listen: at any free port the first time, then at the same one."""
+        """Listen at any free port the first time, later at the same one."""
 
     def stop(self) -> None:
-        """Hang up on everybody and listen no more, as a server that ends."""
+        """Disconnect all clients and stop listening, like a server that ends."""
 
     def describe(self, names: Sequence[str]) -> None:
         """Change the markers from now on; whether clients are notified depends on the protocol."""
 
     def send(self, frame: DoubledFrame) -> None:
-        """Send a frame to every client that wants frames."""
+        """Send a frame to every client that has requested frames."""
 
     def keep_clock(self, given: Callable[[int], int]) -> None:
-        """Follow this clock as the server's [ns], for protocols that send the time by themselves."""
+        """Use this function of our clock as the server's clock [ns], for protocols that send the time by
+        themselves.
+        """
 
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
-        """Return a call that decodes the message of this frame by our decoder, to be timed."""
+        """Return a function that decodes the message of this frame with our decoder, to be timed."""
 
 
 class ByteDouble(CaptureDouble, Protocol):
-    """A double whose messages are its own, not those of a library, so that they can be damaged."""
+    """A double that encodes its own messages, not by a library, so that they can be damaged."""
 
     @property
     def head_bytes(self) -> int:
-        """Number of bytes at the front of a message that tell where the next one begins."""
+        """Number of bytes at the front of a message that determine where the next message begins."""
 
     def message(self, frame: DoubledFrame) -> bytes:
-        """The message by which a frame is sent."""
+        """Return the message with which a frame is sent."""
 
     def send_bytes(self, data: bytes) -> None:
-        """Send any bytes to everybody, as a message or a part of one."""
+        """Send any bytes to all clients, as a message or a part of one."""
 
 
 def has_bytes(double: type[CaptureDouble]) -> TypeGuard[type[ByteDouble]]:
-    """Whether the messages of a double can be damaged."""
+    """Return whether the messages of a double can be damaged."""
     return hasattr(double, "send_bytes")
 
 
 def double_of(scheme: str) -> type[CaptureDouble]:
-    """The double of a system; KeyError where there is none."""
+    """Return the double of a system; KeyError if there is none."""
     if scheme not in doubled_schemes():
         raise KeyError(scheme)
     double: type[CaptureDouble] = import_module(f"{doubles.__name__}.{scheme}").Double
@@ -103,5 +108,5 @@ def double_of(scheme: str) -> type[CaptureDouble]:
 
 
 def doubled_schemes() -> list[str]:
-    """The systems that have a double."""
+    """Return the systems that have a double."""
     return sorted(module.name for module in pkgutil.iter_modules(doubles.__path__))

@@ -1,4 +1,4 @@
-"""A double in a process of its own, which sends frames on time and carries out commands line by line.
+"""A double in a process of its own, which sends frames on time and carries out commands from standard input.
 
 Standard output: {"address": ...}, and an answer to each line: {"done": ...}. Standard input:
 
@@ -49,19 +49,19 @@ ZEROMQ = "zeromq"
 
 
 def server_ns(local_ns: int) -> int:
-    """The server's clock at a time of our clock [ns]."""
+    """Return the server's clock at a time of our clock [ns]."""
     return HOUR_NS + local_ns + local_ns * DRIFT_PPM // 1_000_000
 
 
 def positions_of(k: int, n_marker: int) -> np.ndarray:
-    """(n_marker, 3) - positions of frame k [m]."""
+    """Return the marker positions of frame k, (n_marker, 3) [m]."""
     rows = np.arange(3 * n_marker, dtype=np.float64).reshape(n_marker, 3) / PER_METRE
     rows[-1, 0] = k / PER_METRE
     return rows
 
 
 def names_of(n_marker: int, exchanged: bool = False) -> list[str]:
-    """Names of markers, the last one always the last."""
+    """Return the names of markers; the last name is always that of the last marker."""
     names = [f"M{k:02d}" for k in range(n_marker)]
     if exchanged:
         names[:2] = names[1], names[0]
@@ -69,7 +69,7 @@ def names_of(n_marker: int, exchanged: bool = False) -> list[str]:
 
 
 class DoubledWalker:
-    """Names and positions of the synthetic walker, over and over, followed by further markers."""
+    """Names and positions of the synthetic walker in a loop, followed by further markers."""
 
     def __init__(self, rate: float, n_marker: int, z_up: bool) -> None:
         trial = load_trial(WALKER, WALK_S, rate)
@@ -79,12 +79,12 @@ class DoubledWalker:
         self._others = others
 
     def positions(self, k: int) -> np.ndarray:
-        """(n_marker, 3) - positions of frame k [m]."""
+        """Return the marker positions of frame k, (n_marker, 3) [m]."""
         return np.vstack((self._places[k % len(self._places)], self._others))
 
 
 class ZeroMqSource:
-    """Frames sent by our own publisher, in place of the double of a system."""
+    """A source of frames by our own publisher, in place of the double of a system."""
 
     def __init__(self, names: list[str], rate: float) -> None:
         self._publisher = Publisher("tcp://127.0.0.1:0")
@@ -116,7 +116,7 @@ class ZeroMqSource:
 
 
 class AdapterDrive:
-    """The frames of a double: which come next, when they were due and sent."""
+    """The sequence of frames of a double, with the times when they were due and sent."""
 
     def __init__(self, scheme: str, rate: float, n_marker: int, walker: bool = False) -> None:
         self._rate, self._n_marker = rate, n_marker
@@ -136,7 +136,7 @@ class AdapterDrive:
         self._told: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
 
     def hear(self) -> None:
-        """Read command lines from standard input, in a thread of its own."""
+        """Read command lines from standard input in a separate thread."""
         for line in sys.stdin:
             self._told.put(line.split())
         self._told.put(["over"])
@@ -171,7 +171,9 @@ class AdapterDrive:
             self.double.send(frame)
 
     def _obeyed(self) -> str:
-        """Do what was said; "over" where the input is closed, "goN" where frames shall be counted."""
+        """Carry out waiting commands; return "over" if the input is closed, "goN" if frames are to be
+        counted.
+        """
         try:
             word, *rest = self._told.get_nowait()
         except queue.Empty:
@@ -197,7 +199,7 @@ class AdapterDrive:
         return word
 
     def _send_damaged(self, n: int) -> None:
-        """Send damaged messages of frames, as fast as they are taken, and wait for who was driven away."""
+        """Send damaged messages as fast as clients read them, and wait for clients that were disconnected."""
         double = cast(ByteDouble, self.double)
         random = np.random.default_rng(1)
         for i in range(n):

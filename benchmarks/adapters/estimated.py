@@ -1,7 +1,8 @@
-"""The whole chain: a double, `rtsim connect`, `rtsim estimate`; how much later results are than with ZeroMQ.
+"""Latency of the whole chain of a double, `rtsim connect` and `rtsim estimate`, compared with a plain ZeroMQ
+source.
 
 The frames are those of the synthetic walker among 60 markers. The plain source is measured just before each
-system, so that both meet the same load of the machine.
+system, so that the load of the machine is similar.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ ANY_PORT = "tcp://127.0.0.1:0"
 
 
 def estimated(scheme: str, quick: bool) -> list[BenchFigure]:
-    """Receipt to publication in the estimator, and capture to publication, beside the plain source."""
+    """Return the times from receipt to publication in the estimator, and from capture to publication,
+    compared with the plain source.
+    """
     seconds = QUICK_SECONDS if quick else SECONDS
     plain, system = stamps_of(ZEROMQ, seconds), stamps_of(scheme, seconds)
     (plain_us, plain_age_us), (us, age_us) = between(plain), between(system)
@@ -38,13 +41,13 @@ def estimated(scheme: str, quick: bool) -> list[BenchFigure]:
 
 
 def between(stamps: NDArray[np.int64]) -> tuple[float, float]:
-    """Medians from receipt and from capture to publication [us], of stamps (n, 3)."""
+    """Return the median times from receipt and from capture to publication [us] for stamps (n, 3)."""
     captured, received, published = stamps.T
     return 1e-3 * float(np.median(published - received)), 1e-3 * float(np.median(published - captured))
 
 
 def stamps_of(scheme: str, seconds: float) -> NDArray[np.int64]:
-    """(n, 3) - when each frame was captured, received and its result published [ns]."""
+    """Return when each frame was captured, received and its result published, (n, 3) [ns]."""
     rows: list[tuple[int, int, int]] = []
     with AdapterChain(scheme, walker=True) as chain:
         asked = ["estimate", "--source", "walker", "--markers", chain.address, "--results", ANY_PORT]

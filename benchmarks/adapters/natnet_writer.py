@@ -1,6 +1,6 @@
-"""Packets as Motive writes them, NatNet 3.0 to 4.2, for a double of its server.
+"""Encoding of packets as Motive sends them, NatNet 3.0 to 4.2, for a double of its server.
 
-Field by field as in NaturalPoint's NatNet SDK 4.1; written apart from what reads them here.
+Field by field as in NaturalPoint's NatNet SDK 4.1; written independently of the code that reads them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Version = tuple[int, int]
 
 
 class Body(NamedTuple):
-    """A tracked set of markers of one name, as a skeleton or rigid body of that name."""
+    """A tracked set of markers with a name, such as a skeleton or rigid body."""
 
     name: str
     number: int
@@ -24,7 +24,7 @@ class Body(NamedTuple):
 
 
 class Plate(NamedTuple):
-    """A force plate: number, serial, corners (4, 3) [m], from the sensors to the surface (3,) [m]."""
+    """A force plate: number, serial, corners (4, 3) [m], vector from the sensors to the surface (3,) [m]."""
 
     number: int
     serial: str
@@ -34,7 +34,7 @@ class Plate(NamedTuple):
 
 
 class Stamps(NamedTuple):
-    """Stamps of a frame: seconds since the server began, then ticks of exposure, receipt and sending."""
+    """Stamps of a frame: seconds since the server's start, then ticks of exposure, receipt and sending."""
 
     time: float
     exposed: int
@@ -48,27 +48,27 @@ def header(kind: int, payload: bytes) -> bytes:
 
 
 def text(name: str) -> bytes:
-    """Encode a name with its end."""
+    """Encode a name with its terminating zero."""
     return name.encode() + b"\0"
 
 
 def server_info(version: Version, tick_rate: int, data_port: int, multicast: bool, group: str) -> bytes:
-    """The message of who the server is."""
+    """Encode the message that describes the server."""
     parts = [b"Motive".ljust(256, b"\0"), bytes((3, 1, 0, 1)), bytes((*version, 0, 0))]
     parts += [struct.pack("<QHB", tick_rate, data_port, multicast), bytes(map(int, group.split(".")))]
     return header(1, b"".join(parts))
 
 
 def echo(client_stamp: bytes, ticks: int) -> bytes:
-    """The answer to an echo request."""
+    """Encode the answer to an echo request."""
     return header(13, client_stamp + struct.pack("<Q", ticks))
 
 
 def definitions(
     version: Version, bodies: Sequence[Body], plates: Sequence[Plate] = (), trained: Sequence[Body] = ()
 ) -> bytes:
-    """The message of what is tracked: bodies, a set of all, plates; trained sets as assets alone (4.1 and
-    later).
+    """Encode the message of tracked objects: bodies, a set of all, plates; trained sets as assets alone (4.1
+    and later).
     """
     items: list[tuple[int, bytes]] = []
     for body in bodies:
@@ -116,7 +116,7 @@ def _plate(plate: Plate) -> bytes:
 
 
 def labelled(numbers: Sequence[int], points: NDArray[np.float64], params: Sequence[int]) -> bytes:
-    """Labelled markers, in the order given."""
+    """Encode labelled markers in the given order."""
     rows = np.zeros(
         len(numbers), [("id", "<i4"), ("at", "<f4", 3), ("size", "<f4"), ("params", "<u2"), ("error", "<f4")]
     )
@@ -139,7 +139,7 @@ def frame(
     plates: Mapping[int, NDArray[np.float64]] | None = None,
     params: int = 0,
 ) -> bytes:
-    """A frame: marker sets, labelled markers, and beside them `skeletons` skeletons of one bone each.
+    """Encode a frame: marker sets, labelled markers, and `skeletons` skeletons of one bone each.
 
     bodies : number -> (3,) place [m]
     plates : number -> (n_channel, n_sample)
@@ -170,7 +170,7 @@ def frame(
 
 
 def asset_markers(rows: bytes) -> bytes:
-    """The markers of an asset in a frame."""
+    """Encode the markers of an asset in a frame."""
     return struct.pack("<I", len(rows) // 26) + rows
 
 

@@ -43,20 +43,20 @@ def run(quick: bool = False, only: Sequence[str] = ()) -> list[BenchFigure]:
 
 
 def added_us(scheme: str, seconds: float) -> float:
-    """Median time from sending to arrival [us], of a source."""
+    """Return the median time from sending to arrival for a source [us]."""
     with AdapterChain(scheme) as chain:
         chain.asked("go", seconds)
         return float(np.median(added(chain.taken, chain.ended())))
 
 
 def added(taken: list[Taken], log: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(n,) - from sending to arrival of each frame [us]."""
+    """Return the time from sending to arrival of each frame, (n,) [us]."""
     when = dict(zip(log[:, 0].tolist(), log[:, 2].tolist(), strict=True))
     return np.array([1e-3 * (t.t_arrived - when[t.frame]) for t in taken if t.frame in when])
 
 
 def steady(scheme: str, quick: bool) -> list[BenchFigure]:
-    """A measurement without disturbance: nothing lost, times, processor."""
+    """Measure without disturbance: lost frames, times, processor load."""
     with AdapterChain(scheme) as chain:
         chain.asked("go", QUICK_SECONDS if quick else SECONDS)
         log = chain.ended()
@@ -99,7 +99,7 @@ def decode_us(scheme: str) -> float:
 
 
 def restarts(scheme: str, quick: bool) -> list[BenchFigure]:
-    """The server ends and comes back: how long until frames arrive, and whether seq goes on."""
+    """Let the server end and come back; measure how long until frames arrive, and whether seq continues."""
     with AdapterChain(scheme) as chain:
         chain.asked("go", 1.0)
         spent = []
@@ -117,7 +117,9 @@ def restarts(scheme: str, quick: bool) -> list[BenchFigure]:
 
 
 def relabelled(scheme: str, quick: bool) -> list[BenchFigure]:
-    """A marker is added to the list, and two are exchanged without a word: how long until a new session."""
+    """Add a marker to the list, and exchange two without notification; measure how long until a new session
+    begins.
+    """
     with AdapterChain(scheme) as chain:
         chain.asked("go", 1.0)
         spent = []
@@ -135,12 +137,12 @@ def relabelled(scheme: str, quick: bool) -> list[BenchFigure]:
 
 
 def ending(names: tuple[str, ...], expected: tuple[str, ...]) -> bool:
-    """Whether names are these, whoever they are said to belong to, as in Anna:M01."""
+    """Return whether the names end in these, whatever person they belong to, as in Anna:M01."""
     return tuple(name.rpartition(":")[2] for name in names) == expected
 
 
 def standing_numbers(scheme: str, quick: bool) -> list[BenchFigure]:
-    """Frame numbers stand still: nothing is lost for it."""
+    """Let frame numbers stand still, and check that no frame is lost."""
     with AdapterChain(scheme) as chain:
         chain.asked("go", 1.0)
         chain.asked("stuck", 1)
@@ -154,7 +156,9 @@ def standing_numbers(scheme: str, quick: bool) -> list[BenchFigure]:
 
 
 def label_storm(scheme: str, quick: bool) -> list[BenchFigure]:
-    """A marker has another name in every frame: the others arrive as before, in few sessions."""
+    """Change the name of a marker in every frame, and check that the other markers arrive as before, in few
+    sessions.
+    """
     if scheme == "lsl":
         return []  # another list is another stream there
     with AdapterChain(scheme) as chain:
@@ -176,7 +180,7 @@ def label_storm(scheme: str, quick: bool) -> list[BenchFigure]:
 
 
 def mistreated(scheme: str, quick: bool) -> list[BenchFigure]:
-    """Damaged messages: frames come afterwards, and memory stays."""
+    """Send damaged messages, and check that frames arrive afterwards and memory does not grow."""
     with AdapterChain(scheme) as chain:
         chain.asked("go", 2.0)
         before = chain.memory_mb()
@@ -195,12 +199,12 @@ def mistreated(scheme: str, quick: bool) -> list[BenchFigure]:
 
 
 def seq_gaps(taken: list[Taken]) -> int:
-    """Steps of seq other than 1 within sessions."""
+    """Return the number of steps of seq other than 1 within sessions."""
     return sum(b.session == a.session and b.seq != a.seq + 1 for a, b in pairwise(taken))
 
 
 def doubled(taken: list[Taken]) -> int:
-    """Frames that came more than once."""
+    """Return the number of frames that arrived more than once."""
     frames = [t.frame for t in taken]
     return len(frames) - len(set(frames))
 

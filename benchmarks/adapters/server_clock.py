@@ -1,4 +1,4 @@
-"""The clock of a double's server, as the stamps of its frames tell it, or as it is given."""
+"""The clock of a double's server, derived from the stamps of its frames, or as given."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ HOUR_NS = 3_600_000_000_000
 class ServerClock:
     """A server's clock as a function of ours.
 
-    given : our clock [ns] -> the server's [ns]; None = as far from ours as the newest stamp was when it was
-        sent, and an hour before the first one
+    given : our clock [ns] -> the server's [ns]; None = as far from our clock as the newest stamp was when it
+        was sent; an hour ahead before the first stamp
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class ServerClock:
         self._offset_ns = HOUR_NS
 
     def learn(self, stamp_ns: int) -> None:
-        """Note that a frame with that stamp is sent now."""
+        """Record that a frame with that stamp is sent now."""
         self._offset_ns = stamp_ns - now_ns()
 
     def at(self, local_ns: int) -> int:

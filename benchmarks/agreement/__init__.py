@@ -1,1 +1,3 @@
-"""The same frames solved for other processors, without a compiler, in threads: how far results part."""
+"""Comparison of the same frames solved for other processors, without the compiler, and in threads:
+differences of the results.
+"""

@@ -1,4 +1,6 @@
-"""The bench: the walker's frames on this processor beside the same ones elsewhere, and what they part by."""
+"""The benchmark: the walker's frames solved in the usual way compared with other ways, with the allowed
+differences.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ rounding."""
 
 
 class SolvingVariant(NamedTuple):
-    """A way to solve: what is in the environment, on how many threads, and what results may part by."""
+    """A way to solve the frames: environment variables, number of threads, and allowed differences of
+    results.
+    """
 
     environment: Mapping[str, str]
     n_thread: int = 1
@@ -31,7 +35,7 @@ class SolvingVariant(NamedTuple):
 
 
 def variants() -> dict[str, SolvingVariant]:
-    """All ways by their names; other processors only where this one has their instructions, too."""
+    """Return all ways by name; other processors only if this one has their instructions, too."""
     found = {
         "again": SolvingVariant({}, allowed=0.0),
         "three_threads": SolvingVariant({}, n_thread=3, allowed=0.0),
@@ -44,9 +48,10 @@ def variants() -> dict[str, SolvingVariant]:
 
 
 def run(n_frame: int, only: str = "") -> list[BenchFigure]:
-    """Largest difference of an angle [rad] and of a residual [m] from the usual way, of each other one.
+    """Return the largest difference of an angle [rad] and of a residual [m] from the usual way, for each
+    other way.
 
-    ConfigError for a way that there is not.
+    ConfigError for an unknown way.
     """
     chosen = {name: way for name, way in variants().items() if only in ("", name)}
     if not chosen:
@@ -68,7 +73,7 @@ def run(n_frame: int, only: str = "") -> list[BenchFigure]:
 
 
 def solved(way: SolvingVariant, n_frame: int) -> dict[str, np.ndarray]:
-    """Results that a process of that way wrote."""
+    """Return the results that a process using this way wrote."""
     with tempfile.TemporaryDirectory(prefix="rtsim-agreement-") as folder:
         path = Path(folder) / "numbers.npz"
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **way.environment}

@@ -1,4 +1,5 @@
-"""A process of the bench: solves the first frames of the walker by each method and writes its numbers.
+"""A process of the benchmark, which solves the first frames of the walker by each method and writes the
+results.
 
 python -m benchmarks.agreement.solve FILE N_FRAME N_THREAD
 """
@@ -38,7 +39,7 @@ def main(path: Path, n_frame: int, n_thread: int) -> None:
 
 
 def solved(method: str, n_frame: int) -> dict[str, NDArray[np.float64]]:
-    """Angles [rad] and residuals of markers [m] of the walker's first frames, by an estimator of its own."""
+    """Return angles [rad] and residuals of markers [m] of the walker's first frames, with a new estimator."""
     estimator, subject = walker_estimator(method)
     frames, times = walker_frames(subject, n_frame)
     angles, residuals = [], []
@@ -50,7 +51,7 @@ def solved(method: str, n_frame: int) -> dict[str, NDArray[np.float64]]:
 
 
 def walker_estimator(method: str) -> tuple[MultibodyEstimator, Subject]:
-    """An estimator of the synthetic walker's right leg by a method, and the walker."""
+    """Return an estimator of the synthetic walker's right leg by a method, and the walker."""
     spec = load_model(RUN.model)
     subject = subject_if_any(RUN, spec)
     assert subject is not None
@@ -58,7 +59,7 @@ def walker_estimator(method: str) -> tuple[MultibodyEstimator, Subject]:
 
 
 def walker_frames(subject: Subject, n_frame: int) -> tuple[list[NDArray[np.float64]], NDArray[np.float64]]:
-    """Markers of the walker's first frames, (n_marker, 3) [m] each, and their times [s]."""
+    """Return the markers of the walker's first frames, (n_marker, 3) [m] each, and their times [s]."""
     trial = load_trial(RUN.source)
     frames = [np.ascontiguousarray(frame) for frame in markers_of(trial, subject)[:n_frame]]
     return frames, trial.times[:n_frame]

@@ -1,1 +1,1 @@
-"""Recordings damaged in known ways: what becomes of the angles, and whether the status tells."""
+"""Recordings damaged in known ways: errors of the angles, and whether the status reports them."""

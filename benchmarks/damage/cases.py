@@ -1,4 +1,4 @@
-"""Cases: recording, side, method, class of damage and seed; which of them a run takes, and how one is
+"""Cases (recording, side, method, class of damage and seed): which cases a run takes, and how one case is
 repeated.
 """
 
@@ -28,7 +28,7 @@ N_CLEAN = 256
 
 
 class DamageCase(NamedTuple):
-    """The identity of a case, by which it can be repeated; in words RECORDING:SIDE:METHOD:CLASS:SEED."""
+    """The identity of a case, by which it can be repeated; as text RECORDING:SIDE:METHOD:CLASS:SEED."""
 
     recording: str
     side: str
@@ -41,7 +41,7 @@ class DamageCase(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The lists that cases are combined from."""
+    """The lists of which cases are combinations."""
 
     recordings: tuple[str, ...]
     sides: tuple[str, ...]
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 
 class Done(NamedTuple):
-    """A case and what came of it."""
+    """A finished case: its damage and its score."""
 
     case: DamageCase
     what: str  # the damage in words
@@ -61,7 +61,7 @@ class Done(NamedTuple):
 
 
 class Clean(NamedTuple):
-    """A recording, or a part of it, solved as it is."""
+    """An undamaged recording, or a part of it, with its solution."""
 
     person: RecordedPerson
     scene: DamagedMarkers
@@ -71,7 +71,7 @@ class Clean(NamedTuple):
 
 
 def parse_case(words: str, kinds: Sequence[str]) -> DamageCase:
-    """The case that these words name; ConfigError where they name none."""
+    """Return the case described by a text; ConfigError for an invalid text."""
     parts = words.rsplit(":", 4)
     if len(parts) != 5 or not parts[4].isdecimal() or parts[3] not in kinds:
         raise ConfigError(
@@ -83,9 +83,9 @@ def parse_case(words: str, kinds: Sequence[str]) -> DamageCase:
 
 
 def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[DamageCase]:
-    """Each class QUICK_ROUNDS times, round by round, evenly over all recordings, sides and methods.
+    """Yield each class QUICK_ROUNDS times, round by round, evenly over all recordings, sides and methods.
 
-    A recording is taken with one side and every method; each of these has seeds of its own.
+    A recording is used with one side and every method; each combination has its own seeds.
     """
     places = []
     for k, recording in enumerate(plan.recordings):
@@ -105,7 +105,7 @@ def quick_cases(workshop: Workshop, plan: Plan) -> Iterator[DamageCase]:
 
 
 def full_cases(plan: Plan) -> Iterator[DamageCase]:
-    """Everything with N_SEED seeds, recording by recording."""
+    """Yield every combination with N_SEED seeds, recording by recording."""
     for recording in plan.recordings:
         for side in plan.sides:
             for method in plan.methods:
@@ -115,7 +115,7 @@ def full_cases(plan: Plan) -> Iterator[DamageCase]:
 
 
 class Workshop:
-    """Persons and clean runs, kept for the cases that share them.
+    """Persons and clean solutions, stored for the cases that share them.
 
     Attributes
     ----------
@@ -129,7 +129,9 @@ class Workshop:
         self._clean: OrderedDict[tuple[str, str, str, int], Clean] = OrderedDict()
 
     def person(self, recording: str, side: str) -> RecordedPerson | None:
-        """The person of a recording; None where it cannot be used, or has not that side."""
+        """Return the person of a recording; None if the recording cannot be used, or does not have that
+        side.
+        """
         key = (recording, side)
         if key not in self._persons:
             try:
@@ -140,7 +142,7 @@ class Workshop:
         return self._persons[key]
 
     def clean(self, case: DamageCase) -> Clean | None:
-        """The clean run beside a case; None where the recording cannot be used."""
+        """Return the clean solution for a case; None if the recording cannot be used."""
         person, part = self.person(case.recording, case.side), case.seed % N_PART
         if person is None:
             return None
@@ -157,12 +159,12 @@ class Workshop:
         return self._clean[key]
 
     def damage(self, case: DamageCase, scene: DamagedMarkers) -> Damage | None:
-        """The damage of a case, which is the same for every method."""
+        """Return the damage of a case, which is the same for every method."""
         rng = np.random.default_rng([case.seed, crc32(case.kind.encode()), crc32(case.recording.encode())])
         return self.kinds[case.kind].damage(rng, scene)
 
     def do(self, case: DamageCase) -> Done | None:
-        """Solve and score a case; None where the recording cannot be used, or cannot be damaged in this
+        """Solve and score a case; return None if the recording cannot be used, or cannot be damaged in this
         way.
         """
         clean = self.clean(case)
@@ -182,8 +184,8 @@ class Workshop:
         )
 
     def score_of(self, clean: Clean, damage: Damage, method: str) -> Score:
-        """The score of a damage; a static trial that is refused, or noted, counts as reported before the
-        first frame.
+        """Return the score of a damage; a static trial that is rejected, or noted, counts as reported before
+        the first frame.
         """
         try:
             person = clean.person.damaged(damage)

@@ -1,6 +1,7 @@
-"""Frames whose angles depend on one marker: leaving it out moves them by more than their limit.
+"""Detection of frames in which an angle depends on a single marker: leaving it out changes the angle beyond
+its limit.
 
-Such a frame may be flagged however clean its markers are: what is reported of it is true.
+Flagging such a frame is correct even if its markers are undamaged.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from benchmarks.damage.solving import SolvedScene, solve
 def hang_on_one(
     person: RecordedPerson, scene: DamagedMarkers, clean: SolvedScene, asked: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """(n_frame,) - those of the frames asked for in which an angle depends on one marker, by the method in
-    use.
+    """Return those of the requested frames in which an angle depends on one marker, by the method in use,
+    (n_frame,).
 
-    That is where leaving out some one marker of the subject throughout moves an angle beyond its limit.
+    In these frames, leaving out some single marker of the subject throughout changes an angle beyond its
+    limit.
     """
     hangs = np.zeros(scene.n_frame, bool)
     stop = int(np.flatnonzero(asked)[-1]) + 1 if asked.any() else 0
@@ -36,8 +38,8 @@ def hang_on_one(
 
 
 def limits_of(person: RecordedPerson, n_angle: int) -> NDArray[np.float64]:
-    """(n_angle,) - limits of the deviations from which angles are uncertain; the third angle of a joint
-    has another one [rad].
+    """Return the limits of the standard deviations above which angles count as uncertain, (n_angle,) [rad];
+    the third angle of a joint has another limit.
     """
     stated = person.run.uncertainty
     limits = (stated.limit_deg, stated.limit_deg, stated.limit_rotation_deg)

@@ -1,4 +1,4 @@
-"""Recordings and the persons in them: what is solved, by the stage of `rtsim live` and `rtsim analyse`."""
+"""Recordings and the persons in them, solved by the stage of `rtsim live` and `rtsim analyse`."""
 
 from __future__ import annotations
 
@@ -35,14 +35,15 @@ SHORTEST = 20
 
 
 class RecordedPerson:
-    """A recording, the subject calibrated for it, and the stage that solves it by any method of the model.
+    """A recording, the subject calibrated for it, and the stage that solves it with any method of the model.
 
-    ConfigError for a recording that cannot be used so.
+    ConfigError for a recording that cannot be used in this way.
 
     Attributes
     ----------
-    stage : to be told the method by `use`; groups : the segment of each marker, "" of those it does not have
-    notes : sentences that are told before the first frame
+    stage : the kinematics stage, whose method `use` sets; groups : the segment of each marker, "" = not a
+        marker of the subject
+    notes : notes printed before the first frame
     calibrated : labels of the static trial that the subject comes from
     """
 
@@ -75,11 +76,11 @@ class RecordedPerson:
         self.calibrated = labels_of(static, found) if static is not None else ()
 
     def use(self, method: str) -> None:
-        """Solve by that method from now on."""
+        """Use this method from now on."""
         self.stage.estimator.switch(method)
 
     def scene(self, part: int) -> DamagedMarkers:
-        """The recording, or one of N_PART parts of a long one."""
+        """Return the recording, or one of N_PART parts of a long one."""
         trial = self.trial
         n = len(trial.times)
         length = min(n, max(SHORTEST, round(LONGEST_S * trial.rate)))
@@ -95,9 +96,9 @@ class RecordedPerson:
         )
 
     def damaged(self, damage: Damage) -> RecordedPerson:
-        """The person after a damage: another person where the static trial is damaged.
+        """Return the person after a damage: another person if the static trial is damaged.
 
-        ConfigError where that trial is refused.
+        ConfigError if that trial is rejected.
         """
         if not damage.misplaced:
             return self
@@ -111,14 +112,14 @@ class RecordedPerson:
             return RecordedPerson(self.folder, self.recording, self.side, static)
 
     def warns_more_than(self, other: RecordedPerson) -> bool:
-        """Whether a warning before the first frame is not among those of the other person, whatever its
-        numbers and files.
+        """Return whether a warning before the first frame is not among those of the other person, ignoring
+        numbers and file names.
         """
         return not self.warnings <= other.warnings
 
     @property
     def warnings(self) -> set[str]:
-        """Notes that something should be checked, without their beginnings and without numbers."""
+        """Return the notes that something should be checked, without their beginnings and numbers."""
         found = (note.partition(CHECK) for note in self.notes)
         return {re.sub(r"[0-9.]+", "#", said) for _, check, said in found if check}
 
@@ -129,7 +130,7 @@ def all_methods() -> tuple[str, ...]:
 
 
 def groups_of(stage: Kinematics, trial: MarkerTrial) -> tuple[str, ...]:
-    """The segment of each marker of a trial, "" where the subject does not have it."""
+    """Return the segment of each marker of a trial, "" if the subject does not have the marker."""
     assert stage.subject is not None
     index = find_markers(stage.subject.marker_names, trial.names)
     groups = [""] * len(trial.names)
@@ -141,7 +142,9 @@ def groups_of(stage: Kinematics, trial: MarkerTrial) -> tuple[str, ...]:
 
 
 def labels_of(static: Path, side: str) -> tuple[str, ...]:
-    """Labels of the legs in a static trial whose lab is known, of the markers that all its frames show."""
+    """Return the labels of the legs in a static trial with a known marker map, for markers that all its
+    frames show.
+    """
     trial = load_trial(str(static))
     try:
         lab = find_lab(trial.names)
@@ -157,7 +160,9 @@ def labels_of(static: Path, side: str) -> tuple[str, ...]:
 
 
 def recordings(folder: Path | None) -> list[str]:
-    """The walker and the paths of all marker files below a folder, each content once."""
+    """Return the walker and the paths of all marker files below a folder; files with equal content appear
+    once.
+    """
     found, known = [WALKER], set()
     for path in trials(folder, "*") if folder else ():
         content = sha256(path.read_bytes()).hexdigest()

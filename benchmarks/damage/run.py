@@ -1,4 +1,4 @@
-"""The bench: cases one after the other until all are done or somebody asks it to end."""
+"""The benchmark: cases are solved one after the other until all are done or it is asked to end."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ SETTLED_DEG = 0.05
 class DamageOutcome(NamedTuple):
     """The outcome of a run of the bench.
 
-    left_out : recording -> sides and why; alarms : frames of clean runs
-    interrupted : whether it was asked to end before it was done
+    left_out : recording -> sides and reasons; alarms : counts of frames of clean runs
+    interrupted : whether it was ended before all cases were done
     """
 
     done: list[Done]
@@ -41,24 +41,24 @@ class DamageOutcome(NamedTuple):
     interrupted: bool
 
     def figures(self) -> list[BenchFigure]:
-        """Figures of all classes of damage."""
+        """Return the results of all classes of damage."""
         return figures_of(self.done, self.kinds, self.alarms)
 
     def table(self) -> str:
-        """The figures as a table in Markdown."""
+        """Return the results as a table in Markdown."""
         return table(self.done, self.kinds, self.methods)
 
     def worst(self, n: int) -> list[str]:
-        """The n worst cases of each class in words."""
+        """Return the n worst cases of each class as text."""
         return worst_cases(self.done, self.kinds, n)
 
 
 def run(
     folder: Path | None, full: bool = False, only: str = "", method: str = "", side: str = ""
 ) -> DamageOutcome:
-    """Solve the cases of a quick or a full run; only, method, side : one of each, "" = all.
+    """Solve the cases of a quick or a full run; only, method, side : one class, method or side, "" = all.
 
-    ConfigError for a class or a method that there is not.
+    ConfigError for an unknown class or method.
     """
     kinds, methods = find_kinds(), all_methods()
     chosen(only, tuple(kinds), "--only")
@@ -100,16 +100,16 @@ def run(
 
 
 def chosen(name: str, allowed: Sequence[str], where: str) -> None:
-    """ConfigError for a name that is not among those allowed."""
+    """Raise ConfigError for a name that is not allowed."""
     if name and name not in allowed:
         raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(allowed))
 
 
 def repeat(folder: Path | None, words: str) -> str:
-    """Repeat one case, frame by frame from the damage on: status, RMS, deviations of the flexions, how many
-    markers are missing, and which are distrusted, with their weights.
+    """Repeat one case; return for each frame from the damage on: status, RMS, errors of the flexions, number
+    of missing markers, and the markers with reduced weights.
 
-    ConfigError for a case that cannot be.
+    ConfigError for an impossible case.
     """
     kinds = find_kinds()
     case = parse_case(words, tuple(kinds))

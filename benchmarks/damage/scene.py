@@ -1,4 +1,4 @@
-"""Scenes to be damaged, the outcome of damage, and how places in a scene are drawn."""
+"""Scenes to be damaged, the resulting damage, and random choices of frames and markers in a scene."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ SEEN = 0.5
 
 
 class DamagedMarkers(NamedTuple):
-    """Markers of a part of a recording, as a stream has them.
+    """Markers of a part of a recording, as a stream sends them.
 
-    names : n_marker labels; groups : the segment of each, "" where the subject does not have it
+    names : n_marker labels; groups : the segment of each, "" = not a marker of the subject
     positions : (n_frame, n_marker, 3) - in ground, Y up [m]; NaN = missing
     times : (n_frame,) [s]; rate : rate of the frames [Hz]
     calibrated : labels of the static trial that the subject comes from, () = it comes from none
@@ -50,19 +50,19 @@ class DamagedMarkers(NamedTuple):
 
     @property
     def usable(self) -> list[int]:
-        """Indices of the subject's markers that are seen in enough frames."""
+        """Return the indices of the subject's markers that are visible in enough frames."""
         seen = np.isfinite(self.positions).all(axis=2).mean(axis=0) >= SEEN
         return [m for m, group in enumerate(self.groups) if group and seen[m]]
 
     @property
     def complete(self) -> NDArray[np.bool_]:
-        """(n_frame,) - whether every marker of the subject is seen."""
+        """Return whether every marker of the subject is visible, (n_frame,)."""
         followed = [m for m, group in enumerate(self.groups) if group]
         return np.asarray(np.isfinite(self.positions[:, followed]).all(axis=(1, 2)))
 
     @property
     def determined(self) -> NDArray[np.bool_]:
-        """(n_frame,) - whether enough markers of every segment are seen for its pose to be determined."""
+        """Return whether enough markers of every segment are visible to determine its pose, (n_frame,)."""
         determined = np.ones(self.n_frame, bool)
         for group in {group for group in self.groups if group}:
             own = [m for m, other in enumerate(self.groups) if other == group]
@@ -72,7 +72,9 @@ class DamagedMarkers(NamedTuple):
 
     @property
     def sound(self) -> NDArray[np.bool_]:
-        """(n_frame,) - whether every two markers of a segment keep their median distance within RIGID_M."""
+        """Return whether all pairs of markers of a segment keep their median distance within RIGID_M,
+        (n_frame,).
+        """
         sound = np.ones(self.n_frame, bool)
         for own in self.segments(2).values():
             for k, m in enumerate(own):
@@ -81,7 +83,7 @@ class DamagedMarkers(NamedTuple):
         return sound
 
     def segments(self, least: int = 1) -> dict[str, list[int]]:
-        """Usable markers of each segment that has at least `least` of them."""
+        """Return the usable markers of each segment that has at least `least` of them."""
         found: dict[str, list[int]] = {}
         for m in self.usable:
             found.setdefault(self.groups[m], []).append(m)
@@ -91,10 +93,10 @@ class DamagedMarkers(NamedTuple):
 class Damage(NamedTuple):
     """A damaged scene.
 
-    positions, times : as in Scene; kept : the frames that are sent at all, in order
-    first, stop : the damage is in frames first to stop - 1; stop = n_frame: it lasts
-    what : markers and sizes, in words
-    misplaced : a label of the static trial, "" = none; by : (3,) - how far off it stands there [m]
+    positions, times : as in DamagedMarkers; kept : the frames that are sent, in order
+    first, stop : the damage is in frames first to stop - 1; stop = n_frame: it lasts to the end
+    what : markers and sizes, as text
+    misplaced : a label of the static trial, "" = none; by : (3,) - its displacement there [m]
     """
 
     positions: Array
@@ -112,11 +114,11 @@ Damaging = Callable[[Generator, DamagedMarkers], Damage | None]
 
 
 class DamageKind(NamedTuple):
-    """One class of damage; it has the name of its function.
+    """A class of damage, named after its function.
 
-    in_deviations : not the size of the error counts, but its part of the stated standard deviation:
-        of damage that is small, or that slides in as skin does
-    needless : largest share of the frames of the damage that may be flagged though they are right [%]
+    in_deviations : whether errors count relative to the stated standard deviation, for damage that is small,
+        or that develops slowly like skin motion
+    needless : largest share of the damaged frames that may be flagged although they are right [%]
     """
 
     damage: Damaging
@@ -130,7 +132,7 @@ class DamageKind(NamedTuple):
 
 
 def damaged(scene: DamagedMarkers, positions: Array, frames: slice, what: str) -> Damage:
-    """A damage of positions only, in frames first to stop - 1."""
+    """Return a damage of positions only, in frames first to stop - 1."""
     return Damage(
         positions=positions,
         times=scene.times,
@@ -142,7 +144,9 @@ def damaged(scene: DamagedMarkers, positions: Array, frames: slice, what: str) -
 
 
 def some_frames(rng: Generator, scene: DamagedMarkers, seconds: float) -> slice:
-    """Frames of about that length, shorter in a short scene, with margins before and after."""
+    """Choose random frames of about that duration, shorter in a short scene, with margins before and
+    after.
+    """
     n = max(1, min(round(seconds * scene.rate), int(LONGEST * scene.n_frame)))
     margin = int(MARGIN * scene.n_frame)
     first = int(rng.integers(margin, max(margin, scene.n_frame - margin - n) + 1))
@@ -150,23 +154,25 @@ def some_frames(rng: Generator, scene: DamagedMarkers, seconds: float) -> slice:
 
 
 def rest_of(rng: Generator, scene: DamagedMarkers) -> slice:
-    """Place from somewhere in the first half, after the margin, to the end."""
+    """Choose the frames from a random one in the first half, after the margin, to the end."""
     first = int(rng.integers(int(MARGIN * scene.n_frame), scene.n_frame // 2 + 1))
     return slice(first, scene.n_frame)
 
 
 def whole_of(scene: DamagedMarkers) -> slice:
-    """All frames."""
+    """Return all frames."""
     return slice(0, scene.n_frame)
 
 
 def some_marker(rng: Generator, scene: DamagedMarkers) -> int:
-    """A usable marker."""
+    """Choose a usable marker at random."""
     return int(rng.choice(scene.usable))
 
 
 def some_segment(rng: Generator, scene: DamagedMarkers, least: int = 1) -> tuple[str, list[int]] | None:
-    """A segment with at least `least` usable markers, and these; None where there is none."""
+    """Choose a segment with at least `least` usable markers at random; return it and these markers; None if
+    there is none.
+    """
     segments = scene.segments(least)
     if not segments:
         return None
@@ -175,12 +181,12 @@ def some_segment(rng: Generator, scene: DamagedMarkers, least: int = 1) -> tuple
 
 
 def some_direction(rng: Generator) -> Array:
-    """(3,) - a unit vector, none more likely than another."""
+    """Return a random unit vector, uniformly distributed, (3,)."""
     x = rng.standard_normal(3)
     return np.asarray(x / np.linalg.norm(x))
 
 
 def named(scene: DamagedMarkers, markers: Sequence[int]) -> str:
-    """Names of markers in a row, of many the first ones."""
+    """Return the names of markers in one line, shortened if there are many."""
     more = f" and {len(markers) - N_NAMED} more" if len(markers) > N_NAMED else ""
     return ", ".join(scene.names[m] for m in markers[:N_NAMED]) + more

@@ -1,8 +1,8 @@
-"""Comparison of a damaged scene with the clean one: how far off the angles are, and what the status said.
+"""Comparison of a damaged scene with the clean one: errors of the angles, and the reported status.
 
-A frame counts where it was sent, the recording determines every segment, the clean run calls it ok and both
-have angles: where the recording itself has large gaps, the clean run is nothing to be held to. A frame is
-wrong from WRONG_DEG on, and right below RIGHT_DEG; between them it may be called either.
+A frame counts if it was sent, the recording determines every segment, the clean run calls it ok, and both
+have angles; if the recording itself has large gaps, the clean run is no reference. A frame is wrong for
+errors from WRONG_DEG on, and right below RIGHT_DEG; in between, either status is accepted.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ DOUBTS = int(Status.UNCERTAIN | Status.SUSPECT)
 
 
 class Score(NamedTuple):
-    """Counts of frames and deviations of one case; of the flexions unless stated otherwise.
+    """Counts of frames and errors of one case; for the flexions unless stated otherwise.
 
-    unflagged_deg : largest deviation on frames called ok, from the first damaged one on; worst : that frame
-    unflagged_all_deg : the same of all angles
-    n_damaged : frames of the damage; n_wrong, n_missed : of them those that are wrong, and called ok
+    unflagged_deg : largest error in frames called ok, from the first damaged one on; worst : number of that
+        frame
+    unflagged_all_deg : the same for all angles
+    n_damaged : number of damaged frames; n_wrong, n_missed : number of damaged frames that are wrong, and
+        that are wrong but called ok
     n_wrong_after, n_missed_after : the same after its end
     n_needless : frames of the damage that are right, but called uncertain or suspect
     recovery_s : from the end of the damage until all frames are right and ok; NaN where it lasts
@@ -54,18 +56,20 @@ class Score(NamedTuple):
 
 
 def is_flexion(label: str) -> bool:
-    """Whether an angle is a flexion of hip, knee or ankle, on any side."""
+    """Return whether an angle is a flexion of hip, knee or ankle, on either side."""
     return label.startswith(FLEXIONS)
 
 
 def deviations(damaged: SolvedScene, clean: SolvedScene) -> Array:
-    """(n_frame, n_angle) - |damaged - clean| the short way round [rad]; NaN where one of them is."""
+    """Return |damaged - clean| by the shorter way around the circle, (n_frame, n_angle) [rad]; NaN where one
+    of them is.
+    """
     apart = damaged.angles - clean.angles
     return np.abs((apart + math.pi) % (2.0 * math.pi) - math.pi)
 
 
 def largest(values: Array) -> Array:
-    """(n_frame,) - largest of each row that is no NaN; NaN where all are."""
+    """Return the largest value of each row, ignoring NaN, (n_frame,); NaN where all are."""
     filled = np.where(np.isfinite(values), values, -np.inf).max(axis=1, initial=-np.inf)
     return np.where(np.isfinite(filled), filled, np.nan)
 
@@ -75,7 +79,8 @@ def score(
 ) -> Score:
     """The score of a case.
 
-    scene : as it is without damage; told : before the first frame, and so of all frames
+    scene : the scene without damage; told : whether the damage was reported before the first frame, and so
+        for all frames
     """
     flexions = np.array([is_flexion(label) for label in clean.labels])
     apart = deviations(damaged, clean)
@@ -110,8 +115,8 @@ def score(
 def recovery_of(
     after: NDArray[np.bool_], good: NDArray[np.bool_], stop: int, rate: float
 ) -> tuple[float, bool]:
-    """Time from frame `stop` until all later frames that count are good [s], and whether the last one is
-    good.
+    """Return the time from frame `stop` until all later frames that count are good [s], and whether the last
+    frame is good.
     """
     counted = np.flatnonzero(after)
     if not counted.size:
@@ -124,7 +129,9 @@ def recovery_of(
 def stated_ratio(
     damaged: SolvedScene, apart: Array, frames: NDArray[np.bool_], flexions: NDArray[np.bool_]
 ) -> float:
-    """Largest deviation relative to the stated one in these frames; NaN where nothing is stated."""
+    """Return the largest error relative to the stated standard deviation in these frames; NaN where none is
+    stated.
+    """
     if damaged.stated is None:
         return math.nan
     stated = damaged.stated[frames][:, flexions]

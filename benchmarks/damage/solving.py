@@ -1,4 +1,4 @@
-"""A scene through the stage of a live run, frame by frame, without sockets."""
+"""Solving of a scene by the stage of a live run, frame by frame, without sockets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SolvedScene(NamedTuple):
 
 
 def solve(person: RecordedPerson, scene: DamagedMarkers, damage: Damage | None = None) -> SolvedScene:
-    """All frames of a scene, damaged or as it is, from a fresh start by the method in use."""
+    """Solve all frames of a scene, damaged or not, from a fresh start by the method in use."""
     if damage is None:
         kept, positions, times = np.arange(scene.n_frame), scene.positions, scene.times
     else:

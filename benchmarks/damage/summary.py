@@ -1,4 +1,4 @@
-"""Figures, table and worst cases of the cases that are done."""
+"""Summary of finished cases: results, table and worst cases."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ LATE = 95.0
 
 
 class Alarms(NamedTuple):
-    """Counts of frames of undamaged recordings: those with all markers of the subject, those of them in which
-    every segment keeps its shape, those with gaps, and how many of each are flagged.
+    """Counts of frames of undamaged recordings: those with all markers of the subject, those of them in
+    which every segment keeps its shape, those with gaps, and how many of each are flagged.
 
-    An alarm is false where no angle hangs on one marker (`hang_on_one`); false ones may call a frame suspect.
+    An alarm is false if no angle depends on a single marker (`hang_on_one`).
     """
 
     n_clean: int
@@ -38,7 +38,7 @@ class Alarms(NamedTuple):
 
 
 def alarms_of(clean: Clean) -> Alarms:
-    """The frames of one clean run."""
+    """Count the frames of one clean solution."""
     complete, status = clean.scene.complete, clean.solved.status
     flagged, suspect = status != 0, status & Status.SUSPECT != 0
     false, sound = complete & flagged & ~clean.hangs, complete & clean.scene.sound
@@ -55,7 +55,7 @@ def alarms_of(clean: Clean) -> Alarms:
 
 
 def figures_of(done: Sequence[Done], kinds: Mapping[str, DamageKind], alarms: Alarms) -> list[BenchFigure]:
-    """Figures of every class that has cases."""
+    """Return the results of every class that has cases."""
     a, clean, sound = alarms, "% of clean frames", "% of clean frames in which segments keep their shape"
     flagged = percent(a.n_gap_flagged, a.n_gap)
     figures = [
@@ -74,7 +74,7 @@ def figures_of(done: Sequence[Done], kinds: Mapping[str, DamageKind], alarms: Al
 
 
 def figures_of_kind(kind: DamageKind, done: Sequence[Done]) -> list[BenchFigure]:
-    """Figures of the cases of one class.
+    """Return the results of the cases of one class.
 
     Percents are of the frames of the damage, missed of those that are wrong; missed_after of the wrong ones
     after it.
@@ -111,7 +111,7 @@ def figures_of_kind(kind: DamageKind, done: Sequence[Done]) -> list[BenchFigure]
 
 
 def limited(name: str, value: float, unit: str, limit: float) -> BenchFigure:
-    """A figure that has to be low, unless the limit is infinite."""
+    """Return a result that has to be low, unless the limit is infinite."""
     return (
         BenchFigure(name, value, unit, limit, "lower")
         if math.isfinite(limit)
@@ -120,7 +120,7 @@ def limited(name: str, value: float, unit: str, limit: float) -> BenchFigure:
 
 
 def percent(part: int, whole: int) -> float:
-    """A part in percent, 0 of nothing."""
+    """Return a part as a percentage, 0 of nothing."""
     return 100.0 * part / whole if whole else 0.0
 
 
@@ -137,17 +137,17 @@ def missed_after_percent(done: Sequence[Done]) -> float:
 
 
 def recoveries_of(done: Iterable[Done]) -> list[float]:
-    """Recovery of the cases whose damage ends [s]."""
+    """Return the recovery times of the cases whose damage ends [s]."""
     return [one.score.recovery_s for one in done if not math.isnan(one.score.recovery_s)]
 
 
 def late_of(recoveries: Sequence[float]) -> float:
-    """The recovery that LATE percent of the cases do not exceed [s]."""
+    """Return the recovery time that LATE percent of the cases do not exceed [s]."""
     return float(np.percentile(recoveries, LATE))
 
 
 def table(done: Sequence[Done], kinds: Mapping[str, DamageKind], methods: Sequence[str]) -> str:
-    """The row of a class in the table."""
+    """Return the table of all classes."""
     lines = [
         "| damage | cases | unflagged deg | " + " | ".join(methods)
         + " | all angles deg | of stated | wrong frames % | missed % | missed after % | needless % | "
@@ -162,7 +162,7 @@ def table(done: Sequence[Done], kinds: Mapping[str, DamageKind], methods: Sequen
 
 
 def cells(name: str, own: Sequence[Done], methods: Sequence[str]) -> list[str]:
-    """The row of a class."""
+    """Return the row of a class in the table."""
     scores = [one.score for one in own]
     n_damaged = sum(s.n_damaged for s in scores)
     by_method = [[one.score.unflagged_deg for one in own if one.case.method == m] for m in methods]
@@ -188,7 +188,7 @@ def cells(name: str, own: Sequence[Done], methods: Sequence[str]) -> list[str]:
 
 
 def worst_cases(done: Sequence[Done], kinds: Iterable[str], n: int) -> list[str]:
-    """The n cases of each class with the largest deviation on frames called ok, and how to repeat each."""
+    """Return the n cases of each class with the largest error in frames called ok, and how to repeat each."""
     ordered = sorted(done, key=lambda one: one.score.unflagged_deg, reverse=True)
     return [
         f"{one.score.unflagged_deg:6.1f} deg in frame {one.worst}: {one.what} from frame {one.first}; "

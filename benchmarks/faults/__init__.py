@@ -1,1 +1,1 @@
-"""Faults of source, clock, network and machine against real processes, in a table."""
+"""Faults of source, clock, network and machine, applied to real processes and listed in a table."""

@@ -1,4 +1,4 @@
-"""A fault, and the outcome of one that was tried."""
+"""A fault, and the outcome of trying it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ TRACEBACK = "Traceback (most recent call last)"
 
 
 class CannotTryError(Exception):
-    """This machine cannot do what the fault needs; the text tells why."""
+    """Raised if this machine cannot produce a fault; the text gives the reason."""
 
 
 class FaultOutcome(NamedTuple):
     """Outcome of a fault.
 
-    n_sent : frames sent; n_answered : of them with a result that is not stale; n_after : those of frames sent
-        after the fault
-    counters : the estimator's last; said : everything that was told to the user
+    n_sent : number of frames sent; n_answered : number of frames with a result that is not stale; n_after :
+        number of answered frames sent after the fault
+    counters : last counters of the estimator; said : all messages to the user
     codes : exit codes by process
     """
 
@@ -35,17 +35,17 @@ class FaultOutcome(NamedTuple):
 
     @property
     def n_silent(self) -> int:
-        """Frames that have neither a result nor a count."""
+        """Return the number of frames that have neither a result nor a count."""
         return self.n_sent - self.n_answered - sum(self.counters.get(name, 0) for name in COUNTED)
 
     @property
     def n_traceback(self) -> int:
-        """Tracebacks that a user would have seen."""
+        """Return the number of tracebacks that a user would have seen."""
         return self.said.count(TRACEBACK)
 
 
 class Fault(NamedTuple):
-    """A row: of the page, and of the tests.
+    """A row of the table of faults, for the documentation and the tests.
 
     name : in a word or two; done : what is done; happens, seen, lost : as the page says it
     words : words that the user must be told, each of them; counter : name of a counter that must not be 0
@@ -67,12 +67,12 @@ class Fault(NamedTuple):
 
     @property
     def shown_by(self) -> str:
-        """The test of the row."""
+        """Return the test of the row."""
         return self.test or f"rtsim/bench/faults/test_faults.py::test_a_fault_is_survived[{self.name}]"
 
 
 def faults_found(fault: Fault, outcome: FaultOutcome) -> list[str]:
-    """Faults of an outcome, in words; empty where it is as it should be."""
+    """Return what is wrong in an outcome, as text; empty if it is as it should be."""
     found = []
     if outcome.n_silent:
         found.append(f"{outcome.n_silent} of {outcome.n_sent} frames have neither a result nor a count")

@@ -1,4 +1,4 @@
-"""Faults of the machine: clocks that leap, a processor that others have, memory that is short, suspension."""
+"""Faults of the machine: clocks that leap, a processor used by others, memory that is short, suspension."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def all_suspended() -> FaultOutcome:
 
 
 def frames_at(control: str, n: int) -> int:
-    """Frames published, as soon as there are so many or patience ends."""
+    """Wait until n frames are published, or patience ends; return their number."""
     due = time.monotonic() + PATIENCE_S
     while time.monotonic() < due:
         found = re.search(r"(\d+) frames published", request(control, "status", timeout_s=1.0)[1])

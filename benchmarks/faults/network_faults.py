@@ -1,4 +1,4 @@
-"""Faults of the network and of clocks apart: a source on another machine."""
+"""Faults of the network and of different clocks, with a source on another machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NETEM = "delay 40ms 20ms loss 5% reorder 10%"
 
 @contextmanager
 def behind_relay() -> Iterator[tuple[NetworkRelay, FaultRig]]:
-    """An estimator that hears its markers through a relay, and the relay."""
+    """Yield a relay, and an estimator that receives its markers through it."""
     with ExitStack() as stack:
         publisher = stack.enter_context(Publisher("tcp://127.0.0.1:0"))
         relay = stack.enter_context(NetworkRelay(publisher.address))
@@ -86,7 +86,7 @@ def netem() -> FaultOutcome:
 
 
 def in_namespace(prefix: list[str]) -> FaultOutcome:
-    """A sound stream, source and estimator behind this prefix of a command."""
+    """Send an undisturbed stream with source and estimator started by commands with this prefix."""
     command = [*prefix, sys.executable, "-m", "benchmarks.faults.network_faults"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=2.0 * PATIENCE_S)
     if done.returncode:
@@ -95,7 +95,7 @@ def in_namespace(prefix: list[str]) -> FaultOutcome:
 
 
 def sound() -> FaultOutcome:
-    """A stream that nothing disturbs on its way but the network."""
+    """Send a stream that only the network disturbs."""
     with FaultRig() as rig:
         rig.begin()
         rig.passed()
@@ -115,7 +115,7 @@ def behind() -> FaultOutcome:
 
 
 def apart(offset_s: int) -> FaultOutcome:
-    """The source in a time namespace of its own."""
+    """Run the source in a time namespace with a clock offset."""
     unshare = shutil.which("unshare")
     prefix = [unshare or "", "-rT", "--monotonic", str(offset_s)]
     if not unshare or subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode:

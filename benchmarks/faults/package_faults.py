@@ -1,4 +1,4 @@
-"""Faults of a stage of a user's own package, found by its entry point as an installed one."""
+"""Faults of a stage from a user's own package, which is found by its entry point like an installed one."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ INFO = "Metadata-Version: 2.1\nName: labs-stages\nVersion: 1.0\n"
 
 @contextlib.contextmanager
 def package(kind: str) -> Iterator[tuple[list[str], dict[str, str]]]:
-    """Options and environment of an estimator with a stage of that kind."""
+    """Yield options and environment of an estimator with a stage of that kind."""
     with tempfile.TemporaryDirectory(prefix="rtsim-package-") as name:
         folder = Path(name)
         (folder / "labs_stages.py").write_text(STAGE, encoding="utf-8")
@@ -77,7 +77,7 @@ def package(kind: str) -> Iterator[tuple[list[str], dict[str, str]]]:
 
 
 def of_package(kind: str) -> FaultOutcome:
-    """Frames through a run with a stage of that kind."""
+    """Send frames through a run with a stage of that kind."""
     with package(kind) as (options, environment), FaultRig(options, environment=environment) as rig:
         rig.begin()
         rig.send(2 * N)
@@ -88,25 +88,25 @@ def of_package(kind: str) -> FaultOutcome:
 
 
 def raises() -> FaultOutcome:
-    """It raises in twenty frames."""
+    """A stage raises an exception in twenty frames."""
     return of_package("raises")
 
 
 def hangs() -> FaultOutcome:
-    """It takes a second for one frame."""
+    """A stage takes a second for one frame."""
     return of_package("hangs")
 
 
 def nan() -> FaultOutcome:
-    """Its values are no numbers in twenty frames."""
+    """A stage returns NaN in twenty frames."""
     return of_package("nan")
 
 
 def leaks() -> FaultOutcome:
-    """It keeps 320 MB."""
+    """A stage keeps 320 MB."""
     return of_package("leaks")
 
 
 def exits() -> FaultOutcome:
-    """It ends the process, as it thinks."""
+    """A stage tries to end the process."""
     return of_package("exits")

@@ -1,8 +1,9 @@
-"""A network that delays, stands still and breaks: a relay of TCP connections between a source and a reader.
+"""A network with delays, pauses and broken connections: a relay of TCP connections between a source and a
+reader.
 
-What a lossy network does to a stream over TCP is delay: lost packets are sent again, and what comes out of
-order is put in order, both by the systems at its ends. So delays, pauses, throttling and broken connections
-are what a reader meets. The queueing discipline netem does the same with packets, where the system has it.
+A lossy network delays a stream over TCP: the systems at both ends send lost packets again and restore their
+order. So a reader meets delays, pauses, throttling and broken connections. The queueing discipline netem
+does the same with packets, where the system has it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ LOOK_S = 0.02
 
 
 class NetworkRelay:
-    """Passes bytes on to an address, from within a `with` block.
+    """Relays bytes to an address within a `with` block.
 
     Attributes
     ----------
@@ -68,7 +69,7 @@ class NetworkRelay:
                 thread.start()
 
     def _pass(self, near: socket.socket, far: socket.socket) -> None:
-        """Both ways until one side closes, each piece after its delay and none before the one before it."""
+        """Relay both directions until one side closes, each piece after its delay and in order."""
         ways: list[tuple[socket.socket, socket.socket, list[tuple[float, bytes]]]] = [
             (near, far, []),
             (far, near, []),

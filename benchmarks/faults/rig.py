@@ -1,4 +1,4 @@
-"""An estimator as a process, a source that does what a fault wants, and an account of every frame."""
+"""An estimator as a process, a source that produces a fault, and the account of every frame."""
 
 from __future__ import annotations
 
@@ -108,7 +108,9 @@ class FaultRig:
         return self.session
 
     def send(self, n: int, every_ns: int = STEP_NS, ahead_ns: int = 0, copies: int = 1) -> None:
-        """Send frames of the walk at a pace [ns], stamped so far ahead of now, each so many times."""
+        """Send n frames of the walk at a pace [ns], with stamps ahead of the present time [ns], and with
+        copies of each.
+        """
         assert self.publisher is not None
         for _ in range(n):
             sleep_until_ns(self._due_ns)
@@ -123,12 +125,12 @@ class FaultRig:
             self._seq, self._k, self.n_sent = self._seq + 1, self._k + 1, self.n_sent + copies
 
     def positions(self, k: int) -> NDArray[np.float64]:
-        """(n_marker, 3) - of frame k [m]; a lap is a whole number of strides."""
+        """Return the marker positions of frame k, (n_marker, 3) [m]; a lap is a whole number of strides."""
         row = self.trial.positions[k % len(self.trial.positions)]
         return np.array([row[c] if c >= 0 else (np.nan,) * 3 for c in self._columns])
 
     def pause(self, seconds: float) -> None:
-        """Send nothing for so long, but for descriptors."""
+        """Send only descriptors for this time [s]."""
         assert self.publisher is not None
         due = time.monotonic() + seconds
         while time.monotonic() < due:
@@ -136,7 +138,7 @@ class FaultRig:
             time.sleep(0.01)
 
     def passed(self) -> None:
-        """The fault is over: frames sent from here on must have results."""
+        """Record that the fault is over: frames sent from here on must have results."""
         self.after_ns = now_ns()
 
     def reconnected(self) -> None:
@@ -147,13 +149,13 @@ class FaultRig:
         self.pause(0.3)
 
     def wait_for_answers(self, n: int) -> None:
-        """Wait until so many results that are not stale have come, or patience ends."""
+        """Wait until n results that are not stale have come, or patience ends."""
         due = time.monotonic() + PATIENCE_S
         while len(self.answered) < n and time.monotonic() < due and self.estimator.running:
             time.sleep(0.01)
 
     def finish(self) -> FaultOutcome:
-        """End the stream, wait for the estimator's end, and settle the account."""
+        """End the stream, wait for the estimator's end, and return the account."""
         if self.publisher is not None:  # the publisher's own end would count copies
             self.publisher.send(End(session=self.session.session, seq=self._seq, reason="it was tried"))
         due = time.monotonic() + PATIENCE_S
@@ -191,7 +193,7 @@ class FaultRig:
 
 @contextlib.contextmanager
 def changed_environment(variables: Mapping[str, str]):
-    """Within, processes that are started have these variables."""
+    """Set environment variables for processes that are started within the `with` block."""
     former = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

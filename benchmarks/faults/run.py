@@ -17,7 +17,7 @@ from rtsim.live.processes.children import ChildFailedError
 class FaultRuns(NamedTuple):
     """Outcomes of all faults.
 
-    outcomes : by name; left_out : why those were not tried; wrong : what is wrong, in words
+    outcomes : by name; left_out : reasons why faults were not tried; wrong : descriptions of what is wrong
     """
 
     outcomes: dict[str, FaultOutcome]
@@ -25,7 +25,7 @@ class FaultRuns(NamedTuple):
     wrong: dict[str, list[str]]
 
     def figures(self) -> list[BenchFigure]:
-        """Frames without result or count, tracebacks, and rows that do not hold."""
+        """Return the numbers of frames without result or count, of tracebacks, and of failed rows."""
         outcomes = self.outcomes.values()
         n_silent = sum(abs(one.n_silent) for one in outcomes)
         return [
@@ -39,7 +39,9 @@ class FaultRuns(NamedTuple):
 
 
 def chosen(only: str) -> list[Fault]:
-    """The faults with this in their names that are done to real processes; ConfigError without any."""
+    """Return the faults with this text in their names that are applied to real processes; ConfigError if
+    there are none.
+    """
     found = [fault for fault in FAULTS if fault.act is not None and only in fault.name]
     if not found:
         names = ", ".join(fault.name for fault in FAULTS if fault.act is not None)
@@ -48,7 +50,7 @@ def chosen(only: str) -> list[Fault]:
 
 
 def run(only: str, stop: threading.Event, tell: Callable[[str], None]) -> FaultRuns:
-    """Try the faults until `stop` is set; tell : told what is wrong at once."""
+    """Try the faults until `stop` is set; tell : function called at once with what is wrong."""
     faults = chosen(only)
     runs = FaultRuns({}, {}, {})
     with BenchProgress("faults", len(faults)) as course:

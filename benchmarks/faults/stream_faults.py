@@ -1,4 +1,4 @@
-"""Faults of the source: too early, too late, twice, in bursts, with other markers, gone and back."""
+"""Faults of the source: frames too early, too late, twice, in bursts, with other markers, or interrupted."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ def killed() -> FaultOutcome:
 
 
 def sent_to(outcome: FaultOutcome) -> int:
-    """Frames of a source that keeps no count as it is killed: what the estimator has received, and missed."""
+    """Return the number of frames of a killed source, which keeps no count: those that the estimator
+    received and missed.
+    """
     return outcome.counters.get("received", 0) + outcome.counters.get("lost", 0)
 
 

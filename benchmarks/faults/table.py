@@ -1,4 +1,4 @@
-"""The faults, row by row: what `rtsim bench faults`, the tests and docs/reliability.md follow.
+"""The table of faults, which `rtsim bench faults`, the tests and docs/reliability.md use.
 
 A row without an `act` names the test that was there. One with both is done to real processes by the bench
 alone, as the test shows the same in less time.
@@ -354,7 +354,7 @@ FAULTS = tuple(fault for faults in SECTIONS.values() for fault in faults)
 
 
 def page_section(title: str) -> str:
-    """The section of the page: its heading and its table."""
+    """Return the section of the page: its heading and its table."""
     rows = (
         f"| {fault.done} | {fault.happens} | {fault.seen} | {fault.lost} | {fault.shown_by} |"
         for fault in SECTIONS[title]

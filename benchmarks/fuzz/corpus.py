@@ -1,4 +1,6 @@
-"""Files that a lane keeps in a folder: inputs that went new ways, and findings with how to reproduce them."""
+"""Files of a fuzzing lane in a folder: inputs with new code paths, and findings with how to reproduce
+them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ INPUTS, FINDINGS = "inputs", "findings"
 
 
 class FuzzFinding(NamedTuple):
-    """A finding: its target, what came of the input, and the file that holds it."""
+    """A finding: its target, the outcome, and the file that holds the input."""
 
     target: str
     kind: str
@@ -24,7 +26,7 @@ class FuzzFinding(NamedTuple):
 
     @property
     def command(self) -> str:
-        """Command that reproduces it."""
+        """Return the command that reproduces the finding."""
         return f"rtsim bench fuzz --only {self.target} --repeat {self.path}"
 
 
@@ -39,15 +41,15 @@ class FuzzFolder:
             folder.mkdir(parents=True, exist_ok=True)
 
     def kept(self) -> list[bytes]:
-        """Inputs that went new ways before, in the order of their names."""
+        """Return earlier inputs with new code paths, in the order of their names."""
         return [path.read_bytes() for path in sorted(self.inputs.iterdir()) if path.is_file()]
 
     def keep(self, data: bytes) -> None:
-        """Keep an input that went a new way."""
+        """Store an input with a new code path."""
         (self.inputs / hashlib.sha1(data).hexdigest()).write_bytes(data)
 
     def report(self, data: bytes, outcome: FuzzOutcome) -> FuzzFinding | None:
-        """Save a finding; None where one of the same place is there, unless this input is shorter."""
+        """Save a finding; return None if one of the same place exists, unless this input is shorter."""
         name = hashlib.sha1(f"{outcome.kind} {outcome.place}".encode()).hexdigest()[:12]
         path = self._findings / f"{name}{self._target.suffix or '.bin'}"
         if path.exists() and path.stat().st_size <= len(data):

@@ -1,4 +1,6 @@
-"""The content of a C3D file by a copy of this process, where the system can fork: as safe, far faster."""
+"""Reading of a C3D file by a forked copy of this process, where the system can fork: as safe, but far
+faster.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ SECONDS = 20
 
 
 def forked_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Content:
-    """As `read_content`, by the same code of the child."""
+    """Read a file as `read_content` does, with the same code in the child process."""
     if not Path("/proc/self/statm").exists():
         return c3d_process.read_content(path, n_byte, with_analogs=with_analogs)
     memory = LEAST_BYTES + BYTES_PER_BYTE * n_byte
@@ -32,12 +34,12 @@ def forked_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Co
 
 
 def taken_bytes() -> int:
-    """Address space that this process has already, and its copy with it."""
+    """Return the address space that this process uses already, and its copy with it [bytes]."""
     return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def run_child(path: Path, memory: int, with_analogs: bool, out: int, words: int) -> None:
-    """In the copy: read the file, write what it holds, and end."""
+    """Read the file in the copied process, write its content, and end."""
     code = 1
     try:
         os.dup2(out, 1)

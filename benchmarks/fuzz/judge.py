@@ -1,4 +1,4 @@
-"""One input, fed to its reader: what came of it, and whether that is a finding."""
+"""The verdict on one input that was fed to its reader: the outcome, and whether it is a finding."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TURNING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u206
 
 
 class FuzzOutcome(NamedTuple):
-    """Outcome of an input.
+    """The outcome of an input.
 
     kind : "read", "refused", or that of a finding: "exception", "sentence", "nonsense", "slow", "memory",
         "hang", "crash"
-    place : where it was decided, by which outcomes are told apart
-    what : one sentence on a finding, else ""
-    seconds : processor time
+    place : place in the code where it was decided, which distinguishes outcomes
+    what : description of a finding, else ""
+    seconds : processor time [s]
     """
 
     kind: str
@@ -80,7 +80,7 @@ def _fed(target: FuzzTarget, given: bytes | Path) -> tuple[str, str, str]:
 
 
 def sentence_fault(text: str) -> str:
-    """Reason why a text is not one sentence for a user; "" where it is one."""
+    """Return the reason why a text is not a proper message for a user; "" if it is one."""
     if not text.strip():
         return "an empty message"
     if len(text) > LONGEST_SENTENCE:
@@ -93,7 +93,9 @@ def sentence_fault(text: str) -> str:
 
 
 def place_of(error: BaseException, outermost: bool = False) -> str:
-    """File and line of the project in which an error was raised, the innermost one."""
+    """Return file and line of the project in which an error was raised, the innermost one, or with
+    `outermost` the outermost one.
+    """
     found, last = [], ""
     step = error.__traceback__
     while step is not None:

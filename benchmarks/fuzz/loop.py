@@ -1,4 +1,6 @@
-"""One target fed over and over: counts, the largest time and memory of one input, findings, new ways."""
+"""Repeated feeding of one target: counts, the largest time and memory of one input, findings, new code
+paths.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ ROOM_BYTES = 4 << 30
 
 
 class CurrentInput:
-    """The input that is being fed, in a file that outlives the process."""
+    """The input that is being fed, stored in a file that outlives the process."""
 
     def __init__(self, path: Path, longest: int) -> None:
         size = HEAD.size + longest
@@ -37,21 +39,21 @@ class CurrentInput:
         self._number = 0
 
     def put(self, data: bytes) -> None:
-        """An input is fed now."""
+        """Record the input that is fed now."""
         self._number += 1
         HEAD.pack_into(self._map, 0, self._number, len(data))
         self._map[HEAD.size : HEAD.size + len(data)] = data
 
 
 def current_input(path: Path) -> tuple[int, bytes]:
-    """Number and bytes of the input that a process is fed, or was at its end."""
+    """Return number and bytes of the input that a process is feeding, or was feeding at its end."""
     raw = path.read_bytes()
     number, n = HEAD.unpack_from(raw)
     return number, raw[HEAD.size : HEAD.size + n]
 
 
 class FuzzLoop:
-    """A target, fed until the time is over.
+    """Feeds one target until the time is over.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ class FuzzLoop:
         return time.monotonic() >= self._end
 
     def warm_up(self) -> None:
-        """Feed the seeds, which load and compile what is not to be charged to the first input."""
+        """Feed the seeds, which load and compile code that is not to be charged to the first input."""
         for seed in self.seeds:
             judged(self.target, seed, self._scratch)
         self._end = time.monotonic() + self._seconds
@@ -94,12 +96,12 @@ class FuzzLoop:
         self._first_kb = self._peak_kb = peak_memory_kb()
 
     def mutated(self, data: bytes, random: Random) -> bytes:
-        """An input of the target's form."""
+        """Return a mutated input of the target's form."""
         others = [*self.seeds, *self.kept[-SOME:]]
         return MUTATIONS[self.target.form](data, others, random)[: self.target.longest]
 
     def feed(self, data: bytes) -> bool:
-        """Feed an input; whether its outcome is one that was not there before."""
+        """Feed an input; return whether its outcome is new."""
         data = data[: self.target.longest]
         self._current.put(data)
         outcome = judged(self.target, data, self._scratch)
@@ -122,7 +124,7 @@ class FuzzLoop:
         return is_new
 
     def note(self) -> None:
-        """Write the figures so far where whoever started this process reads them."""
+        """Write the present figures to where the parent process reads them."""
         self._noted = time.monotonic()
         figures = {
             "executions": self.n_fed,
@@ -135,7 +137,7 @@ class FuzzLoop:
         part.replace(self._scratch / "figures.json")
 
     def run(self) -> None:
-        """Without coverage: whatever has a new outcome is kept, and mutated further."""
+        """Fuzz without coverage: inputs with a new outcome are kept and mutated further."""
         pool = [*self.seeds, *self.kept] or [b""]
         for data in pool:
             self.feed(data)
@@ -148,7 +150,7 @@ class FuzzLoop:
 
 
 def peak_memory_kb() -> int:
-    """Largest memory of this process so far [kB]; 0 where the system does not tell."""
+    """Return the largest memory of this process so far [kB]; 0 where the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -157,7 +159,7 @@ def peak_memory_kb() -> int:
 
 
 def limit_memory() -> None:
-    """Have the system refuse more memory than any input needs, as far as it can."""
+    """Limit the memory of this process to somewhat more than any input needs, if the system can."""
     try:
         import resource
 

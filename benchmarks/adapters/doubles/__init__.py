@@ -1,4 +1,5 @@
-"""Doubles of capture systems' servers: one module each, named by its scheme and found by folder.
+"""Doubles of capture systems' servers: one module each, named by the scheme of the system and found by
+folder.
 
-Each has a class `Double` as `benchmarks.adapters.double.CaptureDouble` says.
+Each has a class `Double` with the interface of `benchmarks.adapters.double.CaptureDouble`.
 """

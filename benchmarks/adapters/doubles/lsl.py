@@ -17,12 +17,12 @@ PARTS = ("Fx", "Fy", "Fz", "Mx", "My", "Mz")
 
 
 class LslDouble:
-    """See `benchmarks.adapters.double.CaptureDouble`. Frame numbers are not sent: streams have none.
+    """See `benchmarks.adapters.double.CaptureDouble`. Frame numbers are not sent, as streams have none.
 
     Attributes
     ----------
-    name, source_id, type : of the stream; unit : unit of positions, "meters" or "millimeters"
-    described : whether channels are; nominal : whether the rate is told
+    name, source_id, type : properties of the stream; unit : unit of positions, "meters" or "millimeters"
+    described : whether channels are described; nominal : whether the rate is stated
     clock : clock of the stamps that frames have; they are sent as stamps of liblsl's clock
     """
 
@@ -60,7 +60,9 @@ class LslDouble:
         self._outlet = self._forces = None
 
     def describe(self, names: Sequence[str]) -> None:
-        """A stream's channels cannot change: it ends, and another one of its name begins."""
+        """End the stream and begin another one of the same name, as the channels of a stream cannot
+        change.
+        """
         self.names = list(names)
         if self._outlet is not None:
             self.stop()

@@ -1,4 +1,4 @@
-"""A double of Motive: a NatNet server on this computer that sends what it is ordered to."""
+"""A double of Motive: a NatNet server on this computer."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ class NatNetDouble:
 
     Attributes
     ----------
-    version : of NatNet; multicast : frames go to the group, not to who connected; person : name of the set
+    version : version of NatNet; multicast : whether frames are sent to the multicast group, not to connected
+        clients; person : name of the marker set
     flags_changes : whether a changed list is flagged in the next frame
-    answers : whether questions in words are answered; requests : kinds of messages that came, for tests
-    clock : the server's, for echoes; latency_ns : from exposure to sending, in stamps [ns]
+    answers : whether text requests are answered; requests : kinds of received messages, for tests
+    clock : clock of the server, for echoes; latency_ns : latency from exposure to sending in the stamps [ns]
     """
 
     def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
@@ -106,7 +107,7 @@ class NatNetDouble:
         self.send_bytes(self.message(frame))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send any bytes to whoever gets frames."""
+        """Send any bytes to all clients that receive frames."""
         if self.multicast and self._out is not None:
             self._out.sendto(data, (GROUP, self.data_port))
             return
@@ -128,7 +129,7 @@ class NatNetDouble:
         self.clock.given = given
 
     def message(self, sent: DoubledFrame) -> bytes:
-        """A frame; an occluded marker has a position all the same, the model's."""
+        """Return the message of a frame; an occluded marker has a position even then, that of the model."""
         occluded = np.isnan(sent.positions.sum(axis=1))
         points = np.where(occluded[:, None], 0.25, sent.positions)
         others = np.zeros((0, 3)) if sent.unnamed is None else sent.unnamed
@@ -150,7 +151,7 @@ class NatNetDouble:
         )
 
     def definitions(self) -> bytes:
-        """Definitions of what is tracked at this moment."""
+        """Return the definitions of what is tracked at this moment."""
         plates = [Plate(k + 1, plate.name, plate.corners, OFFSET) for k, plate in enumerate(self.plates)]
         return definitions(self.version, [Body(self.person, ASSET, self.names)], plates)
 
@@ -209,7 +210,7 @@ Double = NatNetDouble
 
 
 def free_port() -> int:
-    """A UDP port that nobody has."""
+    """Return a free UDP port."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

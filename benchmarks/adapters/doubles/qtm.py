@@ -1,4 +1,6 @@
-"""A double of QTM's real-time server: greeting, versions, settings, events, data; from facts alone."""
+"""A double of QTM's real-time server: greeting, versions, settings, events, data; written from documented
+facts alone.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,10 @@ class QtmDouble:
 
     Attributes
     ----------
-    up : as the settings say it; running : whether there is a measurement, so that frames are sent
-    drop_rate : of two-dimensional data [frames per thousand]; timecode : whether camera time is sent
-    body : name of a rigid body amid the markers, "" = none; commands : what clients said, for tests
+    up : up axis stated in the settings; running : whether a measurement runs, so that frames are sent
+    drop_rate : drop rate of two-dimensional data [frames per thousand]; timecode : whether camera time is
+        sent
+    body : name of a rigid body amid the markers, "" = none; commands : commands of clients, for tests
     """
 
     def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
@@ -83,7 +86,7 @@ class QtmDouble:
             self._send_all(self.message(frame))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send any bytes to everybody."""
+        """Send any bytes to all clients."""
         self._send_all(data, everybody=True)
 
     def decoder(self, frame: DoubledFrame) -> Callable[[], object]:
@@ -95,7 +98,7 @@ class QtmDouble:
         return HEADER.size
 
     def keep_clock(self, given: Callable[[int], int]) -> None:
-        """Do nothing: the stamps of frames are all that this protocol shows of the clock."""
+        """Do nothing: this protocol shows the clock only by the stamps of frames."""
 
     def message(self, frame: DoubledFrame) -> bytes:
         """The data packet of a frame."""
@@ -120,7 +123,7 @@ class QtmDouble:
         return wrapped(FRAME, head + b"".join(parts))
 
     def settings(self) -> bytes:
-        """The settings in XML, at this moment."""
+        """Return the present settings in XML."""
         labels = "".join(f"<Label><Name>{escape(name)}</Name></Label>" for name in self.names)
         plates = "".join(plate_settings(k + 1, plate) for k, plate in enumerate(self.plates))
         forces = f"<Force><Unit_Length>mm</Unit_Length><Unit_Force>N</Unit_Force>{plates}</Force>"
@@ -231,12 +234,12 @@ def component(kind: int, body: bytes) -> bytes:
 
 
 def floats(values: np.ndarray) -> bytes:
-    """Encode numbers as the protocol has them."""
+    """Encode numbers in the format of the protocol."""
     return np.asarray(values, dtype="<f4").tobytes()
 
 
 def plate_settings(number: int, plate: DoubledPlate) -> str:
-    """The settings of a force plate [mm]."""
+    """Return the settings of a force plate [mm]."""
     corners = ""
     for k, corner in enumerate(plate.corners):
         axes = "".join(f"<{axis}>{1e3 * x:.3f}</{axis}>" for axis, x in zip("XYZ", corner, strict=True))

@@ -1,6 +1,7 @@
 """A double of a Vicon server: DataStream over TCP on this computer, one person.
 
-Objects as in the source of Vicon's DataStream SDK 1.11 (MIT licence); written apart from what reads them.
+Objects as in the source of Vicon's DataStream SDK 1.11 (MIT licence); written independently of the code that
+reads them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ SEND_S = 1.0
 
 
 class _Client:
-    """A connection: what it wants, and whether it has the static objects."""
+    """A connection: what the client has requested, and whether it has received the static objects."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.socket = sock
@@ -46,9 +47,10 @@ class ViconDouble:
 
     Attributes
     ----------
-    person : the subject; y_up : as the server says it; pings : whether they are answered
+    person : the subject; y_up : whether the server states Y as the up axis; pings : whether pings are
+        answered
     moment_scale : 1 for moments in N m, 1000 for N mm
-    clock : the server's, by which the age of a frame is told
+    clock : clock of the server, by which it states the age of a frame
     """
 
     def __init__(self, names: Sequence[str], rate: float, plates: Sequence[DoubledPlate] = ()) -> None:
@@ -109,7 +111,7 @@ class ViconDouble:
                     self._write(client, content)
 
     def send_bytes(self, data: bytes) -> None:
-        """Send any bytes to everybody."""
+        """Send any bytes to all clients."""
         with self._lock:
             for client in list(self._clients):
                 self._write(client, data)
@@ -133,11 +135,11 @@ class ViconDouble:
         self.clock.given = given
 
     def message(self, frame: DoubledFrame) -> bytes:
-        """The block of a frame for somebody who has been told all else."""
+        """Return the block of a frame for a client that has received all static objects."""
         return self.block(frame, frozenset(OFFERED), True)
 
     def block(self, frame: DoubledFrame, wanted: frozenset[int], told: bool, age_s: float = 0.0) -> bytes:
-        """The block of a frame; static objects are in it unless a client has received them."""
+        """Return the block of a frame; it contains the static objects unless the client has received them."""
         number = struct.pack("<I", frame.number)
         delays = struct.pack("<I", 2) + _text("Camera") + struct.pack("<d", 0.5 * age_s)
         delays += _text("Core") + struct.pack("<d", 0.5 * age_s)
@@ -153,7 +155,7 @@ class ViconDouble:
         return block([(100004, contents), *parts])
 
     def _samples(self, frame: DoubledFrame) -> list[tuple[int, bytes]]:
-        """Forces and moments of plates; all of a component stand together."""
+        """Return forces and moments of plates; all values of one component are consecutive."""
         parts = []
         for k, wrenches in enumerate(frame.wrenches if frame.wrenches is not None else ()):
             force, moment = in_plate_axes(self.plates[k].corners, wrenches, np.zeros(3))
@@ -249,7 +251,7 @@ Double = ViconDouble
 
 
 def block(parts: Sequence[tuple[int, bytes]]) -> bytes:
-    """Objects, each its kind and its content, as one block."""
+    """Encode objects, each with its kind and content, as one block."""
     content = b"".join(struct.pack("<II", kind, len(body)) + body for kind, body in parts)
     return struct.pack("<II", 0x1A2B0001, len(content)) + content
 
@@ -272,7 +274,7 @@ def _recons(positions: NDArray[np.float64]) -> bytes:
 
 
 def _segment(positions: NDArray[np.float64]) -> bytes:
-    """The person as one segment, at the mean of all markers that are there."""
+    """Encode the person as one segment, at the mean of all visible markers."""
     there = positions[~np.isnan(positions).any(axis=1)]
     place = 1000.0 * there.mean(axis=0) if len(there) else np.zeros(3)
     return struct.pack("<III3d9d", SUBJECT, 1, 1, *place, *np.eye(3).ravel())
@@ -286,7 +288,9 @@ def _unlabelled(positions: NDArray[np.float64]) -> bytes:
 
 
 def _place(plate: DoubledPlate) -> bytes:
-    """Pose of a plate: its middle and axes in the world, its bounds and place in itself [mm]."""
+    """Encode the pose of a plate: its centre and axes in the world, and its bounds and position in its own
+    axes [mm].
+    """
     rotation, middle = axes_of(plate.corners)
     local = (plate.corners - middle) @ rotation
     bounds = np.vstack((local.min(axis=0) - np.array((0.0, 0.0, 0.05)), local.max(axis=0)))

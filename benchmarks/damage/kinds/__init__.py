@@ -9,6 +9,6 @@ from benchmarks.damage.scene import DamageKind
 
 
 def find_kinds() -> dict[str, DamageKind]:
-    """All classes by name, module by module."""
+    """Return all classes of damage by name, module by module."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return {kind.name: kind for name in modules for kind in import_module(f"{__name__}.{name}").KINDS}

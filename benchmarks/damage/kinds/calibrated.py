@@ -1,4 +1,4 @@
-"""Markers that stand beside their landmarks in the static trial; the recording itself stays as it is."""
+"""Damage: markers beside their landmarks in the static trial; the recording itself is unchanged."""
 
 from __future__ import annotations
 

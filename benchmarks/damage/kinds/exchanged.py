@@ -1,4 +1,4 @@
-"""Labels that are on each other's markers."""
+"""Damage: labels that are on each other's markers."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def other_person_takes_all(rng: Generator, scene: DamagedMarkers) -> Damage:
 
 
 def opposite(name: str, names: Sequence[str]) -> int:
-    """Index of the name of the other side: RKNE and LKNE, r.ASIS and L.ASIS; -1 for none."""
+    """Return the index of the name of the other side: RKNE and LKNE, r.ASIS and L.ASIS; -1 for none."""
     if name[:1].lower() not in OTHER_SIDE:
         return -1
     wanted = (OTHER_SIDE[name[0].lower()] + name[1:]).lower()
@@ -109,8 +109,9 @@ def opposite(name: str, names: Sequence[str]) -> int:
 
 
 def ring(rng: Generator, scene: DamagedMarkers, frames: slice, n: int) -> Damage | None:
-    """Exchange so many labels of a segment, 0 = all of at least three: each stands on the next one's
-    marker."""
+    """Exchange n labels of a segment in a ring, 0 = all labels of a segment with at least three: each label
+    moves to the next one's marker.
+    """
     segment = some_segment(rng, scene, n or 3)
     if segment is None:
         return None
@@ -119,7 +120,9 @@ def ring(rng: Generator, scene: DamagedMarkers, frames: slice, n: int) -> Damage
 
 
 def turned(scene: DamagedMarkers, frames: slice, markers: Sequence[int]) -> Damage:
-    """Each label is on the marker of the next, the last on that of the first."""
+    """Return the damage in which each label is on the marker of the next, and the last on that of the
+    first.
+    """
     positions, own = scene.positions.copy(), list(markers)
     positions[frames, own] = scene.positions[frames, own[1:] + own[:1]]
     return damaged(scene, positions, frames, f"{named(scene, markers)} exchanged")

@@ -1,4 +1,4 @@
-"""Markers that stand still where they were last."""
+"""Damage: markers that stand still at their last position."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def segment_frozen(rng: Generator, scene: DamagedMarkers) -> Damage | None:
 
 
 def frozen(rng: Generator, scene: DamagedMarkers, markers: Sequence[int]) -> Damage:
-    """Markers have the places where they were last seen, gaps inside included."""
+    """Return the damage in which markers stay at their last visible position, including gaps."""
     frames = some_frames(rng, scene, FROZEN_S)
     positions = scene.positions.copy()
     for marker in markers:

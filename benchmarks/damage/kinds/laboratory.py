@@ -1,4 +1,4 @@
-"""What cameras, trousers and hands do to markers: reflections, biases, lag, plates put on elsewhere."""
+"""Damage by cameras, clothes and hands: reflections, biases, lag, marker plates placed elsewhere."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def marker_wanders(rng: Generator, scene: DamagedMarkers) -> Damage:
 
 
 def in_segment(scene: DamagedMarkers, own: list[int], by: Array, how: str) -> Damage | None:
-    """Markers of a segment are shifted in its own axes; by : (n_frame, 3) [m]."""
+    """Shift the markers of a segment in the segment's own axes; by : (n_frame, 3) [m]."""
     whole = np.flatnonzero(np.isfinite(scene.positions[:, own]).all(axis=(1, 2)))
     if not whole.size:
         return None

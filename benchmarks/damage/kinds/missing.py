@@ -1,4 +1,4 @@
-"""Markers that are missing."""
+"""Damage: missing markers."""
 
 from __future__ import annotations
 
@@ -96,14 +96,14 @@ def two_wink(rng: Generator, scene: DamagedMarkers) -> Damage | None:
 
 
 def without(scene: DamagedMarkers, frames: slice, markers: Sequence[int]) -> Damage:
-    """Markers are missing in some frames."""
+    """Return the damage in which markers are missing in some frames."""
     positions = scene.positions.copy()
     positions[frames, list(markers)] = np.nan
     return damaged(scene, positions, frames, f"{named(scene, markers)} missing")
 
 
 def thinned(rng: Generator, scene: DamagedMarkers, part: float) -> Damage:
-    """Random samples are missing for a second."""
+    """Return the damage in which random samples are missing for a second; part : fraction of the samples."""
     frames = some_frames(rng, scene, LONG_GAP_S)
     positions = scene.positions.copy()
     positions[frames][rng.random(positions[frames].shape[:2]) < part] = np.nan

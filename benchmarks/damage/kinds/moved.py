@@ -1,4 +1,4 @@
-"""Markers that are not where they belong: jumps, slides, drifts, shifts for good."""
+"""Damage: markers that are not at their place: jumps, slides, drifts, permanent shifts."""
 
 from __future__ import annotations
 
@@ -120,13 +120,13 @@ def marker_put_on_anew(rng: Generator, scene: DamagedMarkers) -> Damage | None:
 
 
 def jump(rng: Generator, scene: DamagedMarkers, size: float) -> Damage:
-    """One marker is away by a distance [m] for a while."""
+    """Return the damage in which one marker is displaced by a distance [m] for a while."""
     frames = some_frames(rng, scene, JUMP_S)
     return moved(scene, frames, [some_marker(rng, scene)], size * some_direction(rng), "away")
 
 
 def sliding(rng: Generator, scene: DamagedMarkers, frames: slice, speed: float) -> Damage:
-    """One marker slides at a speed [m/s]."""
+    """Return the damage in which one marker slides at a speed [m/s]."""
     way = speed * some_direction(rng)
     since = scene.times[frames] - scene.times[max(0, frames.start - 1)]
     marker = some_marker(rng, scene)
@@ -134,7 +134,9 @@ def sliding(rng: Generator, scene: DamagedMarkers, frames: slice, speed: float) 
 
 
 def moved(scene: DamagedMarkers, frames: slice, markers: Sequence[int], by: Array, how: str) -> Damage:
-    """Markers are shifted in some frames; by : (3,), (n, 1, 3) or (n, n_marker, 3) [m]."""
+    """Return the damage in which markers are shifted in some frames; by : (3,), (n, 1, 3) or (n, n_marker,
+    3) [m].
+    """
     positions = scene.positions.copy()
     positions[frames, list(markers)] += by
     size = 1e3 * float(np.linalg.norm(by, axis=-1).max())

@@ -1,4 +1,4 @@
-"""Markers whose positions are not exact."""
+"""Damage: markers whose positions are inexact."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def quantised(rng: Generator, scene: DamagedMarkers) -> Damage:
 
 
 def noisy(rng: Generator, scene: DamagedMarkers, markers: Sequence[int], deviation: float) -> Damage:
-    """White noise of that standard deviation in each coordinate [m] for a second."""
+    """Add white noise of a standard deviation in each coordinate [m] for a second."""
     frames = some_frames(rng, scene, NOISE_S)
     positions = scene.positions.copy()
     n_frame = frames.stop - frames.start

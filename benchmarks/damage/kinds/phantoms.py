@@ -1,4 +1,4 @@
-"""Samples that belong to something else: another marker, a reflection."""
+"""Damage: samples that belong to something else, such as another marker or a reflection."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def phantom_in_volume(rng: Generator, scene: DamagedMarkers) -> Damage:
 
 
 def some_samples(rng: Generator, scene: DamagedMarkers) -> tuple[int, slice, list[int]]:
-    """A marker, frames, and those of them in which it is wrong; the first and the last are."""
+    """Return a random marker, frames, and those of the frames in which it is wrong, including the first and
+    the last.
+    """
     marker, frames = some_marker(rng, scene), some_frames(rng, scene, PHANTOM_S)
     inside = np.arange(frames.start, frames.stop)
     wrong = inside[rng.random(len(inside)) < OFTEN].tolist()

@@ -1,4 +1,6 @@
-"""Segments whose markers err together, as one body: clusters, cuffs, what another system sends."""
+"""Damage: segments whose markers err together as one body, such as clusters, cuffs, or data from another
+system.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,7 @@ def cuff_slides(rng: Generator, scene: DamagedMarkers) -> Damage | None:
 
 
 def smooth(x: Array, cutoff: float) -> Array:
-    """(n, 3) - x (n, 3) without what is faster than a cutoff [cycles per frame], where half of it is left;
+    """Return x (n, 3) low-pass filtered, with half of the amplitude left at the cutoff [cycles per frame];
     the ends are mirrored through their points.
     """
     long = np.concatenate([2.0 * x[0] - x[:0:-1], x, 2.0 * x[-1] - x[-2::-1]])
@@ -136,13 +138,13 @@ def smooth(x: Array, cutoff: float) -> Array:
 
 
 def next_below(name: str) -> str:
-    """The segment below thigh or shank on the same side; "" for others."""
+    """Return the segment below the thigh or shank on the same side; "" for others."""
     kind = next((kind for kind in BELOW if name.startswith(kind)), "")
     return name.replace(kind, BELOW[kind]) if kind else ""
 
 
 def turn(axis: Array, degrees: float) -> Array:
-    """(3, 3) - about a unit axis : (3,), by Rodrigues' formula."""
+    """Return the rotation about a unit axis : (3,), by Rodrigues' formula, (3, 3)."""
     x, y, z = axis
     K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     angle = np.radians(degrees)
@@ -150,7 +152,9 @@ def turn(axis: Array, degrees: float) -> Array:
 
 
 def fitted(y: Array, x: Array) -> Array:
-    """(3, 3) - R so that R y fits x best; x, y : (n, 3) about their middles [m] (Kabsch 1976)."""
+    """Return the rotation R that fits R y best to x, (3, 3); x, y : (n, 3) relative to their centres [m]
+    (Kabsch 1976).
+    """
     U, _, Vt = np.linalg.svd(x.T @ y)
     return np.asarray(U @ np.diag([1.0, 1.0, np.sign(np.linalg.det(U @ Vt))]) @ Vt)
 

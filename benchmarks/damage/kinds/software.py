@@ -1,4 +1,4 @@
-"""What programs do to markers: gaps filled in, labels merged, axes scaled, coordinates rounded."""
+"""Damage by programs: gaps filled in, labels merged, axes scaled, coordinates rounded."""
 
 from __future__ import annotations
 
@@ -123,7 +123,9 @@ def segment_at_half_rate(rng: Generator, scene: DamagedMarkers) -> Damage | None
 
 
 def parts_of(frames: slice) -> Array:
-    """(n,) - how much of the way from the frame before to the one after is behind each of these frames."""
+    """Return for each of these frames its fraction of the way from the frame before them to the one after,
+    (n,).
+    """
     return np.linspace(0.0, 1.0, frames.stop - frames.start + 2)[1:-1]
 
 

@@ -1,4 +1,4 @@
-"""Frames that come at other times, twice, or not at all."""
+"""Damage: frames that come at other times, twice, or not at all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Python imports this at its start where the folder is on its path: a clock leaps at a signal.
+"""A module that Python imports at its start if the folder is on its path: it makes a clock leap on a signal.
 
-LEAPING_CLOCK : which, `perf_counter` or `time`; LEAP_BY_S : how far, as SIGUSR2 comes.
+LEAPING_CLOCK : name of the clock, `perf_counter` or `time`; LEAP_BY_S : size of the leap [s] when SIGUSR2
+    comes.
 """
 
 import os
@@ -9,7 +10,7 @@ import time
 
 
 def leaping(name: str, by_s: float) -> None:
-    """Exchange the clock and its sibling in nanoseconds."""
+    """Replace the clock and its counterpart in nanoseconds by leaping ones."""
     seconds, nanoseconds = getattr(time, name), getattr(time, f"{name}_ns")
     leapt = [0.0, 0]
 

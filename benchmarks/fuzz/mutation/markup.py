@@ -1,4 +1,4 @@
-"""Mutations of XML: elements taken out, doubled, moved, renamed; their texts as those of other texts."""
+"""Mutations of XML: elements removed, doubled, moved, renamed; texts replaced by other texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STRANGE_WORDS = tuple(word.decode() for word in WORDS if word.isascii() and word
 
 
 def mutated_markup(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """An XML document with changed elements; one that cannot be parsed is mutated as a text."""
+    """Return an XML document with changed elements; a text that cannot be parsed is mutated as plain text."""
     if random.random() < 0.2:
         return mutated_text(data, others, random)
     try:

@@ -1,4 +1,4 @@
-"""Markers beside a joint: near its axis, so that the segment below has them in one place, too."""
+"""Markers beside a joint: near its axis, so that they hardly move relative to the segment below, either."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ BESIDE_ERRORS = {("thigh", "shank"): 0.012, ("shank", "foot"): 0.010}
 
 
 class BesideJoint(NamedTuple):
-    """A marker of the upper of two segments that the lower one has in one place, too.
+    """A marker of the upper of two segments that hardly moves relative to the lower one, either.
 
-    place : (3,) - in the lower segment, as the person stood [m]; error : usual distance from there [m]
+    place : (3,) - position in the lower segment in the static trial [m]; error : usual distance from it [m]
     """
 
     proximal: str
@@ -31,14 +31,14 @@ class BesideJoint(NamedTuple):
 
 
 def beside_joints(subject: Subject) -> tuple[BesideJoint, ...]:
-    """The markers beside knees and ankles whose segments stood still in the static trial."""
+    """Return the markers beside knees and ankles whose segments stood still in the static trial."""
     found = (beside(subject, joint) for joint in joints_of(subject))
     return tuple(one for one in found if one is not None)
 
 
 def beside(subject: Subject, joint: SharedPoint) -> BesideJoint | None:
-    """The marker of the upper segment nearest to a joint; None where none is near, or where it is not known
-    how the lower segment stood.
+    """Return the marker of the upper segment nearest to a joint; None if none is near, or if the pose of the
+    lower segment in the static trial is unknown.
     """
     kinds = kind_of_segment(joint.proximal), kind_of_segment(joint.distal)
     standing = subject.segments[joint.distal].in_parent_deg

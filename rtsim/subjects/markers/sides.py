@@ -1,7 +1,8 @@
-"""Which leg the markers of a side are on, found from their arrangement alone, and mirroring.
+"""Determination of the leg, right or left, on which markers are, from their arrangement alone, and
+mirroring.
 
-Everything is computed for a right leg. A left one is mirrored (Z -> -Z) first. Files come with exchanged
-labels or left-handed axes; both look alike, and are mended alike: by mirroring the other way.
+Everything is computed for a right leg. A left one is mirrored (Z -> -Z) first. Files may have exchanged
+labels or left-handed axes; both look the same, and mirroring corrects both.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ class Side(NamedTuple):
 
 
 def find_side(positions: Positions, labelled: str, where: str) -> Side:
-    """The side on which the markers labelled `labelled` are, from usable frames (n, 3) per role.
+    """Find the side on which the markers labelled `labelled` are, from usable frames (n, 3) per role.
 
-    ConfigError where pelvis and leg, or knee and ankle, contradict each other. A leg without a pelvis is
-    on the side that foot and ankle tell.
+    ConfigError where pelvis and leg, or knee and ankle, contradict each other. Without a pelvis, foot and
+    ankle determine the side.
     """
     if _in_one_plane(positions):
         raise ConfigError(
@@ -101,10 +102,10 @@ def _in_one_plane(positions: Positions) -> bool:
 
 
 def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
-    """Ankle (n, 3), a vector from it to its lateral side, and the middle of the forefoot [m].
+    """Return the ankle (n, 3), a vector from it laterally, and the middle of the forefoot [m].
 
-    Without a medial malleolus the lateral one stands in for the ankle, and is lateral of the line from heel
-    to toes, in the direction square to the shank and that line.
+    Without a medial malleolus, the lateral one replaces the ankle; the lateral direction is then
+    perpendicular to the shank and to the line from heel to toes, towards the lateral malleolus.
     """
     lateral = positions["malleolus_lateral"]
     if positions.keys() >= {*METATARSALS}:
@@ -122,7 +123,9 @@ def ankle_and_toes(positions: Positions) -> tuple[Array, Array, Array]:
 
 
 def knee_of(positions: Positions) -> Array:
-    """(n, 3) - the lateral marker of the knee, or the middle of a device in its place [m]."""
+    """Return the lateral marker of the knee, or the middle of a knee alignment device in its place, (n, 3)
+    [m].
+    """
     if has_device(positions):
         middle: Array = np.mean([positions[role] for role in DEVICE], axis=0)
         return middle
@@ -144,19 +147,19 @@ def check_same_side(positions: Positions, labelled: str, side: str, where: str) 
 
 
 def shows_pelvis(positions: Positions) -> bool:
-    """Whether front and back of the pelvis are there."""
+    """Return whether front and back of the pelvis are marked."""
     known = positions.keys()
     return {"asis", "asis_opposite"} <= known and ({"psis", "psis_opposite"} <= known or "sacrum" in known)
 
 
 def pelvis_handedness(positions: Positions, upwards: Array) -> float:
-    """Near +1 where the ASIS of the side is on the right of the pelvis, near -1 where it is on the left."""
+    """Return near +1 if the ASIS of the side is on the right of the pelvis, near -1 if it is on the left."""
     asis, opposite = positions["asis"], positions["asis_opposite"]
     return handedness(0.5 * (asis + opposite) - back_of(positions), upwards, asis - opposite)
 
 
 def handedness(forwards: Array, upwards: Array, sideways: Array) -> float:
-    """Median cosine between forwards x upwards and sideways over the frames that show them."""
+    """Return the median cosine between forwards x upwards and sideways over the frames that show them."""
     right = np.cross(forwards, upwards)
     with np.errstate(invalid="ignore", divide="ignore"):
         cosine = np.sum(unit(right) * unit(sideways), axis=-1)
