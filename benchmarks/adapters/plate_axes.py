@@ -26,10 +26,10 @@ def axes_of(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
 def in_plate_axes(
     corners: FloatArray, wrenches: FloatArray, offset: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Forces and moments (n, 3) about the plate's origin, in its axes.
+    """Convert forces and moments to the plate's axes, about its origin, (n, 3) each.
 
     wrenches : (n, 6 or more) force [N] and moment about the laboratory's origin [N m], in its axes
-    offset : (3,) from the plate's origin to the middle of its surface, in its axes [m]
+    offset : (3,) vector from the plate's origin to the middle of its surface, in its axes [m]
     """
     rotation, middle = axes_of(corners)
     origin = middle - rotation @ offset

@@ -1,4 +1,6 @@
-"""Ten minutes of a capture system whose server is started anew five times: what is lost, doubled, gapped."""
+"""Benchmark of ten minutes of a capture system whose server is restarted five times: lost and doubled
+frames, and gaps.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ MINUTES, N_RESTART, PAUSE_S = 10.0, 5, 0.3
 
 
 def run(only: Sequence[str] = ()) -> list[BenchFigure]:
-    """Figures of all systems that have a double, or of some."""
+    """Return the results of all systems that have a double, or of some."""
     figures = []
     for scheme in doubled_schemes():
         if not only or scheme in only:
@@ -27,7 +29,7 @@ def run(only: Sequence[str] = ()) -> list[BenchFigure]:
 
 
 def endurance(scheme: str, minutes: float = MINUTES) -> list[BenchFigure]:
-    """Figures of one system."""
+    """Return the results of one system."""
     part_s = 60.0 * minutes / (N_RESTART + 1)
     gaps, spent = [], []
     with AdapterChain(scheme) as chain:
@@ -55,9 +57,11 @@ def endurance(scheme: str, minutes: float = MINUTES) -> list[BenchFigure]:
 
 
 def lost(taken: list[Taken], log: NDArray[np.int64], gaps: list[tuple[int, int]]) -> int:
-    """Frames that were sent and did not arrive, except those sent while the server was away.
+    """Return the number of frames that were sent and did not arrive, except those sent while the server was
+    away.
 
-    log : (n, 3) - number, when due, when sent; gaps : from and until when nobody was connected [ns]
+    log : (n, 3) - number of each frame, when it was due, when it was sent [ns]; gaps : start and end of the
+        times without a connection [ns]
     """
     came = {t.frame for t in taken}
     first = taken[0].frame

@@ -1,4 +1,5 @@
-"""Capture systems relayed by `rtsim connect`, measured against doubles: time added, clocks, restarts, damage.
+"""Benchmark of capture systems relayed by `rtsim connect`, with doubles of their servers: added latency,
+clocks, restarts, damaged messages.
 
 Three processes on real sockets: the double, which sends 200 frames of 60 markers a second with stamps of a
 clock that is an hour ahead and 50 ppm fast; `rtsim connect`; and this one, which subscribes.
@@ -27,7 +28,7 @@ ABOVE_ZEROMQ_US, GROWTH_MB = 600.0, 50.0
 
 
 def run(quick: bool = False, only: Sequence[str] = ()) -> list[BenchFigure]:
-    """Figures of all systems that have a double, or of some."""
+    """Return the results of all systems that have a double, or of some."""
     schemes = [scheme for scheme in doubled_schemes() if not only or scheme in only]
     base = added_us(ZEROMQ, 5.0 if quick else 20.0)
     figures = [BenchFigure("zeromq.added_us.p50", base, "us")]

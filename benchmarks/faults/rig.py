@@ -35,15 +35,15 @@ class FaultRig:
 
     Parameters
     ----------
-    options : further ones of the estimator
-    markers : address of the stream where it is not that of this rig's own publisher
-    publisher : whose stream comes by way of that address; None = another process sends it
-    environment : variables of the estimator
+    options : further options of the estimator
+    markers : address of the stream, if it is not that of this rig's own publisher
+    publisher : publisher whose stream comes through that address; None = another process sends it
+    environment : environment variables of the estimator
 
     Attributes
     ----------
     publisher : publisher of the markers; estimator : the process; stack : closed with the rig
-    n_sent : frames so far; after_ns : since when frames count as sent after the fault
+    n_sent : number of frames so far; after_ns : time from which frames count as sent after the fault
     """
 
     def __init__(

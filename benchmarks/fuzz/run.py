@@ -1,4 +1,4 @@
-"""The lane: every target in turn, in a process that may crash or hang, from a corpus that grows."""
+"""A fuzzing lane: every target in turn, in a process that may crash or hang, with a growing corpus."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COVERAGE = re.compile(rb"\bcov: (\d+)")
 
 
 class FuzzedTarget(NamedTuple):
-    """Outcome of a target: figures of all its processes, and findings."""
+    """Outcome of a target: results of all its processes, and findings."""
 
     name: str
     executions: int
@@ -60,7 +60,7 @@ class FuzzedTarget(NamedTuple):
 
 
 def totals(found: Sequence[FuzzedTarget]) -> list[BenchFigure]:
-    """Figures over all targets."""
+    """Return results over all targets."""
     return [
         BenchFigure("executions", float(sum(target.executions for target in found)), "inputs"),
         BenchFigure("findings", float(sum(len(target.findings) for target in found)), "", 0.0, "lower"),
@@ -68,12 +68,12 @@ def totals(found: Sequence[FuzzedTarget]) -> list[BenchFigure]:
 
 
 def scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """A folder for the files that are fed, in memory where the system has such a place."""
+    """Return a folder for the files that are fed, in memory if the system has such a place."""
     return tempfile.TemporaryDirectory(prefix="rtsim-fuzz-", dir=MEMORY if MEMORY.is_dir() else None)
 
 
 def chosen_targets(only: Sequence[str]) -> list[FuzzTarget]:
-    """The targets of these names, or all; ConfigError for a name that none has."""
+    """Return the targets with these names, or all; ConfigError for an unknown name."""
     every = all_targets()
     unknown = next((name for name in only if name not in every), None)
     if unknown is not None:
@@ -82,7 +82,7 @@ def chosen_targets(only: Sequence[str]) -> list[FuzzTarget]:
 
 
 def run(minutes: float, only: Sequence[str] = (), root: Path = CORPUS, seed: int = 0) -> list[FuzzedTarget]:
-    """Feed all targets for this time together, each for its share of it."""
+    """Feed all targets for this time in total, each for its share of it."""
     targets = chosen_targets(only)
     total = sum(target.weight for target in targets)
     found = []
@@ -98,7 +98,7 @@ def run(minutes: float, only: Sequence[str] = (), root: Path = CORPUS, seed: int
 
 
 def not_begun(target: FuzzTarget, why: str) -> FuzzedTarget:
-    """A target whose process did not begin: a finding, without an input."""
+    """Return the outcome of a target whose process did not begin: a finding without an input."""
     return FuzzedTarget(
         name=target.name, executions=0, outcomes=0, coverage=None, largest_ms=0.0, largest_mb=0.0,
         findings=[FuzzFinding(target.name, "crash", "before the first input", why, "")],
@@ -106,7 +106,7 @@ def not_begun(target: FuzzTarget, why: str) -> FuzzedTarget:
 
 
 def fuzzed(target: FuzzTarget, root: Path, seconds: float, seed: int) -> FuzzedTarget:
-    """Feed one target; a process that crashes or hangs is a finding, and another goes on."""
+    """Feed one target; a process that crashes or hangs is a finding, and another process continues."""
     folder = FuzzFolder(root, target)
     start, end = time.time(), time.monotonic() + seconds
     rows: list[dict[str, float]] = []
@@ -130,7 +130,7 @@ def fuzzed(target: FuzzTarget, root: Path, seconds: float, seed: int) -> FuzzedT
 def one_process(
     target: FuzzTarget, root: Path, scratch: Path, seconds: float, seed: int, folder: FuzzFolder
 ) -> tuple[dict[str, float], list[int]]:
-    """Figures and coverage of one process, watched until it ends by itself or has to be ended."""
+    """Run one process until it ends by itself or has to be ended; return its results and coverage."""
     engine = "coverage" if has_coverage() else "outcomes"
     words = [module_of(target.name), target.name, str(root), str(scratch), str(seconds), str(seed), engine]
     with (scratch / "words").open("wb") as log:
@@ -156,7 +156,7 @@ def one_process(
 
 
 def watched(process: subprocess.Popen[bytes], target: FuzzTarget, scratch: Path) -> bool:
-    """Wait for the end of a process; True where it had to be ended, as one input did."""
+    """Wait for the end of a process; return True if it had to be ended because one input hung."""
     patience = max(LEAST_PATIENCE_S, PATIENCE * target.seconds)
     number, since = 0, time.monotonic()
     try:
@@ -178,14 +178,14 @@ def watched(process: subprocess.Popen[bytes], target: FuzzTarget, scratch: Path)
 
 
 def ending(code: int) -> str:
-    """An exit code, or the name of the signal that ended a process."""
+    """Return an exit code, or the name of the signal that ended a process, as text."""
     if code < 0:
         return signal.Signals(-code).name
     return f"exit code {code}"
 
 
 def repeated(name: str, path: Path) -> FuzzOutcome:
-    """Outcome of one input, in this process."""
+    """Feed one input in this process and return the outcome."""
     (target,) = chosen_targets([name])
     with scratch_folder() as scratch:
         for other, data in target.beside.items():

@@ -1,4 +1,6 @@
-"""Seeds: recordings that lie beside the checkout, a walking body of five markers, files by a writer."""
+"""Seeds of fuzzing: recordings beside the checkout, a walking body of five markers, files by our own
+writers.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ NAMES = ("LASI", "RASI", "SACR", "RKNE", "RANK")
 
 
 def recordings(suffix: str, longest: int, whole: bool = False) -> list[bytes]:
-    """The smallest recordings of a suffix that are there, cut to a length unless they are needed whole."""
+    """Return the smallest recordings with a suffix, cut to a length unless they are needed whole."""
     found = (
         sorted((p.stat().st_size, p) for p in DATA.rglob(f"*{suffix}") if p.is_file())
         if DATA.is_dir()
@@ -33,7 +35,7 @@ def recordings(suffix: str, longest: int, whole: bool = False) -> list[bytes]:
 
 
 def written(suffix: str, write: Callable[[Path], object]) -> bytes:
-    """The bytes of a file that a writer makes."""
+    """Return the bytes of the file that a writer creates."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"seed{suffix}"
         write(path)
@@ -41,7 +43,7 @@ def written(suffix: str, write: Callable[[Path], object]) -> bytes:
 
 
 def walking() -> MarkerTrial:
-    """Some frames of a standing body that goes forward; one marker is missing for a while."""
+    """Return some frames of a standing body that moves forwards; one marker is missing for a while."""
     place = np.array([[0, 1.0, 0.12], [0, 1.0, -0.12], [-0.15, 1.02, 0], [0.05, 0.5, -0.1], [0, 0.08, -0.1]])
     times = np.arange(N_FRAME) / 100.0
     positions = place + times[:, None, None] * [1.2, 0.0, 0.0]

@@ -18,15 +18,15 @@ REFUSALS: tuple[type[Exception], ...] = (RtsimError, StreamError)
 
 
 class NonsenseError(Exception):
-    """A reader accepted what it must not: the text says what."""
+    """Raised if a reader accepted something that it must not; the text says what."""
 
 
 class FuzzTarget(NamedTuple):
-    """A reader or decoder.
+    """A reader or decoder to be fuzzed.
 
-    name : a word; also the folder of its corpus
-    feed : takes the bytes of a message, or the path of a file where there is a suffix; whatever it returns is
-        dropped, so it raises NonsenseError where a reader may not give this result
+    name : name of the target, and of the folder of its corpus
+    feed : function that takes the bytes of a message, or the path of a file where there is a suffix;
+        whatever it returns is dropped, so it raises NonsenseError where a reader may not give this result
     seeds : gives valid inputs, made by the project's own writers
     form : form of the input, by which it is mutated
     suffix : suffix of the file; "" = a message, which is never written
@@ -50,11 +50,11 @@ class FuzzTarget(NamedTuple):
     weight: float = 1.0
 
     def path_in(self, folder: Path) -> Path:
-        """Path at which an input is written."""
+        """Return the path at which an input is written."""
         return folder / f"input{self.suffix}"
 
 
 def require(sound: bool | np.bool_, what: str) -> None:
-    """NonsenseError saying what is wrong, unless it is sound."""
+    """Raise NonsenseError with `what` unless a condition holds."""
     if not sound:
         raise NonsenseError(what)

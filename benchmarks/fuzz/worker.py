@@ -36,7 +36,7 @@ def has_coverage() -> bool:
 
 @contextmanager
 def instrumented(guided: bool) -> Iterator[None]:
-    """Whatever is imported within tells which of its branches are reached."""
+    """Instrument modules that are imported within the `with` block to report their branches."""
     if not guided:
         yield
         return
@@ -47,7 +47,7 @@ def instrumented(guided: bool) -> Iterator[None]:
 
 
 def run(module: str, name: str, root: Path, scratch: Path, seconds: float, seed: int, guided: bool) -> None:
-    """Feed a target; does not return where libFuzzer leads."""
+    """Feed a target; this does not return if libFuzzer is in control."""
     with instrumented(guided):
         from benchmarks.fuzz.corpus import FuzzFolder
         from benchmarks.fuzz.loop import FuzzLoop, limit_memory

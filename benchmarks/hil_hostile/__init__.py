@@ -1,1 +1,3 @@
-"""A device, a model, a stream and a crowd that are hostile beside `rtsim hil` and `rtsim device`."""
+"""Benchmarks with a device, a model, a stream and a crowd that are hostile to `rtsim hil` and `rtsim
+device`.
+"""

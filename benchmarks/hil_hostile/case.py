@@ -1,4 +1,4 @@
-"""Cases and the evidence that they leave: torque by the clock, sentences, who armed when."""
+"""Cases and their evidence: torque over time, messages, and who armed when."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ LIE_DEG, LIE_MS = 5.0, 50.0
 
 
 class Sample(NamedTuple):
-    """Torque at an instant of this computer's clock, commanded by a model or acting at a device.
+    """Torque at an instant of this computer's clock, commanded by a model or applied by a device.
 
-    on : whether its sender calls itself armed; torque [N m]
+    on : whether its sender reports to be armed; torque [N m]
     """
 
     t_ns: int
@@ -32,17 +32,17 @@ class Evidence(NamedTuple):
     Attributes
     ----------
     torque : oldest first, from before the fault to well after it
-    said : sentences, and when they were heard
-    arms : when a person armed
-    fault_ns : when what ends the torque happened; 0 = nothing does
-    began_ns : from when on sentences count, where it began before that; 0 = with the fault
-    declared_ms : time that torque may last after it, by config and protocol
-    nothing : torque below which there is none [N m]
+    said : messages, with the times when they were received
+    arms : times when a person armed
+    fault_ns : time of the fault that ends the torque; 0 = none
+    began_ns : time from which messages count, if the case began before the fault; 0 = the time of the fault
+    declared_ms : time that torque may last after the fault, by config and protocol
+    nothing : torque that counts as none [N m]
     hold_ms : time that a sample of torque acts where no further one comes, as its time to live
-    until_ns : when somebody looked last; 0 = with the last sample
+    until_ns : end of the observation; 0 = the last sample
     faults : number of times that a fault latched
-    stop_ns : when somebody asked for an emergency stop; 0 = nobody did
-    wrong : sentences on what was not as the protocol says
+    stop_ns : time of the request for an emergency stop; 0 = none
+    wrong : descriptions of violations of the protocol
     """
 
     torque: Sequence[Sample]
@@ -63,15 +63,15 @@ Act = Callable[["RunningModels"], Evidence]
 
 
 class HostileCase(NamedTuple):
-    """One way to be hostile.
+    """One kind of hostile behaviour.
 
     Attributes
     ----------
-    what : course of the case, in a sentence
-    act : does it, and returns what came of it
-    words : one of them has to be in a sentence that is told; none: nothing has to be told
-    lie : it is about an angle, and has to be found
-    promised : whether a stop has to be heard; at a control socket under a flood newcomers wait
+    what : course of the case, as a sentence
+    act : function that executes it and returns the evidence
+    words : one of them has to be in a reported message; empty = nothing has to be reported
+    lie : whether it is false data on an angle, which has to be detected
+    promised : whether a stop has to take effect; at a control socket under a flood newcomers wait
     """
 
     name: str
@@ -84,4 +84,4 @@ class HostileCase(NamedTuple):
 
 
 class LeftOut(Exception):  # noqa: N818 - no error: the machine has not what the case needs
-    """Why a case cannot be tried here."""
+    """The reason why a case cannot be tried here."""

@@ -1,4 +1,6 @@
-"""The runs and devices that are attacked: shipped ones with a few numbers changed, and what they declare."""
+"""The runs and devices under attack: shipped configs with a few changed numbers, and the times that they
+declare.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ QUIET = {"sensors": {"angle_noise_deg": 0.0, "speed_noise_deg_s": 0.0, "torque_n
 
 
 def merged(table: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """A table with the entries of another one on top; a table of another `kind` replaces it."""
+    """Return a table overlaid by the entries of another one; a table of another `kind` replaces it."""
     found = dict(table)
     for key, value in other.items():
         before = found.get(key)
@@ -58,7 +60,7 @@ def merged(table: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 def written(folder: Path, kind: str, shipped: str, changed: dict[str, Any], name: str) -> Path:
-    """A shipped config with changes, as a file."""
+    """Write a shipped config with changes to a file."""
     tables = tomllib.loads(Path(find_config(shipped, kind)).read_text(encoding="utf-8"))
     path = folder / f"{name}.toml"
     path.write_text("\n".join(entries(merged(tables, changed))) + "\n", encoding="utf-8")
@@ -66,14 +68,14 @@ def written(folder: Path, kind: str, shipped: str, changed: dict[str, Any], name
 
 
 def run_config(folder: Path, name: str, **changed: Any) -> Path:
-    """The config of a run to be attacked, with free ports and a short ramp of arming."""
+    """Write the config of a run to be attacked, with free ports and a short ramp of arming."""
     shipped, own = RUNS[name]
     usual = {"ports": PORTS, "limits": {"ramp_s": RAMP_S}}
     return written(folder, "hil", shipped, merged(merged(usual, own), changed), name)
 
 
 def device_config(folder: Path) -> Path:
-    """The config of the simulated device, without noise."""
+    """Write the config of the simulated device, without noise."""
     return written(folder, "devices", "ankle_orthosis", QUIET, "quiet_orthosis")
 
 
@@ -149,11 +151,11 @@ class Declared(NamedTuple):
 
 
 def declared_by(path: Path) -> Declared:
-    """Times that a run's config declares."""
+    """Return the times that a run's config declares."""
     return Declared(load_toml(path, HilSpec))
 
 
 def safe_state_ms(path: Path) -> float:
-    """Duration of a device's safe state and two ticks of its own [ms]."""
+    """Return the duration of a device's safe state plus two of its ticks [ms]."""
     spec = load_toml(path, DeviceSpec)
     return spec.safe_state.lasts_ms + spec.safe_state.ramp_ms + 2e3 / spec.tick_hz

@@ -1,4 +1,4 @@
-"""Strangers beside a run: silent connections, churn, floods, datagrams; and ways to ask for a stop."""
+"""Strangers beside a run: silent connections, churn, floods, datagrams; and ways to request a stop."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Member = Callable[[str, threading.Event], None]
 
 
 class Crowd:
-    """Threads that do the same until the crowd leaves."""
+    """Threads that repeat an action until the crowd leaves."""
 
     def __init__(self, address: str, member: Member, n: int = 1) -> None:
         self._over = threading.Event()
@@ -46,7 +46,9 @@ class Crowd:
 
 
 def silent(n: int, kind: bytes = b"DEALER", again: bool = True) -> Member:
-    """n connections that complete the handshake and send nothing more; one that is cut comes back."""
+    """Return a crowd of n connections that complete the handshake and send nothing more; a connection that
+    is cut comes back.
+    """
 
     def member(address: str, over: threading.Event) -> None:
         peers: list[socket.socket] = []
@@ -70,7 +72,7 @@ def silent(n: int, kind: bytes = b"DEALER", again: bool = True) -> Member:
 
 
 def silent_before_the_handshake(n: int) -> Member:
-    """n connections that do not even complete the handshake."""
+    """Return a crowd of n connections that do not even complete the handshake."""
 
     def member(address: str, over: threading.Event) -> None:
         peers: list[socket.socket] = []
@@ -87,7 +89,7 @@ def silent_before_the_handshake(n: int) -> Member:
 
 
 def churn(address: str, over: threading.Event) -> None:
-    """Connections that come and go as fast as they can."""
+    """Open and close connections as fast as possible."""
     while not over.is_set():
         try:
             dial(address, b"DEALER").close()
@@ -96,7 +98,9 @@ def churn(address: str, over: threading.Event) -> None:
 
 
 def flooding(*names: str) -> Member:
-    """Send commands as fast as they are taken; a connection that is cut off comes back."""
+    """Return a crowd that sends commands as fast as they are accepted; a connection that is cut comes
+    back.
+    """
     messages = b""
     for name in names:
         topic, payload = packed("command", {"session": "", "name": name, "args": {}})
@@ -105,7 +109,9 @@ def flooding(*names: str) -> Member:
 
 
 def pouring(kind: bytes, make: Callable[[], bytes], pause_s: float = COMMAND_PAUSE_S) -> Member:
-    """Send bytes after the handshake, again and again; a connection that is cut off comes back."""
+    """Return a crowd that sends bytes after the handshake, again and again; a connection that is cut comes
+    back.
+    """
 
     def member(address: str, over: threading.Event) -> None:
         while not over.is_set():
@@ -122,12 +128,12 @@ def pouring(kind: bytes, make: Callable[[], bytes], pause_s: float = COMMAND_PAU
 
 
 def endless_parts() -> bytes:
-    """The bytes of a message that has no last part."""
+    """Return the bytes of a message that has no last part."""
     return frame(b"", more=True) * 1000
 
 
 def rubbish() -> bytes:
-    """Frames of random bytes."""
+    """Return frames of random bytes."""
     return b"".join(frame(os.urandom(100)) for _ in range(20))
 
 
@@ -146,7 +152,7 @@ def drip(address: str, over: threading.Event) -> None:
 
 
 def datagrams(make: Callable[[random.Random], bytes]) -> Member:
-    """Send datagrams to the port of the control address, as fast as possible."""
+    """Return a crowd that sends datagrams to the port of the control address, as fast as possible."""
 
     def member(address: str, over: threading.Event) -> None:
         rng = random.Random(3)
@@ -161,13 +167,13 @@ def datagrams(make: Callable[[random.Random], bytes]) -> Member:
 
 
 def place(address: str) -> tuple[str, int]:
-    """Host and port of an address."""
+    """Return host and port of an address."""
     host, port = address.removeprefix("tcp://").rsplit(":", 1)
     return host, int(port)
 
 
 def is_open(peer: socket.socket) -> bool:
-    """Whether a connection that sends nothing has not been cut."""
+    """Return whether a connection that sends nothing has not been cut."""
     try:
         peer.setblocking(False)
         while True:
@@ -180,7 +186,7 @@ def is_open(peer: socket.socket) -> bool:
 
 
 def stop_by_datagram(address: str) -> tuple[int, bool]:
-    """Ask for a stop at the endpoint that cannot be filled up; when first [ns], and whether it was
+    """Request a stop at the endpoint that cannot be blocked; return the first time [ns], and whether it was
     answered.
     """
     token = os.urandom(TOKEN)
@@ -200,6 +206,8 @@ def stop_by_datagram(address: str) -> tuple[int, bool]:
 
 
 def answers(text: bytes, token: bytes) -> bool:
-    """Whether a datagram answers a stop: it repeats the token, as far as there is room in as many bytes."""
+    """Return whether a datagram answers a stop: it repeats the token, as far as it fits into the same number
+    of bytes.
+    """
     wanted = STOPPED + token
     return text.startswith(STOPPED) and wanted.startswith(text) and len(text) >= len(STOP + token)

@@ -1,4 +1,6 @@
-"""A device that follows the protocol's page, honest until it is told to lie: measures, obeys, answers."""
+"""A device that follows the protocol and is honest until it is told to lie; it measures, obeys and
+answers.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ RAMP_NS = 50_000_000
 class Moment(NamedTuple):
     """The moment at which a message is made.
 
-    s, n : seconds and messages since the lie began; history : (t_ns, angle, speed), newest last
-    device : who speaks
+    s, n : seconds and number of messages since the lie began; history : (t_ns, angle, speed), newest last
+    device : sender of the message
     """
 
     s: float
@@ -37,7 +39,7 @@ class Moment(NamedTuple):
     device: FalseDevice
 
     def ago(self, ms: float) -> tuple[float, float]:
-        """Angle and speed this long ago, interpolated between two measurements [rad, rad/s]."""
+        """Return angle and speed this long ago, interpolated between two measurements [rad, rad/s]."""
         due = self.history[-1][0] - 1e6 * ms
         after = self.history[-1]
         for one in reversed(self.history):
@@ -54,12 +56,13 @@ Lie = Callable[[Keys, Moment], Sequence[Told]]
 
 
 class FalseDevice:
-    """Answers each output that asks for it, and speaks 500 times a second where none does.
+    """Answers each output that requests an answer, and sends 500 messages a second if none does.
 
     Parameters
     ----------
     address : address of the model; seed : seed of its noise
-    stream : stream of the person who wears it; while that lies the device measures the joint as it was before
+    stream : stream of the person who wears it; while that lies the device measures the joint as it was
+        before
 
     Attributes
     ----------
@@ -100,7 +103,7 @@ class FalseDevice:
         self._thread.join()
 
     def begin(self, lie: Lie, of_angle: bool = False) -> int:
-        """Lie from now on; returns the time [ns]."""
+        """Lie from now on; return the time [ns]."""
         self.lied_ns = self._n_lies = 0
         self._began_ns, self.of_angle = now_ns(), of_angle
         self.lie = lie
@@ -121,7 +124,7 @@ class FalseDevice:
                     sleep_until_ns(due)
 
     def _take(self, socket: zmq.Socket[bytes], wait_ms: int) -> bool:
-        """Drain to the newest output and obey; whether it asks for an answer."""
+        """Read up to the newest output and obey it; return whether it requests an answer."""
         if not socket.poll(wait_ms):
             return False
         came = [message for parts in drained(socket) if (message := unpacked(parts))]
@@ -183,7 +186,7 @@ class FalseDevice:
         }  # fmt: skip
 
     def _is_off(self, says: Sequence[Told]) -> bool:
-        """Whether an angle is told that is farther off than a lie may be."""
+        """Return whether an angle is reported that is farther off than a lie may be."""
         told = [one for one in says if isinstance(one, dict)]
         if not told:
             return False

@@ -1,4 +1,4 @@
-"""From evidence to a verdict: how long torque lasted, whether the fault was reported, who had armed."""
+"""The verdict on the evidence: how long torque lasted, whether the fault was reported, who had armed."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ class Verdict(NamedTuple):
 
     @property
     def excess_ms(self) -> float:
-        """Time by which torque lasted longer than declared [ms]; NaN without a fault."""
+        """Return the time by which torque lasted longer than declared [ms]; NaN without a fault."""
         return self.after_ms - self.declared_ms
 
     @property
     def missed(self) -> bool:
-        """Whether it is a lie that was not found: torque went on, or nothing was reported."""
+        """Return whether it is a lie that was not detected: torque continued, or nothing was reported."""
         return self.case.lie and not (self.ended and self.told)
 
     @property
     def stop_heard(self) -> bool | None:
-        """Whether a stop was heard; None where nobody asked."""
+        """Return whether a stop took effect; None if none was requested."""
         return None if math.isnan(self.stop_ms) else self.stop_ms <= STOP_HEARD_MS
 
 
 def judge(case: HostileCase, seen: Evidence) -> Verdict:
-    """The verdict on a case."""
+    """Return the verdict on a case."""
     after_ms, ended = torque_after(seen)
     naming = [text for t, text in seen.said if names(text, case.words) and in_time(t, seen)]
     sentence = next(iter(naming or [text for _, text in seen.said[-1:]]), "")
@@ -76,8 +76,8 @@ def acts(sample: Sample, nothing: float) -> bool:
 
 
 def torque_after(seen: Evidence) -> tuple[float, bool]:
-    """Time from the fault to the end of the last torque [ms], and whether torque had ended when the case was
-    over.
+    """Return the time from the fault to the end of the last torque [ms], and whether torque had ended when
+    the case was over.
 
     A sample acts until the next one, and no longer than `hold_ms`.
     """
@@ -93,10 +93,10 @@ def torque_after(seen: Evidence) -> tuple[float, bool]:
 
 
 def without_arming(seen: Evidence) -> int:
-    """Number of samples with torque before anybody armed, or again after torque was off without anybody
-    arming anew.
+    """Return the number of samples with torque before anybody armed, or again after torque was off without a
+    new arming.
 
-    What falls by its safe state is off, and its torque is judged by `torque_after`.
+    Torque that falls by the safe state counts as off, and is judged by `torque_after`.
     """
     n, may, was_on = 0, False, False
     arms = sorted(seen.arms)
@@ -111,8 +111,8 @@ def without_arming(seen: Evidence) -> int:
 
 
 def stop_after(seen: Evidence) -> float:
-    """Time from the request of a stop to the first sample that is off [ms]; infinite where there is none,
-    NaN where nobody asked.
+    """Return the time from the request of a stop to the first sample that is off [ms]; infinite if there is
+    none, NaN if no stop was requested.
     """
     if not seen.stop_ns:
         return math.nan
@@ -121,10 +121,10 @@ def stop_after(seen: Evidence) -> float:
 
 
 def names(text: str, words: Sequence[str]) -> bool:
-    """Whether a sentence has one of the words."""
+    """Return whether a message contains one of the words."""
     return any(word in text.lower() for word in words)
 
 
 def in_time(t_ns: int, seen: Evidence) -> bool:
-    """Whether a sentence was heard after it began."""
+    """Return whether a message was received after the case began."""
     return t_ns >= (seen.began_ns or seen.fault_ns) - BEFORE_NS

@@ -1,4 +1,4 @@
-"""Shared parts of cases: running models, streams, devices; each is made when the first case asks for it."""
+"""Shared parts of cases: running models, streams, devices; each is created when the first case needs it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORN = ("worn", "spline")
 
 
 class RunningModels:
-    """Models by the name of their run, restarted where they have ended."""
+    """Models by the name of their run, restarted if they have ended."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="rtsim_hostile_")
@@ -37,11 +37,11 @@ class RunningModels:
         self._folder.cleanup()
 
     def begin(self, case: str) -> None:
-        """Begin another case: random numbers follow from its name alone."""
+        """Begin another case; its random numbers depend on its name alone."""
         self.rng = random.Random(crc32(case.encode()))
 
     def rig(self, name: str) -> Rig:
-        """A model of a run, disarmed; its stream is honest again."""
+        """Return a disarmed model of a run with an honest stream."""
         rig = self._rigs.get(name)
         if rig is not None and not rig.alive:
             self.end(name)
@@ -57,7 +57,7 @@ class RunningModels:
         return rig
 
     def fresh(self, name: str, *options: str, **changed: object) -> Rig:
-        """A model that only one case has; the case closes it."""
+        """Return a model for a single case, which closes it."""
         if name not in WORN:
             return Rig(run_config(self.folder, name, **changed), None, *options)
         stream = FalseStream()
@@ -76,7 +76,7 @@ class RunningModels:
 
     @property
     def victims(self) -> Victims:
-        """The devices that a hostile model speaks to."""
+        """Return the devices that a hostile model addresses."""
         if self._victims is None:
             self._victims = Victims(self.folder, random.Random(7))
         return self._victims

@@ -1,4 +1,4 @@
-"""A listener to what a model publishes on the results endpoint: outputs, sentences, parameters."""
+"""A listener to what a model publishes at the results endpoint: outputs, messages, parameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LATCHED = "-> fault"
 
 
 class OutputListener:
-    """Listens in a thread of its own, from the first word on.
+    """Listens in a separate thread from the first message on.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class OutputListener:
         return bool(self.torque) and self.torque[-1].on
 
     def faults_since(self, t_ns: int) -> list[str]:
-        """Sentences of faults that latched since a time [ns]."""
+        """Return the messages on faults that latched since a time [ns]."""
         return [text for t, text in list(self.said) if t >= t_ns and LATCHED in text]
 
     def _listen(self) -> None:

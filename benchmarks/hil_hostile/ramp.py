@@ -1,4 +1,6 @@
-"""Torque after arming, held against the ramp and the rate that a run states, by this computer's clock."""
+"""A check of the torque after arming against the ramp and the rate that a run states, by this computer's
+clock.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ LEAST = 5
 
 
 def ramps(samples: Sequence[Sample]) -> Iterator[list[Sample]]:
-    """The outputs of each time under torque, from arming to its end."""
+    """Yield the outputs of each period under torque, from arming to its end."""
     on: list[Sample] = []
     for sample in samples:
         if sample.on:
@@ -30,8 +32,8 @@ def ramps(samples: Sequence[Sample]) -> Iterator[list[Sample]]:
 
 
 def whole_torque(spec: HilSpec, history: Sequence[Measured], t_ns: int) -> float:
-    """The most that a spring's law gives without a ramp at the angles measured just before a time [N m]; the
-    limit of the torque where no angle is known.
+    """Return the largest torque that a spring's law gives without a ramp at the angles measured just before
+    a time [N m]; the torque limit if no angle is known.
     """
     values, most = spec.controller.values, spec.limits.torque_max_Nm
     neutral = math.radians(values["neutral_deg"])
@@ -40,7 +42,7 @@ def whole_torque(spec: HilSpec, history: Sequence[Measured], t_ns: int) -> float
 
 
 def too_steep(spec: HilSpec, samples: Sequence[Sample], history: Sequence[Measured]) -> tuple[str, ...]:
-    """The first torque that rose faster than the ramp, or the rate, allows by the clock, in words.
+    """Return a description of the first torque that rose faster than the ramp, or the rate, allows.
 
     A ramp that something ends early has no whole torque to compare with: the law gives it, and not the
     largest torque that was reached.

@@ -1,4 +1,4 @@
-"""`rtsim hil` as a process, a listener on its results, and the person who arms and disarms."""
+"""`rtsim hil` as a process, a listener to its results, and the person who arms and disarms."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HELD_S = 0.3
 
 
 class NotArmedError(RtsimError):
-    """Nobody could arm the device, so that the case has no result."""
+    """Raised if the device could not be armed, so that the case has no result."""
 
 
 def until(asked: Callable[[], object], seconds: float) -> bool:
-    """Wait for something at most this long; whether it came."""
+    """Wait for a condition at most this long; return whether it came true."""
     due = time.monotonic() + seconds
     while not asked():
         if time.monotonic() > due:
@@ -71,26 +71,28 @@ class Rig:
 
     @property
     def alive(self) -> bool:
-        """Whether the model runs, and answers."""
+        """Return whether the model runs and answers."""
         return self.child.running and self.ask("status")[0]
 
     def signal(self, number: int) -> None:
-        """Send a signal to the model, where it runs."""
+        """Send a signal to the model, if it runs."""
         if self.child.running:
             os.kill(self.child.pid, number)
 
     def ask(self, command: str, timeout_s: float = 2.0, /, **args: object) -> tuple[bool, str]:
-        """Give a command as the person does."""
+        """Send a command as the person; return whether it was done, and the answer."""
         return ask(self.control, command, timeout_s, **args)
 
     def device(self) -> FalseDevice:
-        """An honest device; where another one was there before, after a pause in which that is dropped."""
+        """Return an honest device; if another one was connected before, after a pause in which that one is
+        dropped.
+        """
         time.sleep(HELD_S)
         self._seed += 1
         return FalseDevice(self.port, self._seed, self.stream)
 
     def arm(self, settle_s: float = 0.1) -> None:
-        """Arm, and wait for the end of the ramp; NotArmedError where that does not come."""
+        """Arm, and wait for the end of the ramp; NotArmedError if it does not come."""
         why = ""
         for _ in range(TRIES):
             due = time.monotonic() + ARM_S
@@ -115,7 +117,7 @@ class Rig:
         return self.listener.on and abs(self.listener.torque[-1].torque) > 0.1
 
     def check_on(self) -> None:
-        """NotArmedError where torque has ended before anything happened, as on a busy machine."""
+        """Raise NotArmedError if torque has ended before anything happened, as on a busy machine."""
         if not self.listener.on:
             raise NotArmedError(f"torque ended before: {' '.join(self.listener.faults_since(self.arms[-1]))}")
 
@@ -125,12 +127,12 @@ class Rig:
         until(lambda: not self.listener.on, 1.0)
 
     def watch(self, seconds: float, settle_s: float = 0.1) -> None:
-        """Watch until there is no torque any more, at most this long."""
+        """Watch until there is no more torque, at most this long."""
         until(lambda: not self.listener.on, seconds)
         time.sleep(settle_s)
 
     def evidence(self, since_ns: int, fault_ns: int, declared_ms: float, **more: object) -> Evidence:
-        """Evidence of what was heard since a time, with what the case knows."""
+        """Return the evidence of what was received since a time, with the facts known to the case."""
         listener = self.listener
         known = {
             "torque": [sample for sample in list(listener.torque) if sample.t_ns >= since_ns],

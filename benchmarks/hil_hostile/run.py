@@ -1,4 +1,4 @@
-"""The bench: cases one after the other until all are done or somebody asks it to end."""
+"""The benchmark: cases are executed one after the other until all are done or it is asked to end."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class HostileOutcome(NamedTuple):
     interrupted: bool
 
     def figures(self) -> list[BenchFigure]:
-        """Figures of all cases that are done."""
+        """Return the results of all finished cases."""
         return [
             *figures_of(self.verdicts),
             BenchFigure("left_out", float(len(self.left_out)), listed("cases", self.left_out)),
@@ -51,7 +51,7 @@ class HostileOutcome(NamedTuple):
 
 
 def chosen(only: str) -> list[HostileCase]:
-    """The cases whose name has `only` in it, or whose family it is; ConfigError where there are none."""
+    """Return the cases whose name contains `only`, or whose family it is; ConfigError if there are none."""
     every = find_cases()
     found = [case for case in every.values() if only in case.name or only == case.family]
     if not found:
@@ -60,7 +60,7 @@ def chosen(only: str) -> list[HostileCase]:
 
 
 def run(only: str = "") -> HostileOutcome:
-    """Do all cases, or those that `only` names."""
+    """Execute all cases, or those selected by `only`."""
     cases, requests = chosen(only), list[int]()
     verdicts: list[Verdict] = []
     left_out: dict[str, str] = {}
@@ -86,8 +86,8 @@ def run(only: str = "") -> HostileOutcome:
 
 
 def done(lab: RunningModels, case: HostileCase) -> Verdict:
-    """Do a case, and do it anew where a busy machine was in its way: it could not begin, or only a stall
-    was reported.
+    """Execute a case, and repeat it if a busy machine disturbed it: it could not begin, or only a stall was
+    reported.
     """
     for k in range(TRIES):
         lab.begin(case.name)
@@ -106,7 +106,7 @@ def done(lab: RunningModels, case: HostileCase) -> Verdict:
 
 @contextmanager
 def switching_often() -> Iterator[None]:
-    """Let threads take turns quickly."""
+    """Let threads alternate quickly within the `with` block."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(SWITCH_S)
     try:

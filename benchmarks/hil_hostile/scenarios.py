@@ -1,5 +1,6 @@
 """Courses of cases: a device that lies under torque, a stream that lies, a model that sends something
-else."""
+else.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def device_lies(
     run: str, lie: device.Lie, declared: Time, seconds: float = 1.0, of_angle: bool = False,
     check: Callable[[Rig, Evidence], tuple[str, ...]] | None = None,
 ) -> Act:  # fmt: skip
-    """The device is armed, then lies for this time, or until torque ends and a little longer.
+    """Return a case: the device is armed, then lies for this time, or until torque ends and a little longer.
 
     declared : time that torque may last after the lie has begun to count
     of_angle : it counts from the first angle that is farther off than a lie may be
@@ -49,7 +50,7 @@ def device_lies(
 
 
 def device_angle(run: str, lie: device.Lie, declared: Time) -> Act:
-    """A lie about the angle, which has to be found."""
+    """Return a case with a lie about the angle, which has to be detected."""
     return device_lies(run, lie, declared, LIE_S, of_angle=True)
 
 
@@ -57,7 +58,7 @@ def stream_lies(
     run: str, lie: stream.Lie, declared: Time, seconds: float = 1.5, pace: float = stream.RATE,
     walk_s: float = 0.5, by_torque: bool = False,
 ) -> Act:  # fmt: skip
-    """A person walks under torque, then the stream lies for this time, or until torque ends.
+    """Return a case: a person walks under torque, then the stream lies for this time, or until torque ends.
 
     by_torque : it may stay armed without torque, as a spline of which nobody knows the phase
     """
@@ -80,7 +81,7 @@ def stream_lies(
 
 
 def stream_goes_on(lie: stream.Lie, seconds: float = 1.0) -> Act:
-    """A person walks under torque beside something that does not have to end it."""
+    """Return a case: a person walks under torque beside something that does not have to end it."""
 
     def act(lab: RunningModels) -> Evidence:
         rig = lab.rig("worn")
@@ -96,7 +97,7 @@ def stream_goes_on(lie: stream.Lie, seconds: float = 1.0) -> Act:
 
 
 def walk_with_torque(rig: Rig, walk_s: float) -> None:
-    """Arm as soon as the stream is followed, and walk on."""
+    """Arm as soon as the stream is tracked, and walk on."""
     rig.arm()
     assert rig.stream is not None
     if len(rig.arms) == 1:  # what was heard while the run began came late
@@ -106,12 +107,14 @@ def walk_with_torque(rig: Rig, walk_s: float) -> None:
 
 
 def torque_goes_on(rig: Rig, since_ns: int, **more: object) -> Evidence:
-    """Evidence of a case in which nothing has to end."""
+    """Return the evidence of a case in which nothing has to end."""
     return rig.evidence(since_ns, 0, math.nan, **more)
 
 
 def model_says(say: Callable[[Victim], Keys | Parts], seconds: float = 0.6) -> Act:
-    """All devices are under torque, then a model sends something else for this time: torque falls."""
+    """Return a case: all devices are under torque, then a model sends something else for this time, and
+    torque must fall.
+    """
 
     def act(lab: RunningModels) -> Evidence:
         def others(all_: Victims) -> int:
@@ -131,7 +134,7 @@ def on_all(
     lab: RunningModels, act: Callable[[Victims], int | None], wrong: Callable[[Victim, int], str] | None =
     None, ends: bool = False, after_ms: Callable[[Victim], float] | None = None, only: str = "",
 ) -> Evidence:  # fmt: skip
-    """All devices are under torque, then `act` is called; the evidence of the worst device.
+    """Bring all devices under torque, then call `act`; return the evidence of the worst device.
 
     act : returns when it began [ns]; wrong : what of a device is otherwise than it must be
     ends : torque has to end, after_ms later (default: time to live and safe state); only : this device's
@@ -165,7 +168,5 @@ def on_all(
 
 
 def torque_of(victim: Victim, since_ns: int) -> list[Sample]:
-    """The torque that acted, by the device's own log where it keeps one, as its messages may be heard by
-    nobody.
-    """
+    """Return the applied torque, from the device's own log if it has one, as its messages may be lost."""
     return list(victim.torque) if victim.log is None else rows_of(victim.log, since_ns)

@@ -1,4 +1,4 @@
-"""Another user at a run's control: `python -m benchmarks.hil_hostile.stranger UID ADDRESS NAME...`.
+"""Commands of another user to a run: `python -m benchmarks.hil_hostile.stranger UID ADDRESS NAME...`.
 
 It gives each command in turn and prints whether it was done, and the answer, as JSON.
 """
@@ -19,7 +19,7 @@ PATIENCE_S = 2.0
 
 
 def asked_by_another(address: str, *names: str) -> list[tuple[bool, str]]:
-    """The answers that another user gets; LeftOut where this user cannot become another."""
+    """Return the answers that another user gets; LeftOut if this user cannot become another one."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         raise LeftOut("only root can become another user")
     try:

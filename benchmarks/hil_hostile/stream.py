@@ -1,4 +1,4 @@
-"""A stream of markers that follows the protocol's page: the walker, honest until it is told to lie."""
+"""A stream of markers of the walker that follows the protocol and is honest until it is told to lie."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Lie = Callable[[OutgoingFrame], Sequence[Keys | Parts]]
 
 
 def as_markers(keys: Keys, positions: Positions, **changed: Any) -> Keys:
-    """The keys of a message of markers, changed."""
+    """Return the keys of a marker message with changes."""
     return {**keys, **changed, "data": {"positions": np.ascontiguousarray(positions, "<f8").tobytes()}}
 
 
@@ -97,7 +97,7 @@ class FalseStream:
             self._context.term()
 
     def descriptor(self, **changed: Any) -> Keys:
-        """The descriptor of a new session of the walker."""
+        """Return the descriptor of a new session of the walker."""
         field = {"name": "positions", "shape": [len(self.names), 3], "unit": "m", "labels": list(self.names)}
         return {
             "session": new_session(self.rng), "stream": "markers", "t_start": now_ns(), "rate": RATE,
@@ -105,14 +105,14 @@ class FalseStream:
         }  # fmt: skip
 
     def renew(self, **changed: Any) -> Keys:
-        """Begin another session with the next frame; returns its descriptor."""
+        """Begin another session with the next frame; return its descriptor."""
         self.seq, self.time = 0, 0.0
         self.session = self.descriptor(**changed)
         self._announced_ns = 0
         return self.session
 
     def begin(self, lie: Lie, pace: float = RATE) -> int:
-        """Lie from now on; returns the time [ns]."""
+        """Lie from now on; return the time [ns]."""
         self._n_lies, self.lied_ns, self._began_ns = 0, 0, now_ns()
         self.held = []
         self.pace, self.lie = pace, lie
@@ -124,16 +124,16 @@ class FalseStream:
         self.renew()
 
     def is_known(self) -> bool:
-        """Whether the joint's angle of a whole stride is known."""
+        """Return whether the joint's angle over a whole stride is known."""
         return len(self._joint) == N_STRIDE
 
     def forget(self) -> None:
-        """Forget the joint's angle over the stride, so that it is learnt anew."""
+        """Discard the joint's angle over the stride, so that it is learnt anew."""
         self._joint.clear()
 
     def joint(self, angle: float, speed: float) -> tuple[float, float]:
-        """Angle and speed of the joint as a model has told them [rad, rad/s]; while the stream lies, those of
-        the same frame of the stride before.
+        """Return angle and speed of the joint as a model has reported them [rad, rad/s]; while the stream
+        lies, those of the same frame of the previous stride.
         """
         at = self.at % N_STRIDE
         if self.lie is None:

@@ -17,7 +17,7 @@ ALL_PERCENT = 100.0
 
 
 def figures_of(verdicts: Sequence[Verdict]) -> list[BenchFigure]:
-    """All figures; where a figure has names, its unit states them."""
+    """Return all results; if a result concerns named cases, its unit states them."""
     honest = [v for v in verdicts if v.case.family == "honest"]
     hostile = [v for v in verdicts if v.case.family != "honest"]
     lies = [v for v in hostile if v.case.lie]
@@ -46,8 +46,8 @@ def figures_of(verdicts: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_torque(ended: Sequence[Verdict]) -> list[BenchFigure]:
-    """Figures of how long torque lasted after a fault: the largest, and the largest beyond what is
-    declared.
+    """Return how long torque lasted after a fault: the largest time, and the largest beyond the declared
+    time.
     """
     if not ended:
         return []
@@ -67,7 +67,7 @@ def of_torque(ended: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_telling(told: Sequence[Verdict]) -> list[BenchFigure]:
-    """Figures of how many faults were reported by a sentence."""
+    """Return how many faults were reported by a message."""
     if not told:
         return []
     untold = [v for v in told if not v.told]
@@ -79,7 +79,7 @@ def of_telling(told: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_stops(asked: Sequence[Verdict]) -> list[BenchFigure]:
-    """Figures of how many of the mandatory stops were heard, and how soon."""
+    """Return how many of the mandatory stops took effect, and how soon."""
     asked = [v for v in asked if v.case.promised]
     if not asked:
         return []
@@ -100,7 +100,7 @@ def of_stops(asked: Sequence[Verdict]) -> list[BenchFigure]:
 
 
 def of_crowded_sockets(asked: Sequence[Verdict]) -> list[BenchFigure]:
-    """Figures of stops by the plain command while the control socket is flooded, where nothing is
+    """Return results of stops by the plain command while the control socket is flooded, where nothing is
     promised.
     """
     if not asked:

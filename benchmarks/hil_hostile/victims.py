@@ -63,7 +63,7 @@ class DeviceProcess(NamedTuple):
 
 
 def rows_of(log: Path, since_ns: int) -> list[Sample]:
-    """Torque that the actuator applied, by the log of `rtsim device`, from a time on [ns]."""
+    """Return the torque that the actuator applied, from the log of `rtsim device`, from a time on [ns]."""
     found = []
     with log.open(encoding="utf-8", newline="") as file:
         for row in csv.reader(file):
@@ -128,7 +128,7 @@ class Victim:
         self._context.term()
 
     def listen(self) -> None:
-        """Take the messages of the device."""
+        """Receive the messages of the device."""
         if self.socket.closed:
             return
         for identity, *parts in drained(self.socket):
@@ -152,18 +152,18 @@ class Victim:
             offered(self.socket, [self._identity, *parts])
 
     def output(self, **changed: Any) -> Keys:
-        """The next output: 5 N m, valid for 60 ms."""
+        """Return the next output: 5 N m, valid for 60 ms."""
         made = first_output(self.session, self.seq, **changed)
         self.seq += 1
         return made
 
     def renew(self) -> None:
-        """Another run of the model."""
+        """Begin another run of the model."""
         self.session, self.seq = new_session(self._rng), 0
 
 
 class Victims:
-    """All devices under attack, spoken to in turn a hundred times a second."""
+    """All devices under attack; each receives an output a hundred times a second."""
 
     def __init__(self, folder: Path, rng: Any) -> None:
         config, log = device_config(folder), folder / "victim.csv"
@@ -194,7 +194,7 @@ class Victims:
             raise NotArmedError(f"not armed within {ARM_S:g} s: {', '.join(v.name for v in late)}")
 
     def _begin(self) -> list[Victim]:
-        """The devices that do not come so far."""
+        """Begin the run; return the devices that did not start."""
         for victim in self.all:
             if victim.socket.closed:
                 victim.bind(victim.address)
@@ -216,12 +216,12 @@ class Victims:
         return []
 
     def has_torque(self, victim: Victim, since_ns: int) -> bool:
-        """Whether 5 N m act."""
+        """Return whether 5 N m act."""
         newest = victim.torque[-1] if victim.torque else None
         return newest is not None and newest.t_ns > since_ns and newest.on and abs(newest.torque - 5.0) < 0.1
 
     def turn(self) -> None:
-        """Wait for the next output, listening."""
+        """Wait for the time of the next output while receiving messages."""
         due = time.monotonic() + TURN_S
         while (left := due - time.monotonic()) > 0.0:
             time.sleep(min(left, 0.002))
@@ -244,20 +244,20 @@ class Victims:
 
 
 def started_device(config: Path, log: Path, address: str) -> DeviceProcess:
-    """`rtsim device` at a model's address."""
+    """Start `rtsim device` at a model's address."""
     child = Child("device", ["device", str(config), "--model", address, "--log", str(log)])
     child.wait_ready(READY_S)
     return DeviceProcess(child.pid, child, None)
 
 
 def started_client(command: list[str], address: str) -> DeviceProcess:
-    """An example client at a model's address."""
+    """Start an example client at a model's address."""
     popen = subprocess.Popen([*command, address])
     return DeviceProcess(popen.pid, None, popen)
 
 
 def built_client(folder: Path) -> list[str]:
-    """The command line of the client in C, after it was compiled; empty where it cannot be."""
+    """Compile the client in C and return its command line; empty if that is impossible."""
     if not (shutil.which("cc") and shutil.which("pkg-config")):
         return []
     built = str(folder / "device_client")

@@ -1,4 +1,4 @@
-"""Messages as docs/protocol.md has them, and as it does not; none of the project's own encoders."""
+"""Messages that follow docs/protocol.md, or violate it, without the project's own encoders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE_YET = -1
 
 
 def packed(kind: str, keys: Keys) -> Parts:
-    """A message of version 1, whatever its keys say; they may overrule version and type."""
+    """Return a message of version 1, whatever its keys say; they may overrule version and type."""
     return [kind.encode(), msgspec.msgpack.encode({"v": 1, "type": kind, **keys})]
 
 
@@ -30,7 +30,7 @@ def unpacked(parts: Parts) -> Keys:
 
 
 def new_session(rng: random.Random) -> str:
-    """An id of a session."""
+    """Return a new session id."""
     return f"{rng.getrandbits(64):016x}"
 
 
@@ -53,7 +53,7 @@ def first_device() -> Keys:
 
 
 def ask(address: str, command: str, timeout_s: float = 2.0, /, **args: Any) -> tuple[bool, str]:
-    """A command on a connection of its own; whether it was done, and the answer, empty without one."""
+    """Send a command on a new connection; return whether it was done, and the answer, "" without one."""
     with zmq.Context() as context, context.socket(zmq.REQ) as socket:
         socket.linger = 0
         socket.connect(address)
@@ -66,7 +66,7 @@ def ask(address: str, command: str, timeout_s: float = 2.0, /, **args: Any) -> t
 
 
 def drained(socket: zmq.Socket[bytes], most: int = 1000) -> list[Parts]:
-    """All messages that have come."""
+    """Return all messages that have arrived."""
     found: list[Parts] = []
     while len(found) < most:
         try:
@@ -77,7 +77,7 @@ def drained(socket: zmq.Socket[bytes], most: int = 1000) -> list[Parts]:
 
 
 def offered(socket: zmq.Socket[bytes], parts: Parts) -> bool:
-    """Send without waiting; whether there was room."""
+    """Send without waiting; return whether there was room."""
     try:
         socket.send_multipart(parts, zmq.DONTWAIT)
     except zmq.ZMQError:

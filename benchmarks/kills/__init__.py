@@ -1,1 +1,1 @@
-"""Processes of a lab killed at random, and what of a recording is left."""
+"""Benchmark of processes of a laboratory that are killed at random, and of the recordings that remain."""

@@ -73,7 +73,7 @@ class RunningCommand:
 
     @property
     def runs(self) -> bool:
-        """Whether the process is there."""
+        """Return whether the process exists."""
         try:
             os.kill(self.pid, 0)
         except ProcessLookupError:
@@ -91,7 +91,7 @@ class RunningCommand:
             time.sleep(LOOK_S)
 
     def until(self, asked: str, in_error: bool = False) -> None:
-        """Wait until it has printed these words."""
+        """Wait until the command has printed these words."""
         path = self.error if in_error else self.out
         due = time.monotonic() + READY_S
         while not path.exists() or asked not in path.read_text(errors="replace"):

@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def run(arguments: list[str], out: str, error: str) -> None:
-    """Be the command, in the forked process; does not return."""
+    """Execute the command in the forked process; this does not return."""
     os.setpgid(0, 0)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for number, path in enumerate((os.devnull, out, error)):

@@ -1,4 +1,4 @@
-"""Comparison of a recording, by three readers, with what a witness has heard."""
+"""Comparison of a recording, read by three readers, with what a witness has received."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class KillVerdict(NamedTuple):
 
 
 def judged(path: Path, heard: Sequence[tuple[int, Digest]], kill_ns: int) -> KillVerdict:
-    """Judge a recording as it was found after a kill at that time [ns]; the file is copied first."""
+    """Judge a recording as found after a kill at a time [ns]; the file is copied first."""
     copy = path.with_suffix(".copy.mcap")
     shutil.copyfile(path, copy)
     out = path.with_suffix(".recovered.mcap")

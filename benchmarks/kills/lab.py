@@ -1,4 +1,6 @@
-"""A lab where everything runs: player, estimator, monitor, a model with its device, and three recorders."""
+"""A laboratory in which everything runs: player, estimator, monitor, a model with its device, and three
+recorders.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ LATER_S = 2.0
 
 
 class _Recording(NamedTuple):
-    """A recorder at work: its command, its file, and since when it hears all [ns]."""
+    """A running recorder: its command, its file, and the time since when it receives everything [ns]."""
 
     command: RunningCommand
     path: Path
@@ -90,14 +92,16 @@ class Lab:
         self.listen(stream)
 
     def listen(self, stream: str) -> None:
-        """Wait until the recorder of a stream hears it."""
+        """Wait until the recorder of a stream receives it."""
         command, path, _ = self.recordings[stream]
         size = size_of(path)
         waited(lambda: size_of(path) > size + SOME_BYTES, command, stream)
         self.recordings[stream] = _Recording(command, path, now_ns())
 
     def kill(self, role: str, stream: str) -> tuple[dict[str, KillVerdict], dict[str, int]]:
-        """Kill one, a recorder by its stream; what all recordings have then, and their sizes [bytes]."""
+        """Kill one process, a recorder by its stream; return the verdicts on all recordings, and their sizes
+        [bytes].
+        """
         victim = self.recordings[stream].command if role == "recorder" else self._running[role]
         if not victim.runs:
             words = victim.error.read_text(errors="replace")[-500:]
@@ -119,7 +123,7 @@ class Lab:
         return found, sizes
 
     def restart(self, role: str, stream: str) -> None:
-        """Start again what was killed, and wait until it is heard."""
+        """Restart the killed process, and wait until it works."""
         if role == "recorder":
             self.recordings[stream].path.unlink()
             self.record(stream)
@@ -137,7 +141,7 @@ class Lab:
 
 
 def free_port() -> int:
-    """A port that nobody uses at the moment."""
+    """Return a port that nobody uses at the moment."""
     with socket.socket() as tried:
         tried.bind(("127.0.0.1", 0))
         return int(tried.getsockname()[1])

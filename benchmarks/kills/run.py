@@ -1,4 +1,6 @@
-"""`rtsim bench kills`: kill -9 of the processes of a lab, one after another at random, and what is left."""
+"""`rtsim bench kills`: kill -9 of the processes of a laboratory, one after another at random, and the
+remaining recordings.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ MOST_BYTES = 500_000
 
 
 class Kill(NamedTuple):
-    """A kill: its number, whom it was, the stream of a recorder, and what each recording had."""
+    """A kill: its number, the killed process, the stream of a recorder, and the verdict on each recording."""
 
     number: int
     role: str
@@ -30,7 +32,7 @@ class Kill(NamedTuple):
 
 
 class KillsFound(NamedTuple):
-    """All kills of a run, and sentences on what went wrong beside them."""
+    """All kills of a run, and descriptions of other problems."""
 
     seed: int
     kills: list[Kill]
@@ -44,7 +46,7 @@ class KillsFound(NamedTuple):
         ]  # fmt: skip
 
     def figures(self) -> list[BenchFigure]:
-        """Figures of the run."""
+        """Return the results of the run."""
         counted = Counter(kill.role for kill in self.kills)
         of_recorder = [v for kill in self.kills if kill.role == ROLES[0] for v in kill.verdicts.values()]
         of_others = [v for kill in self.kills if kill.role != ROLES[0] for v in kill.verdicts.values()]
@@ -67,7 +69,7 @@ class KillsFound(NamedTuple):
 
 
 def run(count: int, seed: int) -> KillsFound:
-    """Kill so many processes; Ctrl-C ends early with what is known."""
+    """Kill `count` processes; Ctrl-C ends early with the results so far."""
     found = KillsFound(seed, [], [])
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="rtsim-kills-") as folder:
@@ -97,7 +99,7 @@ def run(count: int, seed: int) -> KillsFound:
 
 
 def one_kill(lab: Lab, chance: random.Random, number: int) -> Kill:
-    """Wait for a random time, kill one at random, look at the recordings, and start it again."""
+    """Wait for a random time, kill one process at random, judge the recordings, and start it again."""
     role, stream = chance.choice(ROLES), chance.choice([*STREAMS])
     time.sleep(chance.uniform(SHORTEST_S, LONGEST_S))
     verdicts, sizes = lab.kill(role, stream)

@@ -1,4 +1,6 @@
-"""A worker, the command and the scheduler of a study killed at random: nothing is lost, nothing is twice."""
+"""Benchmark in which a worker, the command and the scheduler of a study are killed at random: no row may be
+lost or duplicated.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +47,11 @@ NO_NANNY, NO_PAGE = "no-nanny", "no-dashboard"
 
 
 class HangingError(RtsimError):
-    """A command that does not end."""
+    """Raised for a command that does not end."""
 
 
 class StudyKill(NamedTuple):
-    """A study that was disturbed: its seed, whom it was, seconds in all, and what is not as it must be."""
+    """A study that was disturbed: its seed, the killed process, seconds in all, and what is wrong."""
 
     seed: int
     victim: str
@@ -58,7 +60,7 @@ class StudyKill(NamedTuple):
 
 
 def run(count: int, seed: int) -> tuple[list[StudyKill], list[BenchFigure]]:
-    """Disturb so many studies, each with a seed of its own; figures of them."""
+    """Disturb `count` studies, each with a seed of its own; return them, and the results."""
     with tempfile.TemporaryDirectory(prefix="rtsim-kills-") as folder:
         whole = undisturbed(Path(folder))
         found = []
@@ -77,7 +79,7 @@ def run(count: int, seed: int) -> tuple[list[StudyKill], list[BenchFigure]]:
 
 
 def undisturbed(folder: Path) -> bytes:
-    """The table of the study where nobody is killed."""
+    """Return the table of the study without a kill."""
     (folder / "impacts.toml").write_text(STUDY)
     process = begun(folder, "--workers", "0")
     ended(process, folder)
@@ -85,7 +87,7 @@ def undisturbed(folder: Path) -> bytes:
 
 
 def disturbed(folder: Path, seed: int, whole: bytes) -> StudyKill:
-    """Kill somebody at random while the study goes on, and complete it by the same command."""
+    """Kill a process at random while the study runs, and complete it by the same command."""
     (folder / "impacts.toml").write_text(STUDY)
     chance = random.Random(seed)
     victim = chance.choice(VICTIMS)
@@ -122,7 +124,7 @@ def disturbed(folder: Path, seed: int, whole: bytes) -> StudyKill:
 
 
 def begun(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    """The command, at work in a folder; what it prints goes into a file there."""
+    """Start the command in a folder; its output goes to a file there."""
     command = [sys.executable, "-X", "faulthandler", "-m", "rtsim.cli.main", "study", "impacts.toml"]
     with (folder / "printed.txt").open("ab") as printed:
         return subprocess.Popen(
@@ -132,8 +134,8 @@ def begun(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 
 def ended(process: subprocess.Popen[bytes], folder: Path) -> int:
-    """The exit code, once the command has ended; HangingError where that takes too long, with what its
-    threads were at.
+    """Return the exit code once the command has ended; HangingError if that takes too long, with the state
+    of its threads.
     """
     try:
         return process.wait(LONGEST_S)
@@ -144,7 +146,7 @@ def ended(process: subprocess.Popen[bytes], folder: Path) -> int:
 
 
 def after(process: subprocess.Popen[bytes], asked: Callable[[], bool], pause_s: float) -> None:
-    """Wait until something is so, and then so long again, or until the command has ended."""
+    """Wait until a condition holds, and then pause_s more [s], or until the command has ended."""
     due = time.monotonic() + LONGEST_S
     while process.poll() is None and not asked() and time.monotonic() < due:
         time.sleep(LOOK_S)

@@ -1,4 +1,4 @@
-"""Who hears the same streams as the recorders, and knows what they should have."""
+"""A witness that receives the same streams as the recorders, and so knows what these should contain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ REACHED_MS = 50
 
 
 class Witness:
-    """Notes when each message came, on the machine's clock, in a thread of its own.
+    """Records when each message came, on the machine's clock, in a separate thread.
 
     addresses : name of a stream -> where it is published, whether somebody publishes there or not
     """
@@ -34,7 +34,7 @@ class Witness:
         self._thread.join()
 
     def forget(self, before_ns: int) -> None:
-        """Let go of what came before a time."""
+        """Discard what came before a time."""
         for heard in self.heard.values():
             n_old = next((k for k, (t_ns, _) in enumerate(heard) if t_ns >= before_ns), len(heard))
             del heard[:n_old]

@@ -1,1 +1,1 @@
-"""Mutation testing: changes drawn by seed into a copy of the sources, and whether their tests notice."""
+"""Mutation testing: changes drawn by seed into a copy of the sources, and whether the tests detect them."""

@@ -1,7 +1,8 @@
-"""Every mutant of a module: one place of its source with one other text (DeMillo, Lipton and Sayward, 1978).
+"""All mutants of a module: each replaces the text at one place of its source (DeMillo, Lipton and Sayward,
+1978).
 
-Docstrings, annotations, decorators, imports and sentences of errors are left as they are: no test of numbers
-could notice a change there.
+Docstrings, annotations, decorators, imports and error messages are not changed, as no test of numbers could
+detect a change there.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ OPERATORS = ("comparison", "arithmetic", "constant", "extreme", "sign", "index",
 
 
 class Mutant(NamedTuple):
-    """One change: which characters of a module become which other ones.
+    """One change: the characters of a module that are replaced, and their replacement.
 
-    module : path inside the project, with /; line : counted from 1; start, end : of the text that is replaced
+    module : path inside the project, with /; line : counted from 1; start, end : of the text that is
+        replaced
     [characters of the module]
     """
 
@@ -42,11 +44,11 @@ class Mutant(NamedTuple):
         return f"{self.module}:{self.line} {self.function}: {self.operator}: {self.before} -> {self.after}"
 
     def applied(self, source: str) -> str:
-        """The module's text with this change."""
+        """Return the module's text with this change."""
         return source[: self.start] + self.after + source[self.end :]
 
     def lines(self, source: str) -> tuple[str, str]:
-        """The lines that are changed, before and after, each in one with single spaces between words."""
+        """Return the changed lines before and after, each as one line with single spaces between words."""
         first = source.rfind("\n", 0, self.start) + 1
         last = source.find("\n", self.end)
         last = len(source) if last < 0 else last
@@ -55,14 +57,14 @@ class Mutant(NamedTuple):
 
 
 def find_mutants(module: str, source: str) -> list[Mutant]:
-    """All mutants of a module, in the order of its text; each is Python that can be read."""
+    """Return all mutants of a module in the order of its text; each is valid Python."""
     return sorted(
         MutantFinder(module, source).found(), key=lambda mutant: (mutant.start, mutant.end, mutant.after)
     )
 
 
 class MutantFinder(ast.NodeVisitor):
-    """Walks through a module's text and notes what could be another."""
+    """Walks through a module's text and records possible changes."""
 
     def __init__(self, module: str, source: str) -> None:
         self._module, self._source = module, source
@@ -74,17 +76,17 @@ class MutantFinder(ast.NodeVisitor):
         self._mutants: list[Mutant] = []
 
     def found(self) -> list[Mutant]:
-        """The mutants, without those that Python would refuse."""
+        """Return the mutants without those that Python would reject."""
         self.visit(ast.parse(self._source))
         return [mutant for mutant in self._mutants if readable(mutant.applied(self._source))]
 
     def place(self, line: int, column: int) -> int:
-        """Characters before a place that Python's parser gives in bytes of a line."""
+        """Return the number of characters before a place that Python's parser gives in bytes of a line."""
         text = self._lines[line - 1].encode()[:column].decode()
         return self._offsets[line - 1] + len(text)
 
     def span(self, node: ast.expr) -> tuple[int, int]:
-        """First and last character of a node."""
+        """Return the first and last character of a node."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.place(node.lineno, node.col_offset), self.place(node.end_lineno, node.end_col_offset)
@@ -130,13 +132,13 @@ class MutantFinder(ast.NodeVisitor):
         self._function = outer
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """Sentences of errors are left alone; whether they are raised is up to the condition before."""
+        """Skip error messages; whether they are raised depends on the condition before."""
 
     def visit_Assert(self, node: ast.Assert) -> None:
-        """Assertions tell type checkers something and are no behaviour."""
+        """Skip assertions, which inform type checkers and are no behaviour."""
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Sentences."""
+        """Skip formatted texts."""
 
     def visit_Compare(self, node: ast.Compare) -> None:
         self.generic_visit(node)
@@ -226,7 +228,7 @@ COMPARISON_SIGNS: dict[type[ast.cmpop], str] = {
 
 
 def readable(source: str) -> bool:
-    """Whether this is Python."""
+    """Return whether a text is valid Python."""
     try:
         ast.parse(source)
     except SyntaxError:

@@ -1,5 +1,4 @@
-"""Modules that are mutated, and the tests that belong to them: those of its room, and those that import
-the module."""
+"""Modules to be mutated, and their tests: those of the same room, and those that import the module."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 
 class MutatedRoom(NamedTuple):
-    """Modules under one name, and where their tests are.
+    """Modules under one name, and the location of their tests.
 
     modules, tests : patterns below the project's folder; beyond : tests for what these let through
     compiler : whether kernels are compiled; without, a changed kernel costs no minute before its first call
@@ -64,7 +63,7 @@ def modules_of(root: Path, room: MutatedRoom) -> list[str]:
 
 
 def files_of_tests(root: Path, room: MutatedRoom, module: str) -> tuple[list[str], list[str]]:
-    """Test files of a module: those that are likeliest to notice, and those beyond them.
+    """Return the test files of a module: those most likely to detect a change, and others.
 
     First comes what is named like the module, then what imports it, then the rest of its room.
     """

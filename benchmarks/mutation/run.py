@@ -1,4 +1,4 @@
-"""The bench: mutants of rooms, drawn by a seed, each run through the tests that belong to it."""
+"""The benchmark: mutants of rooms, drawn by a seed, each tested with the tests that belong to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ the clock, which other programs hold up, after so many times that limit."""
 
 
 def run(rooms: Sequence[str], count: int, seed: int, nearby: bool = False) -> MutationOutcome:
-    """Draw `count` mutants of each room, and run tests until one fails; nearby : those of the room alone.
+    """Draw `count` mutants of each room, and run tests until one fails; nearby : whether only tests of the
+    room are run.
 
     ConfigError for a room that there is not, and where tests fail before anything is changed.
     """
@@ -54,7 +55,7 @@ def run(rooms: Sequence[str], count: int, seed: int, nearby: bool = False) -> Mu
 
 
 def source_of(tree: MutatedTree, mutant: Mutant) -> str:
-    """The module's text, of the copy: the checkout may go on meanwhile."""
+    """Return the module's text from the copy, as the checkout may change meanwhile."""
     return (tree.root / mutant.module).read_text(encoding="utf-8")
 
 
@@ -82,7 +83,9 @@ def unchanged_cpu_s(tree: MutatedTree, name: str, room: MutatedRoom) -> float:
 def judge(
     tree: MutatedTree, room: MutatedRoom, unchanged_s: float, mutant: Mutant, nearby: bool
 ) -> MutantVerdict:
-    """Whether a test notices the mutant: first those of the room, then, unless `nearby`, those beyond."""
+    """Return whether a test detects the mutant: first those of the room, then, unless `nearby`, the
+    others.
+    """
     of_room, beyond = files_of_tests(tree.root, room, mutant.module)
     with tree.changed(mutant.module, mutant.applied(source_of(tree, mutant))):
         for tests, limit_s in (

@@ -1,4 +1,4 @@
-"""Summary of a run of the bench: counts, the score with its interval, survivors in words."""
+"""Summary of a run of the benchmark: counts, the score with its interval, descriptions of survivors."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class MutationOutcome:
         self.judged.append(JudgedMutant(room, mutant, verdict, reason))
 
     def survivors(self) -> list[str]:
-        """Mutants that no test noticed, in words, with the reasons that are known."""
+        """Return descriptions of mutants that no test detected, with known reasons."""
         found = [row for row in self.judged if row.verdict is MutantVerdict.SURVIVED]
         return [f"survived: {row.mutant}" + (f" ({row.reason})" if row.reason else "") for row in found]
 
     def figures(self) -> list[BenchFigure]:
-        """Counts and the score of each room, and of all where there are several."""
+        """Return counts and the score of each room, and of all if there are several."""
         rooms = list(dict.fromkeys(row.room for row in self.judged))
         found = [
             figure
@@ -59,7 +59,7 @@ class MutationOutcome:
 
 
 def figures_of(name: str, rows: list[JudgedMutant]) -> list[BenchFigure]:
-    """Figures of some mutants. What is known to be equivalent, and survived, counts neither way."""
+    """Return the results of some mutants. A survivor that is known to be equivalent does not count."""
     counted = [row for row in rows if not (row.verdict is MutantVerdict.SURVIVED and row.reason)]
     n = Counter(row.verdict for row in counted)
     noticed = n[MutantVerdict.KILLED] + n[MutantVerdict.TIMED_OUT]
@@ -78,7 +78,9 @@ def figures_of(name: str, rows: list[JudgedMutant]) -> list[BenchFigure]:
 
 
 def wilson_interval(n_noticed: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, 1927), which holds for few draws and for shares near 1."""
+    """Return the 95 % interval of a proportion (Wilson, 1927), which is valid for few draws and for
+    proportions near 1.
+    """
     if not n:
         return 0.0, 1.0
     share, z2 = n_noticed / n, TWO_SIDED_95**2 / n

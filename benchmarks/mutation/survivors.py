@@ -1,4 +1,4 @@
-"""Mutants that no test can notice, each with its reason: `benchmarks/mutation/survivors.toml`."""
+"""Mutants that no test can detect, each with its reason: `benchmarks/mutation/survivors.toml`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIST = Path(__file__).with_name("survivors.toml")
 
 
 class KnownSurvivor(NamedTuple):
-    """A line as it stands in a module, the same as the mutant has it, and why no test can notice."""
+    """A line of a module, the same line in the mutant, and why no test can detect the change."""
 
     module: str
     line: str
@@ -34,5 +34,5 @@ class KnownSurvivors:
         return cls([KnownSurvivor(**table) for table in tables])
 
     def reason(self, mutant: Mutant, source: str) -> str:
-        """Why this mutant of a module's text survives; "" where nobody has said."""
+        """Return why this mutant of a module's text survives; "" if no reason is known."""
         return self._reasons.get((mutant.module, *mutant.lines(source)), "")

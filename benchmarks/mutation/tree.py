@@ -40,7 +40,7 @@ class RunOfTests(NamedTuple):
 
 
 class MutatedTree:
-    """The copy, from within a `with` block; the checkout itself is only read."""
+    """The copy of the project, used within a `with` block; the checkout itself is only read."""
 
     def __init__(self, root: Path) -> None:
         self._checkout = root
@@ -66,7 +66,7 @@ class MutatedTree:
 
     @contextlib.contextmanager
     def changed(self, module: str, text: str) -> Iterator[None]:
-        """Meanwhile a module has another text."""
+        """Replace the text of a module within the `with` block."""
         path = self.root / module
         former = path.read_text(encoding="utf-8")
         self._write(path, text)
@@ -76,7 +76,9 @@ class MutatedTree:
             self._write(path, former)
 
     def _write(self, path: Path, text: str) -> None:
-        """Each text has a time of its own: else the bytecode of another one, as long and as old, would do."""
+        """Write a text with a modification time of its own, because otherwise the bytecode of another text
+        of the same length and time would be used.
+        """
         path.write_text(text, encoding="utf-8")
         self._n_change += 1
         os.utime(path, (2_000_000_000 + self._n_change,) * 2)
@@ -115,7 +117,7 @@ BY_LIMIT = frozenset(-getattr(signal, name) for name in ("SIGXCPU",) if hasattr(
 
 
 def limited(command: Sequence[str], cpu_s: float) -> list[str]:
-    """The command under a limit of processor time, where the system has one."""
+    """Return the command with a limit of processor time, if the system has one."""
     if os.name != "posix":
         return list(command)
     starter = (
@@ -136,6 +138,6 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def cpu_of_children() -> float:
-    """Processor time of all children that have ended [s]; 0 where the system does not tell."""
+    """Return the processor time of all ended child processes [s]; 0 where the system does not report it."""
     times = os.times()
     return times.children_user + times.children_system

@@ -1,1 +1,1 @@
-"""Benches beside OpenSim."""
+"""Benchmarks beside OpenSim."""

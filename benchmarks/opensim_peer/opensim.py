@@ -1,11 +1,11 @@
-"""A whole-body model beside OpenSim: inverse kinematics, inverse dynamics and moment arms in one run.
+"""A whole-body model compared with OpenSim: inverse kinematics, inverse dynamics and moment arms in one run.
 
-Both are called from Python, a call a frame. Inverse kinematics are those of a walk by the marker weights of
+Both are called from Python, once per frame. Inverse kinematics are those of a walk by the marker weights of
 its setup, without coordinate tasks; OpenSim's solver, at an accuracy of 1e-5, follows from frame to frame as
 ours does. Moment arms are, of OpenSim, all that are not zero, one call each; ours are all, with all lengths.
-Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim, and
-the scaling of the person with its scale tool, the recruitment of muscles with its static optimisation, and
-arms and a motion file of a leg with a kneecap.
+Besides, generalized forces and joint reactions of the whole walk are compared with those of OpenSim, and the
+scaling of the person with its scale tool, the recruitment of muscles with its static optimisation, and arms
+and a motion file of a leg with a kneecap.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def figures(mine: PeerTimes, theirs: PeerTimes | None) -> list[BenchFigure]:
 
 
 class OwnWalk:
-    """The walk solved here, call by call."""
+    """The walk solved by rtsim, call by call."""
 
     def __init__(self, folder: Path) -> None:
         self.spec = load_model(str(folder / MODEL))
@@ -151,7 +151,7 @@ class OwnWalk:
         self.q: list[Array] = []
 
     def times(self, n_lap: int) -> PeerTimes:
-        """All three."""
+        """Time inverse kinematics, inverse dynamics and moment arms."""
         ik: list[float] = []
         rms: list[float] = []
         for _ in range(n_lap + 1):  # the first compiles
@@ -175,7 +175,7 @@ class OwnWalk:
         return np.array(self.q)[:: max(1, len(self.q) // N_POSE), self.model.coordinates.q]
 
     def dynamics(self) -> list[float]:
-        """Inverse dynamics at all frames."""
+        """Time inverse dynamics in all frames."""
         n_v, n_body = self.model.n_v, len(self.model.names.bodies)
         v, tau, wrench = np.full(n_v, SPEED), np.zeros(n_v), np.zeros((n_body, 6))
         work = new_dynamics_work(self.model.tree)
@@ -183,7 +183,7 @@ class OwnWalk:
         return timed(lambda q: call(self.model.system, q, v, v, wrench, work, tau), self.q)
 
     def arms(self) -> list[float]:
-        """All lengths and all moment arms at all frames."""
+        """Time all lengths and all moment arms in all frames."""
         arms = MomentArms(self.model, roles_of(self.spec))
         shape = len(self.model.names.muscles), len(self.model.names.angles)
         lengths, out = np.zeros(shape[0]), np.zeros(shape)
@@ -203,7 +203,7 @@ def timed(call: Callable[[Array], object], poses: list[Array], n_lap: int = N_LA
 
 
 class Peer:
-    """The same by OpenSim."""
+    """The same walk solved by OpenSim."""
 
     def __init__(self, opensim: Any, folder: Path) -> None:
         self.opensim, self.folder = opensim, folder
@@ -212,7 +212,7 @@ class Peer:
         self.weights = read_ik_setup(folder / SETUP).tasks.markers
 
     def times(self, poses: Array, names: tuple[str, ...], n_lap: int) -> PeerTimes:
-        """All three."""
+        """Time inverse kinematics, inverse dynamics and moment arms."""
         ik: list[float] = []
         for _ in range(n_lap):
             us, rms = self.kinematics()
@@ -247,7 +247,7 @@ class Peer:
         return us, float(np.mean(rms))
 
     def dynamics(self, poses: Array, names: tuple[str, ...]) -> list[float]:
-        """Inverse dynamics without muscles."""
+        """Time inverse dynamics without muscles."""
         o = self.opensim
         model = o.Model(str(self.folder / MODEL))
         state = model.initSystem()
@@ -267,7 +267,7 @@ class Peer:
         return us
 
     def arms(self, poses: Array, names: tuple[str, ...]) -> list[float]:
-        """All moment arms that are not zero in the first pose, at every pose."""
+        """Time all moment arms that are not zero in the first pose, at every pose."""
         o = self.opensim
         model = o.Model(str(self.folder / MODEL))
         state = model.initSystem()
@@ -293,7 +293,7 @@ class Peer:
 
 
 def open_peer(folder: Path) -> Peer | None:
-    """OpenSim, where it is installed."""
+    """Return the walk in OpenSim, if it is installed."""
     try:
         import opensim
     except ModuleNotFoundError:

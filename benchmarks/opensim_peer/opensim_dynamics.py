@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 class Moved(NamedTuple):
-    """A motion and what pushes from outside.
+    """A motion and the external forces.
 
     names : names of the coordinates; q, v, v_dot : (n, n_coordinate) [rad, m; per s; per s^2]
     wrenches : body -> (n, 6) moment about ground's origin [N m] and force [N], ground axes
@@ -46,8 +46,8 @@ class Moved(NamedTuple):
 
 
 class PeerLoads(NamedTuple):
-    """Generalized forces (n, n_coordinate) [N m, N]; of each joint by name (n, 6) moment about the centre of
-    the child's frame [N m] and force [N] on the child, ground axes.
+    """Generalized forces (n, n_coordinate) [N m, N], and for each joint by name its reaction (n, 6): moment
+    about the centre of the child's frame [N m] and force [N] on the child, in ground axes.
     """
 
     tau: Array
@@ -57,7 +57,7 @@ class PeerLoads(NamedTuple):
 def moved(
     spec: ModelSpec, estimator: MultibodyEstimator, trial: MarkerTrial, columns: list[int], plates: Path
 ) -> Moved:
-    """The motion of a recording; columns : of the trial, of the markers that the estimator follows."""
+    """Return the motion of a recording; columns : indices of the tracked markers in the trial."""
     estimator.restart()
     model, feet = build(spec), PlacedFeet(find_feet(build(spec)))
     rows, lines = [], []
@@ -166,7 +166,7 @@ def speed_indices(coordinates: list, state: Any) -> list[int]:
 
 
 def largest_relative(ours: Array, theirs: Array) -> float:
-    """The largest difference of any column, in parts of its peak; columns along the first axis."""
+    """Return the largest difference of any column, relative to its peak; columns along the first axis."""
     gap = np.abs(ours - theirs).reshape(len(ours), -1).max(axis=0)
     peak = np.abs(theirs).reshape(len(theirs), -1).max(axis=0)
     assert np.isfinite(gap).all()

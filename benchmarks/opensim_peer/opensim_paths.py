@@ -52,7 +52,9 @@ def path_figures(opensim: Any, models: Path) -> list[BenchFigure]:
 
 
 def largest_arm(peer: Any, state: Any, path: Path) -> tuple[float, int]:
-    """Largest difference of moment arms [m] over the range of every free coordinate, and of how many arms."""
+    """Return the largest difference of moment arms over the range of every free coordinate [m], and the
+    number of compared arms.
+    """
     spec = load_model(str(path))
     model = build(spec)
     arms, own = MomentArms(model, roles_of(spec)), model.coordinates
@@ -86,7 +88,9 @@ def largest_arm(peer: Any, state: Any, path: Path) -> tuple[float, int]:
 
 
 def largest_moment(opensim: Any, path: Path) -> float:
-    """Largest difference of OpenSim's generalized forces from our motion file, in parts of its peak."""
+    """Return the largest difference of OpenSim's generalized forces from our motion file, relative to its
+    peak.
+    """
     model = build(load_model(str(path)))
     times = np.arange(0.0, LENGTH_S + 0.5 / RATE, 1.0 / RATE)
     told, q = CoordinateValues(model), model.q_neutral.copy()

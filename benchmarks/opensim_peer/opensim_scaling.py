@@ -41,15 +41,17 @@ ROW_HEAD = 2  # columns of a row before its coordinates
 
 
 class PlacedMarkers(NamedTuple):
-    """A run of the tool: marker -> place on its body (3,) [mm]; its static pose by coordinates [rad, m]."""
+    """Result of a run of the tool: position of each marker on its body (3,) [mm], and the static pose by
+    coordinates [rad, m].
+    """
 
     places: Mapping[str, Array]
     pose: Mapping[str, float]
 
 
 class Theirs(NamedTuple):
-    """OpenSim's results: scale factors (3,) and masses [kg] of bodies; the tool as it is, and in smaller
-    units.
+    """OpenSim's results: scale factors (3,) and masses [kg] of bodies; marker placement by the tool as it
+    is, and with lengths in smaller units.
     """
 
     factors: Mapping[str, Array]
@@ -60,7 +62,9 @@ class Theirs(NamedTuple):
 
 
 def scaling_figures(opensim: Any, folder: Path) -> list[BenchFigure]:
-    """Largest differences from the tool, and the sums that both minimise; FILES are in the folder."""
+    """Return the largest differences from the tool, and the sums that both minimise; FILES are in the
+    folder.
+    """
     ours = OwnScaling(folder)
     with TemporaryDirectory() as work:
         theirs = by_tool(opensim, folder, Path(work))
@@ -81,17 +85,17 @@ def scaling_figures(opensim: Any, folder: Path) -> list[BenchFigure]:
 
 
 def relative(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> float:
-    """The largest difference of any number, in parts of it."""
+    """Return the largest relative difference of any number."""
     return max(float(np.abs(np.asarray(ours[name]) / x - 1.0).max()) for name, x in theirs.items())
 
 
 def farthest(ours: Mapping[str, Array], theirs: Mapping[str, Array]) -> float:
-    """The largest distance between the places of any marker of either."""
+    """Return the largest distance between the two positions of any marker."""
     return max(float(np.linalg.norm(ours[name] - theirs[name])) for name in ours.keys() | theirs.keys())
 
 
 def by_tool(opensim: Any, folder: Path, work: Path) -> Theirs:
-    """Three runs of the tool in an empty folder: as its setup says, and with lengths in smaller units."""
+    """Run the tool three times in an empty folder: as its setup says, and with lengths in smaller units."""
     for name in FILES:
         copyfile(folder / name, work / name)
     tool = opensim.ScaleTool(str(work / SETUP))
@@ -107,9 +111,9 @@ def by_tool(opensim: Any, folder: Path, work: Path) -> Theirs:
 
 
 def enlarged(opensim: Any, work: Path, c: float) -> Any:
-    """The tool for the model that it has scaled, and for the trial, both c times as large.
+    """Return the tool for the model that it has scaled, and for the trial, with all lengths multiplied by c.
 
-    The place where the tool starts is enlarged too, and weights of coordinates are c^2 times as large.
+    The tool's start pose is enlarged, too, and weights of coordinates are c^2 times as large.
     """
     model = opensim.Model(str(work / SCALED))
     for coordinate in members(model.updCoordinateSet()):
@@ -144,7 +148,7 @@ def enlarged(opensim: Any, work: Path, c: float) -> Any:
 
 
 def enlarged_trial(text: str, c: float) -> str:
-    """A .trc file with all its coordinates c times as large."""
+    """Return a .trc file with all its coordinates multiplied by c."""
     lines = text.splitlines()
     rows = [line.split("\t") for line in lines[TRC_HEAD:]]
     return "\n".join(
@@ -157,7 +161,7 @@ def enlarged_trial(text: str, c: float) -> str:
 
 
 def placed(opensim: Any, tool: Any, work: Path, c: float) -> PlacedMarkers:
-    """Markers as a run of the tool places them, with lengths divided by c."""
+    """Return the markers as a run of the tool places them, with lengths divided by c."""
     out = work / f"placed_{c:g}.osim"
     tool.setPathToSubject(f"{work}/")
     tool.getMarkerPlacer().setOutputModelFileName(out.name)
@@ -184,17 +188,19 @@ def members(found: Any) -> list[Any]:
 
 
 def size(body: Any) -> Array:
-    """(3,) - by what a body's first mesh is scaled; the tool's own file of factors has six digits alone."""
+    """Return the scale factors of a body's first mesh, (3,), because the tool's own file of factors has only
+    six digits.
+    """
     return triple(body.get_attached_geometry(0).get_scale_factors())
 
 
 def triple(x: Any) -> Array:
-    """(3,) of a vector of OpenSim."""
+    """Convert a vector of OpenSim to an array, (3,)."""
     return np.array([x.get(k) for k in range(3)])
 
 
 class OwnScaling:
-    """The same scaled and placed here."""
+    """The same scaling and placement by rtsim."""
 
     def __init__(self, folder: Path) -> None:
         setup = read_scale_setup(folder / SETUP)
@@ -210,18 +216,18 @@ class OwnScaling:
         self.goals = coordinate_goals(setup.placer, self.arms, trial)
 
     def places(self) -> dict[str, Array]:
-        """Marker -> place on its body (3,) [mm]."""
+        """Return the position of each marker on its body, (3,) [mm]."""
         return {marker.name: np.array(marker.offset_mm) for marker in self.placed.markers}
 
     def q_of(self, pose: Mapping[str, float]) -> Array:
-        """(n_q,) of coordinates by name [rad, m]."""
+        """Return the coordinates in the order of the model, (n_q,) [rad, m]."""
         q, coordinates = self.arms.model.q_neutral.copy(), self.arms.model.coordinates
         for name, value in pose.items():
             q[coordinates.q[coordinates.names.index(name)]] = value
         return q
 
     def objective(self, q: Array) -> float:
-        """Cost that both minimise [m^2, rad^2], at a pose (n_q,)."""
+        """Return the cost that both minimise at a pose (n_q,) [m^2, rad^2]."""
         bodies, coordinates = self.arms.body_places(q), self.arms.model.coordinates
         square, total = 0.0, 0.0
         for marker in self.scaled.spec.markers:

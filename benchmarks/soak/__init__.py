@@ -1,1 +1,1 @@
-"""Long runs of whole chains: what is lost, late, and how memory goes; the highest rate that is held."""
+"""Benchmarks of long runs of whole chains: lost and late frames, memory, and the highest sustained rate."""

@@ -1,7 +1,8 @@
 """The highest rate and the most markers that an estimator on this machine keeps up with, and what limits it.
 
-Held means: no frame is lost or skipped, at most a thousandth is late, and 99 % are published within a period
-of the stream. Both are sought by doubling until it fails, then by halves in the logarithm.
+The estimator keeps up if no frame is lost or skipped, at most a thousandth is late, and 99 % are published
+within a period of the stream. Both values are searched by doubling until the estimator fails, then by
+bisection of the logarithm.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ SEGMENTS = ("pelvis", "thigh", "shank", "foot")
 class CapacityTry(NamedTuple):
     """A rate and a number of markers that were tried.
 
-    holds : whether they are kept up with; limit : the part that is nearest to its end, in words
-    used : share of that which is used [%]
+    holds : whether the estimator keeps up; limit : the part closest to its limit, as text
+    used : used fraction of that part [%]
     """
 
     rate: float
@@ -50,7 +51,7 @@ class CapacityTry(NamedTuple):
 
 
 def run(seconds: float) -> list[BenchFigure]:
-    """Figures of both searches, each try of so many seconds."""
+    """Return the results of both searches; each try lasts `seconds` [s]."""
     with tempfile.TemporaryDirectory(prefix="rtsim-capacity-") as folder:
 
         def rate_tried(rate: float) -> CapacityTry:
@@ -70,7 +71,8 @@ def run(seconds: float) -> list[BenchFigure]:
 def search(
     tried: Callable[[float], CapacityTry], first: float, most: float, value: Callable[[CapacityTry], float]
 ) -> tuple[float, CapacityTry | None]:
-    """The largest value that is held, 0 where not even the first is, and the least try that failed.
+    """Search the largest value that is kept up, 0 if not even the first is; return it, and the lowest failed
+    try.
 
     A try that fails is repeated once, as a machine is disturbed now and then.
     """
@@ -98,7 +100,7 @@ def search(
 
 
 def tried(rate: float, n_marker: int, subject: str, seconds: float) -> CapacityTry:
-    """An estimator at this rate, with the markers of this subject, for so long."""
+    """Try an estimator at this rate, with the markers of this subject, for `seconds` [s]."""
     with SoakChain(rate, 0.0, subject) as chain:
         chain.begin()
         chain.take(SETTLE_S)
@@ -128,7 +130,7 @@ def tried(rate: float, n_marker: int, subject: str, seconds: float) -> CapacityT
 def limiting(
     used: float, of_source: float, counters: dict[str, int], gauges: dict[str, float], waiting: float
 ) -> tuple[str, float]:
-    """The part that is nearest to its end, and how much of it is used [%].
+    """Return the part that is closest to its limit, and how much of it is used [%].
 
     used : of a core, by the estimator; of_source : of its frames sent late; waiting : of the time somebody
     waited for a processor [%]
@@ -146,7 +148,7 @@ def limiting(
 
 
 def told(one: CapacityTry) -> CapacityTry:
-    """Tell a try as progress."""
+    """Report a try as progress."""
     verdict = "held" if one.holds else f"not held ({one.limit}, {one.used:.0f} %)"
     say(f"capacity: {one.rate:.0f} Hz, {one.n_marker} markers: {verdict}; {one.n_lost} lost, "
         f"{one.late_percent:.2f} % late, p99 {one.p99_us:.0f} us")  # fmt: skip

@@ -1,4 +1,4 @@
-"""A walking source, an estimator and whoever follows it: processes on real sockets, and what came of them."""
+"""A walking source, an estimator and its subscribers, as processes on real sockets, and the results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ BACKLOG = 4096
 
 
 class SoakChain:
-    """Starts the source and the estimator; others join afterwards. From within a `with` block.
+    """Starts the source and the estimator; other processes join afterwards. It is used in a `with` block.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SoakChain:
         return child
 
     def watch(self, name: str, kind: str, address: str) -> subprocess.Popen[str]:
-        """Start one who watches (benchmarks/soak/watchers.py), and wait until it is there."""
+        """Start a watcher (benchmarks/soak/watchers.py), and wait until it is ready."""
         process = python(self._stack, "benchmarks.soak.watchers", kind, address)
         line_of(process)
         self.pids[name] = process.pid
@@ -90,16 +90,16 @@ class SoakChain:
         os.kill(process.pid, signal.SIGSTOP)
 
     def folder(self) -> Path:
-        """A folder that is there until the end of the chain."""
+        """Return a folder that exists until the end of the chain."""
         return Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="rtsim-soak-")))
 
     def failures(self) -> list[str]:
-        """Failures of processes that should still run, in words."""
+        """Return failures of processes that should still run, as text."""
         return [f"{name}: {child.failure() or 'it has ended'}"
                 for name, child in self._children.items() if not child.running]  # fmt: skip
 
     def begin(self) -> None:
-        """Let the source begin."""
+        """Start the source's stream."""
         tell(self._source, "go")
 
     def take(self, seconds: float, until_end: bool = False) -> None:
@@ -117,7 +117,7 @@ class SoakChain:
                 self.texts += self.telemetry.text
 
     def end(self) -> None:
-        """End the source, and take what was on its way."""
+        """End the source, and take the remaining results."""
         assert self._source.stdin is not None
         assert self._source.stdout is not None
         self._source.stdin.close()
@@ -127,15 +127,17 @@ class SoakChain:
         self._children["estimator"].wait(END_S)
 
     def rows(self) -> NDArray[np.int64]:
-        """(n, 6) - of each result frame, status, when captured, received, published and arrived [ns]."""
+        """Return for each result frame its status, and when it was captured, received, published and
+        arrived, (n, 6) [ns].
+        """
         return np.array(self._rows, np.int64).reshape(-1, 6)
 
     def counters(self) -> dict[str, int]:
-        """The estimator's."""
+        """Return the counters of the estimator."""
         return dict(self.telemetry.counters) if self.telemetry is not None else {}
 
     def gauges(self) -> dict[str, float]:
-        """The estimator's."""
+        """Return the gauges of the estimator."""
         return dict(self.telemetry.gauges) if self.telemetry is not None else {}
 
     def _start_estimator(self, markers: str) -> None:

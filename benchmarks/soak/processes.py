@@ -1,4 +1,4 @@
-"""Memory and processor time of processes, by Linux's account; elsewhere nothing is known of them."""
+"""Memory and processor time of processes, from Linux; on other systems they are unknown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def memory_MB(pid: int) -> float:
 
 
 def processor_s(pid: int) -> float:
-    """Processor time of a process up to now, without its children [s]; NaN where it is not known."""
+    """Return the processor time of a process up to now, without its children [s]; NaN if it is not known."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         after_name = (
             Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2]
@@ -44,8 +44,9 @@ def machine_busy_s() -> float:
 
 
 def waited_s() -> float:
-    """Time for which some process of the machine has waited for a processor, by the system's account of
-    pressure [s]; NaN where it keeps none."""
+    """Return the time for which some process of the machine has waited for a processor, from the system's
+    pressure statistics [s]; NaN if it has none.
+    """
     with contextlib.suppress(OSError, ValueError, IndexError):
         words = Path("/proc/pressure/cpu").read_text(encoding="ascii").splitlines()[0].split()
         return 1e-6 * int(words[-1].partition("=")[2])
@@ -53,7 +54,7 @@ def waited_s() -> float:
 
 
 class ProcessAccount:
-    """Memory of some processes second by second, and what all others took of the machine.
+    """Memory of some processes every second, and the load of the machine by all others.
 
     pids : process id by name
     """
@@ -85,13 +86,15 @@ class ProcessAccount:
         return 100.0 * (self._last[name] - self._first[name]) / self._span()
 
     def others_percent(self) -> float:
-        """Processor use of all other processes meanwhile [% of a core]: how far the run was disturbed."""
+        """Return the processor use of all other processes meanwhile [% of a core], which shows how much the
+        run was disturbed.
+        """
         whole, ours, _ = self._spent()
         return 100.0 * (whole - ours) / self._span()
 
     def waiting_percent(self) -> float:
-        """Share of the time in which some process, ours or not, waited for a processor [%]: how crowded
-        the machine was.
+        """Return the fraction of the time in which some process waited for a processor [%], which shows how
+        crowded the machine was.
         """
         return 100.0 * self._spent()[2] / self._span()
 

@@ -1,7 +1,8 @@
-"""An hour of a whole laboratory: markers and forces, estimator, recorder, window, page, and who never reads.
+"""A benchmark of an hour of a whole laboratory: markers and forces, estimator, recorder, window, page, and
+subscribers that never read.
 
-What is lost, what is late, whether memory of any process grows, and whether the end is as quick as the
-beginning. Interrupted, it tells what it has.
+It reports lost and late frames, whether the memory of any process grows, and whether the end is as fast as
+the beginning. If interrupted, it reports the results so far.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class SoakResult(NamedTuple):
 
 
 def run(minutes: float, stop: threading.Event) -> SoakResult:
-    """Run for so long, or until `stop` is set."""
+    """Run for `minutes`, or until `stop` is set."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     left_out: list[str] = []
     with SoakChain(RATE, FORCE_RATE) as chain:
@@ -90,7 +91,9 @@ def run(minutes: float, stop: threading.Event) -> SoakResult:
 
 
 def _start_others(chain: SoakChain, left_out: list[str]) -> tuple[Child, list]:
-    """The recorder, and those who are to be frozen; what cannot run is put to `left_out`."""
+    """Start the recorder, and subscribers that are to be frozen; processes that cannot run are added to
+    `left_out`.
+    """
     recorder = chain.start("recorder", ["record", chain.results, str(chain.folder() / "soak.mcap")])
     if find_spec("PySide6") is not None:
         chain.start(WINDOW, ["monitor", chain.results, "--control", chain.control])
@@ -148,8 +151,8 @@ def percent(flags: NDArray[np.bool_]) -> float:
 
 
 def percentiles(rows: NDArray[np.int64]) -> list[BenchFigure]:
-    """99th percentiles of receipt to publication of the first and the last third of the minutes, the median
-    over minutes each, and the ratio.
+    """Return the 99th percentiles of the time from receipt to publication in the first and the last third of
+    the minutes, the median over minutes each, and their ratio.
     """
     if not len(rows):
         return []
@@ -173,8 +176,8 @@ def percentiles(rows: NDArray[np.int64]) -> list[BenchFigure]:
 
 
 def memory(account: ProcessAccount) -> list[BenchFigure]:
-    """Slopes of memory with their intervals, and what was held at the end. That of the window counts once its
-    past is full; in a shorter run it has no limit.
+    """Return the slopes of memory with their intervals, and the memory at the end. That of the window counts
+    once its history is full; in a shorter run it has no limit.
     """
     found = []
     span = account.times[-1] if account.times else 0.0
@@ -197,5 +200,5 @@ def memory(account: ProcessAccount) -> list[BenchFigure]:
 
 
 def settle_s(span_s: float) -> float:
-    """Length of the beginning that does not count [s]."""
+    """Return the duration of the beginning that does not count [s]."""
     return min(SETTLE_S, SETTLE_SHARE * span_s)

@@ -1,8 +1,8 @@
-"""The slope of a series that is no white noise, and what of it can be told.
+"""The slope of a series whose noise is not white, and its significance.
 
 Memory of a process goes in steps: samples of a second are far from independent, and the interval of ordinary
-least squares would call every step a leak. The interval is that of Santer et al. (2000, J. Geophys. Res. 105,
-7337-7356, equations 3 to 6): the number of independent samples follows from the autocorrelation of the
+least squares would call every step a leak. The interval is that of Santer et al. (2000, J. Geophys. Res.
+105, 7337-7356, equations 3 to 6): the number of independent samples follows from the autocorrelation of the
 residuals at one step.
 """
 
@@ -30,12 +30,12 @@ class Slope(NamedTuple):
 
     @property
     def is_zero(self) -> bool:
-        """Whether it cannot be told from zero."""
+        """Return whether the slope does not differ significantly from zero."""
         return bool(self.low <= 0.0 <= self.high)
 
 
 def slope(times: NDArray[np.float64], values: NDArray[np.float64]) -> Slope:
-    """Least squares slope of values (n,) over times (n,), evenly spaced, with its interval of 95 %."""
+    """Return the least squares slope of values (n,) over evenly spaced times (n,), with its 95 % interval."""
     n = len(times)
     if n < FEWEST or n != len(values):
         return Slope(np.nan, np.nan, np.nan)

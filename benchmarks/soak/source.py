@@ -1,4 +1,4 @@
-"""The synthetic walker as a stream without an end: markers, and the samples of its plate beside them.
+"""The synthetic walker as an endless stream: markers, and the samples of its force plate.
 
 A process of its own. Standard output: {"markers": address}, and at the end what was sent. It begins with a
 line on standard input, and ends when that closes. A lap is a whole number of strides, so that the walk goes
@@ -70,12 +70,14 @@ class SoakSource:
 
     @property
     def is_heard(self) -> bool:
-        """Whether somebody gets the frames of each of its streams."""
+        """Return whether each of its streams has a subscriber."""
         publisher = self._publisher
         return publisher.is_heard("markers") and (self._forces is None or publisher.is_heard("forces"))
 
     def send(self, due_ns: int) -> None:
-        """Send the next frame, stamped with when it was due [ns], the samples up to it first."""
+        """Send the next frame, stamped with the time when it was due [ns], after the force samples up
+        to it.
+        """
         lap, index = divmod(self.n_sent, self._n_lap)
         time, before = self.n_sent / self.rate, lap * self._lap_s
         if self._forces is not None:

@@ -1,4 +1,4 @@
-"""Watchers of a run in a soak: a viewer of the page, and a subscriber that never reads what it gets."""
+"""Watchers of a run in a soak: a viewer of the page, and a subscriber that never reads its messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAGE, NEVER = "page", "never"
 
 
 def view(url: str) -> None:
-    """Read the page's stream of events until it ends; then print how many bytes and events came."""
+    """Read the page's stream of events until it ends; then print the number of bytes and events."""
     n_byte = n_event = 0
     with contextlib.suppress(OSError), urllib.request.urlopen(f"{url}stream?panels={PANELS}") as stream:
         print(json.dumps({"state": "ready"}), flush=True)

@@ -1,1 +1,1 @@
-"""Benches of what strangers on the network can do to a run."""
+"""Benchmarks of attacks by strangers on the network on a run."""

@@ -1,7 +1,7 @@
 """Hostile peers of the estimator, as processes: `python -m benchmarks.strangers.attackers NAME ADDRESS
 SECONDS`.
 
-Whoever is cut off or not let in comes back at once. At the end the process prints what it did as JSON.
+A peer that is disconnected or rejected comes back at once. At the end the process prints its counts as JSON.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ CHUNK = 64 << 10
 
 
 def subscribe_and_cancel() -> Iterator[bytes]:
-    """Subscriptions, each cancelled at once."""
+    """Yield subscriptions, each cancelled at once."""
     for n in count():
         yield frame(b"\x01%d" % n) + frame(b"\x00%d" % n)
 
 
 def subscribe_to_all() -> Iterator[bytes]:
-    """The shortest subscription, again and again."""
+    """Yield the shortest subscription, again and again."""
     while True:
         yield frame(b"\x01")
 
 
 def long_subscriptions() -> Iterator[bytes]:
-    """Random topics, as long as is let through."""
+    """Yield random topics of the largest accepted length."""
     while True:
         yield frame(b"\x01" + os.urandom(900))
 
 
 def commands() -> Iterator[bytes]:
-    """One change of method after the other."""
+    """Yield changes of the method, one after the other."""
     while True:
         for method in ("zero", "minimised"):
             topic, payload = encode(Command(name="set_method", args={"method": method}))
@@ -50,7 +50,9 @@ def commands() -> Iterator[bytes]:
 
 
 def endless_message() -> Iterator[bytes]:
-    """Parts of a message that has no last one; empty ones take the most memory of who collects them."""
+    """Yield parts of a message without a last part; empty parts take most memory in a receiver that collects
+    them.
+    """
     while True:
         yield frame(b"", more=True)
 
@@ -68,7 +70,7 @@ ENDLESS_SOURCE = "5_markers"
 
 
 def flood(name: str, address: str, seconds: float) -> dict:
-    """Attack a bound socket for this time; {"first_ns", "last_ns", "bytes", "connections"}."""
+    """Attack a bound socket for this time; return {"first_ns", "last_ns", "bytes", "connections"}."""
     kind, make = FLOODS[name]
     done = {"first_ns": now_ns(), "bytes": 0, "connections": 0}
     until = time.perf_counter() + seconds
@@ -84,7 +86,7 @@ def flood(name: str, address: str, seconds: float) -> dict:
 
 
 def in_chunks(frames: Iterator[bytes]) -> Iterator[bytes]:
-    """The frames, many at a time."""
+    """Combine many frames to chunks."""
     while True:
         chunk = bytearray()
         while len(chunk) < CHUNK:
@@ -93,7 +95,7 @@ def in_chunks(frames: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def pour(peer: socket.socket, chunks: Iterator[bytes], until: float) -> int:
-    """Send until the time is up or the other side hangs up; how many bytes."""
+    """Send until the time is up or the other side disconnects; return the number of bytes."""
     n = 0
     try:
         while time.perf_counter() < until:
@@ -106,7 +108,7 @@ def pour(peer: socket.socket, chunks: Iterator[bytes], until: float) -> int:
 
 
 def endless_source(seconds: float) -> dict:
-    """Be a source of markers whose first message does not end; says its address first."""
+    """Act as a source of markers whose first message does not end; print its address first."""
     done = {"first_ns": 0, "bytes": 0, "connections": 0}
     chunks = in_chunks(endless_message())
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -1,9 +1,11 @@
-"""Attacks on a real estimator beside a stream of 200 Hz: which frames are answered, what its memory does.
+"""Benchmark of attacks on a real estimator beside a stream at 200 Hz: answered frames, and growth of its
+memory.
 
-The source of markers, the estimator and the attacker are processes of their own. Where a source attacks, that
-is the source which the estimator listens to: the same socket sends the frames that count (hostile_source).
-A frame counts as answered when a result with its stamp arrives here, late or not. On a machine that is slowed
-(benchmarks/strangers/slowed.py) the estimator has a part of a processor, everybody else the others.
+The source of markers, the estimator and the attacker are processes of their own. Where a source attacks,
+that is the source which the estimator listens to: the same socket sends the frames that count
+(hostile_source). A frame counts as answered when a result with its stamp arrives here, late or not. On a
+machine that is slowed (benchmarks/strangers/slowed.py) the estimator has a part of a processor, everybody
+else the others.
 """
 
 from __future__ import annotations
@@ -36,9 +38,9 @@ END_S = 10.0
 
 
 def run(seconds: float = 10.0, only: str = "", slow: int = 1) -> list[BenchFigure]:
-    """Figures of every attack, or of those whose name begins with `only`, for `seconds` each.
+    """Return the results of every attack, or of those whose name begins with `only`, for `seconds` each.
 
-    slow : the estimator has this part of a processor
+    slow : the estimator gets 1/slow of a processor
     """
     every = (*ATTACKS, *FLOODS, ENDLESS_SOURCE)
     if not any(attack.startswith(only) for attack in every):
@@ -97,7 +99,9 @@ class Attack:
     def _attack(
         self, stack: contextlib.ExitStack, source: subprocess.Popen[str], ready: dict, results: Subscriber
     ) -> int:
-        """Have the attack done; how many bytes an attacker of its own sent, 0 where the source attacks."""
+        """Execute the attack; return the number of bytes that a separate attacker sent, 0 if the source
+        attacks.
+        """
         if self.attack in ATTACKS:
             self._first_ns = now_ns()
             tell(source, "attack")
@@ -115,7 +119,7 @@ class Attack:
         return int(done["bytes"])
 
     def _read(self, results: Subscriber, seconds: float, until_end: bool = False) -> None:
-        """Take results in for this time."""
+        """Take results for this time [s]."""
         until = time.perf_counter() + seconds
         while (left := until - time.perf_counter()) > 0.0 and not (until_end and results.ended):
             frame = results.wait(min(left, 0.02))
@@ -128,7 +132,7 @@ class Attack:
 
 
 class Memory:
-    """Resident memory of a process, by Linux's account; elsewhere nothing is known of it."""
+    """Resident memory of a process, from Linux; on other systems it is unknown."""
 
     def __init__(self) -> None:
         self._file: Path | None = None
@@ -136,21 +140,21 @@ class Memory:
         self._due_ns = 0
 
     def begin(self, pid: int) -> None:
-        """Growth is from here on."""
+        """Count growth from now on."""
         file = Path(f"/proc/{pid}/statm")
         if file.exists():
             self._file = file
             self._first = self._largest = self._now()
 
     def sample(self) -> None:
-        """Look, now and then."""
+        """Measure the memory."""
         if self._file is not None and now_ns() > self._due_ns:
             self._due_ns = now_ns() + SAMPLE_NS
             with contextlib.suppress(OSError):  # it may have ended
                 self._largest = max(self._largest, self._now())
 
     def figures(self, attack: str) -> list[BenchFigure]:
-        """The largest growth that was seen."""
+        """Return the largest growth."""
         if self._file is None:
             return []
         growth = 1e-6 * (self._largest - self._first)
@@ -163,7 +167,9 @@ class Memory:
 
 
 def endless_source(seconds: float, places: ChosenProcessors) -> list[BenchFigure]:
-    """A source whose message does not end has no frames to be answered: memory alone."""
+    """Measure an endless message from a source: it has no frames to be answered, so only memory is
+    measured.
+    """
     memory = Memory()
     with contextlib.ExitStack() as stack:
         source = python(stack, "benchmarks.strangers.attackers", ENDLESS_SOURCE, "", str(seconds))
@@ -182,7 +188,7 @@ def endless_source(seconds: float, places: ChosenProcessors) -> list[BenchFigure
 
 
 def start_estimator(stack: contextlib.ExitStack, markers: str, places: ChosenProcessors) -> Child:
-    """The estimator of the markers at an address; it ends with the stack."""
+    """Start the estimator of the markers at an address; it ends with the stack."""
     where = ["--markers", markers, "--results", ANY_PORT, "--control", ANY_PORT]
     with pinned(places.measured):  # which its children take over
         estimator = Child("estimator", ["estimate", "--source", "walker", *where])
@@ -191,7 +197,7 @@ def start_estimator(stack: contextlib.ExitStack, markers: str, places: ChosenPro
 
 
 def python(stack: contextlib.ExitStack, module: str, *arguments: str) -> subprocess.Popen[str]:
-    """A module as a process that ends with the stack."""
+    """Start a module as a process that ends with the stack."""
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

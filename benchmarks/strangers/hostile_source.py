@@ -145,7 +145,7 @@ ATTACKS: dict[str, Callable[[], Iterator[list[Parts]]]] = {
 
 
 class HostileWalker:
-    """The walker, and what is sent between its frames."""
+    """The walker, and the attack messages sent between its frames."""
 
     def __init__(self, attack: str) -> None:
         subject = load_subject(find_config("walker", "subjects"))
@@ -156,7 +156,7 @@ class HostileWalker:
         self.n_hostile = 0
 
     def listen(self) -> None:
-        """Take the words of standard input; its end is one."""
+        """Read the words of standard input; its end counts as `end`."""
         for line in sys.stdin:
             self.word = line.strip()
         self.word = "end"

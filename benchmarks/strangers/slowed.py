@@ -1,4 +1,5 @@
-"""A slower machine for one process: others of its priority burn the rest of the processor it is pinned to.
+"""A slower machine for one process: other processes of its priority use the rest of the processor to which
+it is pinned.
 
 Of n - 1 burners and the process the scheduler gives each the same share, so that a process that has always
 something to do gets the n-th part, in slices of some milliseconds; one that sleeps more is served sooner. No
@@ -27,7 +28,7 @@ while os.getppid() == parent:
 
 
 class ChosenProcessors(NamedTuple):
-    """Processors that a bench uses; None = any.
+    """Processors that a benchmark uses; None = any.
 
     measured : of the process that is measured; others : of everybody else
     """
@@ -38,7 +39,7 @@ class ChosenProcessors(NamedTuple):
 
 @contextlib.contextmanager
 def slowed(times: int) -> Iterator[ChosenProcessors]:
-    """Within, a process pinned to `measured` has the `times`-th part of that processor.
+    """Within the `with` block, give a process pinned to `measured` 1/times of that processor.
 
     Raises ConfigError where the system pins nobody, or has no second processor for who measures.
     """

@@ -1,4 +1,4 @@
-"""ZMTP 3.0 by hand, for attackers: a ZeroMQ library would not send what they send."""
+"""ZMTP 3.0 written by hand, for attackers, because a ZeroMQ library would not send their messages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ PAUSE_S = 0.01
 
 
 def frame(body: bytes, more: bool = False) -> bytes:
-    """A frame around a body; more = further parts of the message follow."""
+    """Return a frame around a body; more = whether further parts of the message follow."""
     if len(body) < 256:
         return bytes([more, len(body)]) + body
     return bytes([2 | more]) + struct.pack(">Q", len(body)) + body
 
 
 def dial(address: str, kind: bytes) -> socket.socket:
-    """A connection to a bound socket, after the handshake as a socket of this kind. Raises OSError."""
+    """Connect to a bound socket and complete the handshake as a socket of this kind. Raises OSError."""
     host, port = address.removeprefix("tcp://").rsplit(":", 1)
     peer = socket.create_connection((host, int(port)), PATIENCE_S)
     try:
@@ -29,7 +29,7 @@ def dial(address: str, kind: bytes) -> socket.socket:
 
 
 def greet(peer: socket.socket, kind: bytes) -> None:
-    """Shake hands, from either side, without keys. Raises OSError."""
+    """Complete the handshake, from either side, without keys. Raises OSError."""
     peer.settimeout(PATIENCE_S)
     peer.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32))
     ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind

@@ -175,8 +175,8 @@ class PageServer(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def _room_made(self, newcomer: socket.socket) -> bool:
-        """Hang up on whoever has taken the longest to ask, and at once where a newcomer has asked already;
-        whether there is a place now.
+        """Close the connection that has taken longest to send its request, at once if a newcomer has sent
+        one already; return whether there is a free place now.
         """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
         if oldest is None or (time.monotonic() - oldest[1] < MOMENT_S and not has_come(newcomer)):

@@ -58,10 +58,10 @@ class RunningSearch(Generic[Found]):
         return np.array([row_of.get(number, -1) for number in own.tolist()], np.int64)
 
     def named(self, numbers: Indices, marker: Indices) -> Indices:
-        """(n_marker,) point of each marker by the labels of a later frame, -1 = none. A marker that has been
-        hidden since keeps the point that it had, which the search saw as well.
+        """Return the point of each marker according to the labels of a later frame, (n_marker,), -1 = none.
+        A marker that has been hidden since then keeps its point, which the search used as well.
 
-        numbers, marker : of the points of the later frame, as `PointTracks` has them
+        numbers, marker : track numbers and markers of the points of the later frame, as in `PointTracks`
         """
         label_of = dict(zip(numbers.tolist(), marker.tolist(), strict=True))
         points = self.given.copy()

@@ -184,8 +184,9 @@ class _SegmentSearch:
         return self._best(found)
 
     def _anchors(self) -> Indices:
-        """(h,) - the joint centre that helps to fix the segment, one that is not vague if there is one; -1 =
-        none."""
+        """Return the joint centre that helps to determine the pose of the segment, a well determined one if
+        possible, (h,); -1 = none.
+        """
         if not len(self.here):
             return np.full(len(self.before.costs), -1)
         vague = np.array([joint.vague > 0.0 for joint in self.shape.joints])
@@ -248,9 +249,9 @@ class _SegmentSearch:
         return near
 
     def _aligned(self, samples: list[Samples]) -> tuple[Indices, Array, Array]:
-        """Return the hypotheses on the other segments, and the poses that align the segment with points of
-        a base and a joint centre. A vague one only says how a segment of two markers turns about their
-        line: midway between all three these would miss their points.
+        """Return the hypotheses on the other segments, and the poses that align the segment with points of a
+        base and a joint centre. A poorly determined joint centre only gives the rotation about the line of
+        two markers, because a fit to all three would miss the points.
         """
         every = Samples(*(np.concatenate(column) for column in zip(*samples, strict=True)))
         rotations = frames(every.ground) @ frames(every.local).swapaxes(1, 2)

@@ -13,12 +13,12 @@ MOST_PACKETS = 64
 
 
 def joined(packets: Iterable[bytes]) -> bytes:
-    """Packets as one input."""
+    """Join packets to one input."""
     return b"".join(LENGTH.pack(len(packet)) + packet for packet in packets)
 
 
 def parted(data: bytes) -> list[bytes]:
-    """The packets of an input; a last one that is cut off is shorter than its length says."""
+    """Return the packets of an input; a truncated last packet is shorter than its length field says."""
     found: list[bytes] = []
     at = 0
     while at + LENGTH.size <= len(data) and len(found) < MOST_PACKETS:
@@ -30,7 +30,7 @@ def parted(data: bytes) -> list[bytes]:
 
 
 def mutated_packets(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """A conversation with damaged, doubled, exchanged or missing packets."""
+    """Return a conversation with damaged, doubled, exchanged or missing packets."""
     packets = parted(data)
     if not packets or random.random() < 0.1:
         return mutated_bytes(data, others, random)

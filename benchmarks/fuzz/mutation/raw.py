@@ -1,4 +1,4 @@
-"""Mutations of bytes: changed, cut, doubled, put in, spliced; numbers at their extremes."""
+"""Mutations of bytes: changed, truncated, doubled, inserted, spliced; numbers at their extremes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_PIECE = 64
 
 
 def mutated_bytes(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """Bytes with one to four faults; others : inputs to splice with."""
+    """Return bytes with one to four faults; others : inputs to splice with."""
     found = bytearray(data)
     for _ in range(random.randint(1, 4)):
         _damage(found, others, random)
@@ -19,7 +19,7 @@ def mutated_bytes(data: bytes, others: list[bytes], random: Random) -> bytes:
 
 
 def _damage(data: bytearray, others: list[bytes], random: Random) -> None:
-    """Damage data in place; half of the faults are in its head, where counts stand."""
+    """Damage data in place; half of the faults are in its head, which contains the counts."""
     reach = len(data) if random.random() < 0.5 else min(len(data), 1024)
     at = random.randrange(reach + 1)
     n = random.randint(1, LONGEST_PIECE)
@@ -50,7 +50,7 @@ def _damage(data: bytearray, others: list[bytes], random: Random) -> None:
 
 
 def number_bytes(random: Random) -> bytes:
-    """A number at its extremes, of 1 to 8 bytes, in either order."""
+    """Return a number at its extremes, of 1 to 8 bytes, in either byte order."""
     order = random.choice("<<>")
     if random.random() < 0.3:
         value, size = random.choice(REALS), random.choice("fd")

@@ -1,4 +1,4 @@
-"""Mutations of tables in tables, as of TOML and MessagePack: keys and values exchanged and extreme."""
+"""Mutations of nested tables, as in TOML and MessagePack: keys and values exchanged or extreme."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Place = tuple[Any, Any]
 
 
 def mutated_toml(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """A TOML text with changed keys and values; one that is no TOML is mutated as a text."""
+    """Return a TOML text with changed keys and values; a text that is not TOML is mutated as plain text."""
     try:
         if random.random() < 0.2:
             return mutated_text(data, others, random)
@@ -38,7 +38,7 @@ def mutated_toml(data: bytes, others: list[bytes], random: Random) -> bytes:
 
 
 def mutated_msgpack(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """A MessagePack value with changed keys and values; other bytes are mutated as bytes."""
+    """Return a MessagePack value with changed keys and values; other bytes are mutated as bytes."""
     try:
         if random.random() < 0.2:
             return mutated_bytes(data, others, random)
@@ -52,7 +52,7 @@ def mutated_msgpack(data: bytes, others: list[bytes], random: Random) -> bytes:
 
 
 def places(value: Any) -> list[Place]:
-    """Places of a value below this one, the first MOST_PLACES of them."""
+    """Return the places of values below this one, the first MOST_PLACES of them."""
     found: list[Place] = []
     waiting = [value]
     while waiting and len(found) < MOST_PLACES:
@@ -90,7 +90,7 @@ def _change(root: Any, random: Random) -> None:
 
 
 def _holds(value: Any, holder: Any) -> bool:
-    """Whether a value has this table or list in it, which would make it endless."""
+    """Return whether a value contains this table or list, which would make it endless."""
     if not isinstance(value, (dict, list)):
         return False
     return value is holder or any(inner[key] is holder for inner, key in places(value))

@@ -31,14 +31,14 @@ SEPARATORS = (b"\t", b" ", b",", b";", b"  ", b"\n", b"\r\n", b"\r", b"=", b"")
 
 
 def mutated_text(data: bytes, others: list[bytes], random: Random) -> bytes:
-    """A text with one to four faults; others : texts to splice with."""
+    """Return a text with one to four faults; others : texts to splice with."""
     for _ in range(random.randint(1, 4)):
         data = _KINDS[random.randrange(len(_KINDS))](data, others, random)
     return data
 
 
 def replaced(pattern: re.Pattern[bytes], data: bytes, piece: bytes, random: Random) -> bytes:
-    """The text with one match of a pattern, near a place drawn at random, replaced."""
+    """Replace one match of a pattern in the text, near a random place, by a piece."""
     start = random.randrange(min(len(data), random.choice((300, 3000, len(data)))) + 1)
     found = pattern.search(data, start) or pattern.search(data)
     return data[: found.start()] + piece + data[found.end() :] if found else data + piece

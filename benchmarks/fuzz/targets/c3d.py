@@ -1,4 +1,6 @@
-"""C3D files: the header, the parameter section, and all of it by the reader that has a process of its own."""
+"""Targets for C3D files: the header, the parameter section, and the whole file by the reader in its own
+process.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,14 @@ PER_FRAME = 10
 
 
 def c3d_seeds() -> list[bytes]:
-    """Markers with force plates, events and a subject; the smallest recordings that lie beside."""
+    """Return markers with force plates, events and a subject, and the smallest recordings beside the
+    checkout.
+    """
     return [made(plates=True), made(plates=False), *recordings(".c3d", 400_000, whole=True)]
 
 
 def made(plates: bool) -> bytes:
-    """A small file by another writer than ours."""
+    """Return a small file by another writer than ours."""
     file, trial = ezc3d.c3d(), walking()
     n = len(trial.times)
     points = np.ones((4, len(NAMES), n))
@@ -69,7 +73,9 @@ def made(plates: bool) -> bytes:
 
 
 def feed_c3d(path: Path) -> None:
-    """Feed one of the readers, chosen by a checksum of the input, so that an input always meets the same."""
+    """Feed one of the readers, chosen by a checksum of the input, so that an input always meets the same
+    reader.
+    """
     c3d.read_content = forked_content
     kind = zlib.crc32(path.read_bytes()) % 4
     if kind == 0:
@@ -85,7 +91,9 @@ def feed_c3d(path: Path) -> None:
 
 
 def feed_section(path: Path) -> None:
-    """Header and parameters by our own bytes: what is read is written again the same."""
+    """Read header and parameters with our own code, and check that what is read is written again
+    identically.
+    """
     check_c3d(path)
     data = path.read_bytes()
     for event in header_events(data):

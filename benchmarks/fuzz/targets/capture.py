@@ -1,4 +1,6 @@
-"""Packets of capture systems: NatNet, Qualisys, Vicon, decoded and turned into frames one by one."""
+"""Targets for packets of capture systems: NatNet, Qualisys, Vicon, decoded and converted to frames one by
+one.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ VERSIONS = ((3, 0), (3, 1), (4, 0), (4, 1), (4, 2))
 
 
 def doubled(scheme: str) -> tuple[object, DoubledFrame]:
-    """The double of a system's server with two plates, and a frame for it to send."""
+    """Return the double of a system's server with two plates, and a frame for it to send."""
     plates = [DoubledPlate(f"plate {k}", CORNERS + np.array([k, 0, 0]), 1000.0) for k in range(2)]
     wrenches = np.tile([1.0, 2.0, 700.0, 10.0, -20.0, 1.0, 0.2, 0.3, 0.0], (2, 10, 1))
     frame = DoubledFrame(walking().positions[4], 5_000_000_000, 17, np.ones((3, 3)), wrenches)
@@ -48,14 +50,14 @@ def doubled(scheme: str) -> tuple[object, DoubledFrame]:
 
 
 def check_samples(samples: ForceSamples | None, n_plate: int) -> None:
-    """Samples of forces as the relay takes them."""
+    """Check samples of forces as the relay requires them."""
     if samples is not None:
         require(samples.force.shape == (n_plate, len(samples.stamps), 3), "forces of another shape")
         require(samples.moment.shape == samples.force.shape, "moments of another shape")
 
 
 def check_description(names: tuple[str, ...], plates: tuple, rate: float) -> None:
-    """A description as the relay takes it."""
+    """Check a description as the relay requires it."""
     require(np.isfinite(rate) and rate >= 0.0, f"a rate of {rate}")
     for plate in plates:
         require(np.isfinite(plate.rate) and plate.rate >= 0.0, f"a plate's rate of {plate.rate}")
@@ -64,7 +66,7 @@ def check_description(names: tuple[str, ...], plates: tuple, rate: float) -> Non
 
 
 def natnet_seeds() -> list[bytes]:
-    """A conversation in each version; a byte before it says which."""
+    """Return a conversation in each version; the byte before it states the version."""
     seeds = []
     for k, version in enumerate(VERSIONS):
         double, frame = doubled("natnet")
@@ -77,7 +79,7 @@ def natnet_seeds() -> list[bytes]:
 
 
 def feed_natnet(data: bytes) -> None:
-    """Every packet, as the connection takes it; those that are refused end nothing."""
+    """Decode every packet as the connection does; rejected packets end nothing."""
     head, *packets = parted(data) or [b""]
     version = VERSIONS[head[0] % len(VERSIONS)] if head else VERSIONS[-1]
     questions = Questions()
@@ -111,13 +113,13 @@ def feed_natnet(data: bytes) -> None:
 
 
 def qtm_seeds() -> list[bytes]:
-    """Settings, then data packets of frames with markers, forces, time codes."""
+    """Return settings, followed by data packets of frames with markers, forces and time codes."""
     double, frame = doubled("qtm")
     return [joined([double.settings(), double.message(frame)[HEADER.size :]])]  # type: ignore[attr-defined]
 
 
 def feed_qtm(data: bytes) -> None:
-    """The first packet are settings, the others data."""
+    """Decode the first packet as settings, the others as data."""
     settings = QtmSettings(CaptureDescription((), "mm", "", 0.0), (), 1e-3)
     for k, packet in enumerate(parted(data)):
         try:
@@ -141,14 +143,14 @@ def feed_qtm(data: bytes) -> None:
 
 
 def vicon_seeds() -> list[bytes]:
-    """A block with all that does not change, and one with a frame alone."""
+    """Return a block with all static objects, and one with a frame alone."""
     double, frame = doubled("vicon")
     every = frozenset(range(1, 200_000))
     return [joined([double.block(frame, every, told) for told in (False, True)])]  # type: ignore[attr-defined]
 
 
 def feed_vicon(data: bytes) -> None:
-    """Blocks one after the other, as the connection takes them."""
+    """Decode blocks one after the other, as the connection does."""
     stream = ViconStream()
     for packet in parted(data):
         try:

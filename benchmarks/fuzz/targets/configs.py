@@ -1,4 +1,4 @@
-"""Configs of every schema, as by `rtsim check`, and plans of studies."""
+"""Targets for configs of every schema, as in `rtsim check`, and for plans of studies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LONGEST = 1 << 15
 
 
 def config_seeds(folder: str) -> list[bytes]:
-    """The shipped configs of a kind."""
+    """Return the shipped configs of a kind."""
     found = sorted(configs_root().glob(f"{folder}/*.toml"), key=lambda path: path.stat().st_size)
     return [path.read_bytes() for path in found if path.stat().st_size < LONGEST]
 
@@ -61,7 +61,7 @@ def feed_kind(folder: str, path: Path) -> None:
 
 
 def feed_model(path: Path) -> None:
-    """A model that is right is written and read again the same."""
+    """Check that a valid model is written and read again identically."""
     feed_kind("models", path)
     if "adds_to" in read_toml(path) or "both_sides_of" in read_toml(path):
         return

@@ -1,4 +1,6 @@
-"""Files of force plates and of pressure: .mot, .sto, .forces, external loads; .asf, .lst, .apd."""
+"""Targets for files of force plates and of pressure: .mot, .sto, .forces, external loads; .asf, .lst,
+.apd.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ CORTEX = ("FX1", "FY1", "FZ1", "X1", "Y1", "Z1", "MZ1")
 
 
 def storage_text(columns: tuple[str, ...], row: tuple[float, ...]) -> bytes:
-    """A storage file whose rows are alike but for their times."""
+    """Return a storage file whose rows differ only in their times."""
     rows = ["\t".join(f"{x:.6f}" for x in (k / 100.0, *row)) for k in range(N_FRAME)]
     head = [
         "grf",
@@ -44,7 +46,7 @@ def storage_seeds() -> list[bytes]:
 
 
 def check_forces(trial: ForceTrial) -> None:
-    """A trial of forces as everything behind the readers takes it for granted."""
+    """Check a trial of forces for what everything behind the readers takes for granted."""
     n, n_plate, _ = trial.force.shape
     require(n > 0 and n_plate > 0, "an empty trial of forces")
     require(len(set(trial.names)) == n_plate, "names that are not one for each plate")
@@ -57,7 +59,7 @@ def check_forces(trial: ForceTrial) -> None:
 
 
 def feed_storage(path: Path) -> None:
-    """The table, written and read again the same; then its forces."""
+    """Read the table and check that it is written and read again identically; then read its forces."""
     table = read_storage(path)
     require(table.data.shape[1] == len(table.columns) == len(set(table.columns)), "columns without names")
     check_notes(table.notes)
@@ -138,7 +140,7 @@ def zebris_seeds() -> list[bytes]:
 
 
 def feed_pressure(path: Path) -> None:
-    """A trial of pressure, and what is told of it."""
+    """Read a trial of pressure and the notes on it."""
     trial = read_pressure(path)
     n = len(trial.pressure)
     require(n > 0 and trial.times.shape == (n,), "times of another number")

@@ -1,4 +1,4 @@
-"""Files of markers: TRC, recordings of our own, C3D by its own process and its parameters alone."""
+"""Targets for files of markers: TRC, our own recordings, C3D by its own process and its parameters alone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDED_M, FARTHEST_WRITTEN_M = 1e-8, 1e5
 
 
 def check_trial(trial: MarkerTrial) -> None:
-    """A trial as everything behind the readers takes it for granted."""
+    """Check a trial of markers for what everything behind the readers takes for granted."""
     n_frame, n_marker, three = trial.positions.shape
     require(three == 3 and n_frame > 0 and n_marker > 0, "an empty trial")
     require(trial.times.shape == (n_frame,), "times of another number")
@@ -42,13 +42,13 @@ def check_trial(trial: MarkerTrial) -> None:
 
 
 def check_notes(notes: tuple[str, ...]) -> None:
-    """Notes are few and short enough to be read."""
+    """Check that notes are few and short enough to be read."""
     require(len(notes) <= 100, f"{len(notes)} notes")
     require(all(len(note) <= 4000 for note in notes), "a note of thousands of characters")
 
 
 def feed_trc(path: Path) -> None:
-    """A trial, which written and read again is the same."""
+    """Read a trial and check that it is written and read again identically."""
     trial = read_trc(path)
     check_trial(trial)
     if np.nanmax(np.abs(trial.positions), initial=0.0) > FARTHEST_WRITTEN_M:
@@ -77,7 +77,9 @@ def trc_seeds() -> list[bytes]:
 
 
 def recorded(payloads: list[bytes]) -> bytes:
-    """A recording of these messages, whatever they are; one more, as none would leave no file."""
+    """Return a recording of these messages, whatever they are, and one more, because without any there would
+    be no file.
+    """
 
     def write(path: Path) -> None:
         with Recorder(path, dated=False) as recorder:
@@ -94,7 +96,7 @@ def recording_seeds() -> list[bytes]:
 
 
 def feed_recording(path: Path) -> None:
-    """Every reader of a recording, and the copy without names."""
+    """Feed every reader of a recording, and the copy without names."""
     fault: Exception | None = None
     for read in (read_recorded_markers, read_model_markers, read_recorded_forces, read_results):
         try:
@@ -119,7 +121,7 @@ def feed_recording(path: Path) -> None:
 
 
 def feed_conversation(path: Path) -> None:
-    """The input is a list of payloads; the recording of them is read."""
+    """Make a recording of the input, a list of payloads, and read it."""
     path.with_suffix(".mcap").write_bytes(recorded(parted(path.read_bytes())))
     feed_recording(path.with_suffix(".mcap"))
 
@@ -130,7 +132,7 @@ def _save_arrays(save: Callable[..., None], arrays: dict[str, np.ndarray], path:
 
 
 def natural_seeds() -> list[bytes]:
-    """A cycle of three frames, packed and not; the recording that lies beside."""
+    """Return a cycle of three frames, compressed and not, and the recording beside the checkout."""
     arrays = {f"{segment}_Q": np.ones((3, 12)) for segment in SEGMENTS}
     arrays |= {f"{segment}_rM": np.full((3, 3, 2), 0.5) for segment in SEGMENTS}
     seeds = [

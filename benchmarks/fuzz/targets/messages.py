@@ -1,4 +1,4 @@
-"""Messages of our own protocol: decoded, answered, exchanged with a device."""
+"""Targets for messages of our own protocol: decoded, answered, exchanged with a device."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LARGEST_COUNT = (1 << 63) - 1
 
 
 def messages() -> list[AnyMessage]:
-    """One message of each kind, and some descriptors."""
+    """Return one message of each kind, and some descriptors."""
     trial = walking()
     session = msgspec.structs.replace(
         marker_session(trial.names, rate=100.0, t_start=5, meta={"note": ["a", {"b": 1.5}]}), session=ID
@@ -60,12 +60,12 @@ def messages() -> list[AnyMessage]:
 
 
 def payloads() -> list[bytes]:
-    """The payloads of those messages."""
+    """Return the payloads of those messages."""
     return [encode(message)[1] for message in messages()]
 
 
 def topic_of(payload: bytes) -> bytes:
-    """The topic that a payload says itself, as an attacker would write it."""
+    """Return the topic that a payload itself states, as an attacker would write it."""
     try:
         kind = msgspec.msgpack.decode(payload).get("type", "markers")
         return str(kind).encode("utf-8", "replace")
@@ -74,7 +74,9 @@ def topic_of(payload: bytes) -> bytes:
 
 
 def feed_codec(payload: bytes) -> None:
-    """Decoded messages are encoded to bytes that decode to the same message; numbers are possible ones."""
+    """Check that decoded messages are encoded to bytes that decode to the same message, and that numbers are
+    possible ones.
+    """
     message = decode([topic_of(payload), payload])
     parts = encode(message)
     require(encode(decode(parts)) == parts, "a message that is decoded and encoded becomes another one")
@@ -92,7 +94,7 @@ def feed_codec(payload: bytes) -> None:
 
 
 def check_session(session: Session) -> None:
-    """A descriptor's frame can be laid out, packed and read back."""
+    """Check that a frame of a descriptor can be laid out, packed and read back."""
     require(0.0 <= session.rate < math.inf, f"the rate is {session.rate}")
     layout = FieldLayout(session)
     values = layout.views(np.arange(layout.n_value, dtype=float))
@@ -103,20 +105,22 @@ def check_session(session: Session) -> None:
 
 
 def feed_answer(payload: bytes) -> None:
-    """The answer to a command is told in a sentence, whatever it is."""
+    """Check that the answer to any command is a proper message."""
     done, sentence = read_answer([topic_of(payload), payload], "tcp://127.0.0.1:5562")
     require(isinstance(done, bool), "neither done nor refused")
     require(not sentence_fault(sentence), f"an answer is {sentence_fault(sentence)}")
 
 
 def feed_exchange(payload: bytes) -> None:
-    """Messages of a device or a model are used, or counted and reported, and never raise an error."""
+    """Check that messages of a device or a model are used, or counted and reported, and never raise an
+    error.
+    """
     for intake in (OutputIntake(), ExchangeIntake(Device)):
         check_intake(intake, [topic_of(payload), payload])
 
 
 def check_intake(intake: ExchangeIntake[Any], parts: list[bytes]) -> None:
-    """Twice the same message: the second one is never used."""
+    """Check that of two identical messages the second one is never used."""
     first = intake.accept(parts, NOW_NS)
     second = intake.accept(parts, NOW_NS + 1)
     require(second is None, "the same message was used twice")
@@ -129,7 +133,7 @@ def check_intake(intake: ExchangeIntake[Any], parts: list[bytes]) -> None:
 
 
 def feed_stop(datagram: bytes) -> None:
-    """An emergency stop's answer is never longer than the stop, nor answered itself."""
+    """Check that the answer to an emergency stop is never longer than the stop, nor answered itself."""
     answer = answer_to(datagram)
     require(len(answer) <= len(datagram), "an answer is longer than its stop")
     require(answer_to(answer) == b"", "an answer is answered")

@@ -1,4 +1,6 @@
-"""Files of OpenSim: models read alone, models built as by `rtsim check`, setups and marker sets."""
+"""Targets for files of OpenSim: models read alone, models built as in `rtsim check`, setups and marker
+sets.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ def offset_frame(name: str, body: str, place: str) -> str:
 
 
 def pin(child: str, parent: str, parent_path: str) -> str:
-    """A hinge between two bodies, with a coordinate."""
+    """Return a hinge between two bodies, with a coordinate."""
     frames = offset_frame(f"{parent}_o", parent_path, "0 -0.2 0") + offset_frame(
         f"{child}_o", f"/bodyset/{child}", "0 0.2 0"
     )
@@ -74,7 +76,7 @@ def muscle() -> str:
 
 
 def leg() -> bytes:
-    """Two bodies, two hinges, a muscle over a ball, a coupler, four markers."""
+    """Return a model of two bodies, two hinges, a muscle over a ball, a coupler and four markers."""
     ball = '<WrapSphere name="ball"><translation>0 -0.2 0</translation><radius>0.02</radius></WrapSphere>'
     coupler = (
         '<CoordinateCouplerConstraint name="c"><coupled_coordinates_function><LinearFunction>'
@@ -100,7 +102,7 @@ def osim_seeds() -> list[bytes]:
 
 
 def feed_osim(path: Path) -> None:
-    """A model, which written again with the same sizes is read the same."""
+    """Read a model and check that it is the same after writing it with equal sizes and reading it again."""
     spec, notes = read_osim(path)
     check_notes(notes)
     text = scaled_text(path, {}, spec)
@@ -111,7 +113,7 @@ def feed_osim(path: Path) -> None:
 
 
 def feed_check(path: Path) -> None:
-    """All that `rtsim check` does with a config: read, build every method, tell."""
+    """Do everything that `rtsim check` does with a config: read it, build every method, report."""
     told = check_config(path)
     require(bool(told) and all(told), "nothing is told of a config that is right")
     require(all(len(text) < 1 << 20 for text in told), "a sentence without an end")
@@ -150,7 +152,7 @@ def setup_seeds() -> list[bytes]:
 
 
 def feed_setup(path: Path) -> None:
-    """Every reader of setups; what refuses all is told by the last one."""
+    """Feed every reader of setups; if all reject the input, the error of the last one counts."""
     fault: RtsimError | None = None
     n_read = 0
     for read in (

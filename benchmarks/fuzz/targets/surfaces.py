@@ -1,4 +1,4 @@
-"""Surfaces and landmarks of scans: .stl, .obj, .ply, AmiraMesh."""
+"""Targets for surfaces and landmarks of scans: .stl, .obj, .ply, AmiraMesh."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Markers { float[3] Coordinates } @1
 
 
 def ball() -> TriangleSurface:
-    """A small ball of triangles [m]."""
+    """Return a small ball of triangles [m]."""
     mesh = trimesh.creation.icosphere(subdivisions=1, radius=0.02)
     return TriangleSurface(np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64))
 
 
 def surface_seeds(kind: str) -> list[bytes]:
-    """The ball in a format, in text and in binary where it has both; obj by our own writer."""
+    """Return the ball in a format, in text and in binary if it has both; obj by our own writer."""
     surface = ball()
     mesh = trimesh.Trimesh(1e3 * surface.vertices, surface.triangles, process=False)
     if kind == "obj":
@@ -41,14 +41,14 @@ def surface_seeds(kind: str) -> list[bytes]:
 
 
 def exported(mesh: trimesh.Trimesh, kind: str, **options: str) -> bytes:
-    """A mesh as a file."""
+    """Return a mesh as the bytes of a file."""
     data = mesh.export(file_type=kind, **options)
     assert isinstance(data, (str, bytes))
     return data.encode() if isinstance(data, str) else data
 
 
 def feed_surface(path: Path) -> None:
-    """A surface as contact takes it, written and read again the same."""
+    """Read a surface for contact and check that it is written and read again identically."""
     surface = read_surface(path)
     n = len(surface.vertices)
     require(n > 0 and len(surface.triangles) > 0, "an empty surface")

@@ -1,4 +1,6 @@
-"""Tables and records of other origin: norms, measures of a person, motions, stored tunings and studies."""
+"""Targets for tables and records of other origin: norms, measures of a person, motions, stored tunings and
+studies.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def feed_foreign(path: Path) -> None:
 
 
 def check_curves(curves: dict[str, NormCurve]) -> None:
-    """Curves as a report draws them."""
+    """Check curves as a report needs them."""
     for curve in curves.values():
         for values in (curve.mean, curve.deviation):
             require(values.shape == (N_POINT,), "a curve of another number of points")
@@ -63,7 +65,7 @@ def norm_seeds() -> list[bytes]:
 
 
 def feed_norms(path: Path) -> None:
-    """Norms, which written and read again are the same."""
+    """Read norms and check that they are written and read again identically."""
     norms = read_norms(path)
     check_curves(dict(norms.curves))
     write_norms(path, norms)
@@ -93,7 +95,7 @@ def feed_measures(path: Path) -> None:
 
 
 def motion_seeds() -> list[bytes]:
-    """A motion of a knee, and of a joint with its moment, as tables of comma-separated values."""
+    """Return a motion of a knee, and of a joint with its moment, as CSV tables."""
     rows = [[k / 100.0, 10.0 + k, 1.0, 2.0, 0.001, 0.002, 0.03] for k in range(20)]
     knee = [",".join(("time", *(f"{n} [deg]" if "knee" in n else f"{n} [m]" for n in KNEE)))]
     knee += [",".join(f"{x:.4f}" for x in row) for row in rows]
@@ -102,7 +104,7 @@ def motion_seeds() -> list[bytes]:
 
 
 def feed_motion(path: Path) -> None:
-    """A motion of a knee, or else of joints."""
+    """Read a motion of a knee, or else of joints."""
     table = path.read_bytes()
     if b"adduction" in table[:400]:
         found = read_knee_motion(path, "right")

@@ -9,7 +9,7 @@ from benchmarks.hil_hostile.case import FAMILIES, HostileCase
 
 
 def find_cases() -> dict[str, HostileCase]:
-    """All cases by name, family by family, module by module."""
+    """Return all cases by name, family by family, module by module."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
     found = [case for name in modules for case in import_module(f"{__name__}.{name}").CASES]
     return {case.name: case for case in sorted(found, key=lambda case: FAMILIES.index(case.family))}

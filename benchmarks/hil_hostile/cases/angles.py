@@ -1,4 +1,4 @@
-"""Angles that are not those of the joint: off, late, mirrored, frozen, scaled, drifting."""
+"""Cases with a false joint angle: offset, late, mirrored, frozen, scaled, drifting."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def turned(amount: Callable[[Moment, float], float]) -> Lie:
 
 
 def off(deg: float, over_s: float = 0.0) -> Lie:
-    """An angle that is off by this amount, at once or along a drift."""
+    """Return an offset of the angle [deg], at once or along a drift."""
     return turned(lambda m, true: true + deg * (min(1.0, m.s / over_s) if over_s else 1.0))
 
 
 def late(ms: float) -> Lie:
-    """Angle and speed as they were this long ago; the delay grows slowly, so that nothing leaps."""
+    """Return angle and speed delayed by this time; the delay grows slowly, so that nothing leaps."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         angle, speed = m.ago(ms * min(1.0, m.s / 0.3))
@@ -44,8 +44,8 @@ def late(ms: float) -> Lie:
 
 
 def mirrored(told: Keys, m: Moment) -> list[Keys]:
-    """Angle and speed with the opposite sign, about the angle at which the lie begins, so that nothing
-    leaps.
+    """Return angle and speed with the opposite sign, about the angle at which the lie begins, so that
+    nothing leaps.
     """
     if m.n == 0:
         m.device.pivot = told["angle"][0]
@@ -54,7 +54,7 @@ def mirrored(told: Keys, m: Moment) -> list[Keys]:
 
 
 def frozen(noise_deg: float) -> Lie:
-    """The angle of the first moment, with noise; the speed is zero."""
+    """Return the angle of the first moment with noise, and zero speed."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         if m.n == 0:
@@ -66,13 +66,13 @@ def frozen(noise_deg: float) -> Lie:
 
 
 def scaled(by: float) -> Lie:
-    """An angle of another scale, which comes within a second, so that nothing leaps."""
+    """Return an angle with another scale, which develops within a second, so that nothing leaps."""
     return turned(lambda m, true: true * (1.0 + (by - 1.0) * min(1.0, m.s)))
 
 
 def in_swing(deg: float) -> Lie:
-    """An angle that is the more off the faster the joint moves, as with a strap that is loose in swing:
-    half of it at 40 deg/s.
+    """Return an angle with an error that grows with the speed of the joint, as with a strap that is loose in
+    swing: half of it at 40 deg/s.
     """
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
@@ -83,7 +83,7 @@ def in_swing(deg: float) -> Lie:
 
 
 def in_turns(told: Keys, m: Moment) -> list[Keys]:
-    """An angle that is off by up to 8 degrees and back, five times a second."""
+    """Return an angle with an error of up to 8 degrees and back, five times a second."""
     share = min(1.0, 2.0 * math.sin(math.pi * (m.s % 0.2) / 0.2))
     return [{**told, "angle": [told["angle"][0] + math.radians(8.0) * share]}]
 

@@ -1,4 +1,6 @@
-"""Commands of strangers and at the wrong time: who arms, whose ramp it is, what numbers are refused."""
+"""Cases with commands of strangers and at the wrong time: who arms, who owns a ramp, which numbers are
+rejected.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ ARM_AT_S = 1.5
 
 
 def arms_as_another(lab: RunningModels) -> Evidence:
-    """Another user of the machine arms: refused, and no torque."""
+    """Let another user of the machine arm: it must be rejected, without torque."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as device:
         until(lambda: device.n_heard > 50, 5.0)
@@ -35,7 +37,7 @@ def arms_as_another(lab: RunningModels) -> Evidence:
 
 
 def meddles_as_another(*names: str) -> Callable[[RunningModels], Evidence]:
-    """Another user gives commands under torque: refused, nothing changes."""
+    """Let another user give commands under torque: they must be rejected, and nothing may change."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
@@ -56,7 +58,7 @@ def meddles_as_another(*names: str) -> Callable[[RunningModels], Evidence]:
 
 
 def stops_as_another(lab: RunningModels) -> Evidence:
-    """Another user asks for a stop: heard, as it is open to all."""
+    """Let another user request a stop: it must take effect, as it is open to all."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
         rig.arm()
@@ -69,7 +71,7 @@ def stops_as_another(lab: RunningModels) -> Evidence:
 
 
 def before_it_arms(name: str) -> Callable[[RunningModels], Evidence]:
-    """A command before a run arms by itself: it does not any more."""
+    """Give a command before a run arms automatically: the run must not arm any more."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.fresh("ankle", "--arm", f"{ARM_AT_S:g}"), now_ns()
@@ -87,7 +89,7 @@ def before_it_arms(name: str) -> Callable[[RunningModels], Evidence]:
 
 
 def foreign_set(lab: RunningModels) -> Evidence:
-    """While a parameter goes along a slow ramp another one is set: the slow one stays slow."""
+    """Set a parameter while another one changes along a slow ramp: the slow one must stay slow."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
         rig.arm()
@@ -112,7 +114,9 @@ def foreign_set(lab: RunningModels) -> Evidence:
 
 
 def nonsense(**args: Any) -> Callable[[RunningModels], Evidence]:
-    """Parameters that cannot be: refused, nothing changes, torque within its limit."""
+    """Set impossible parameters: they must be rejected, nothing may change, and torque must stay within its
+    limit.
+    """
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
@@ -130,7 +134,9 @@ def nonsense(**args: Any) -> Callable[[RunningModels], Evidence]:
 
 
 def beside(*members: Any) -> Callable[[RunningModels], Evidence]:
-    """A crowd at the control endpoint under torque: it goes on, and the person may disarm."""
+    """Let a crowd act at the control endpoint under torque: the run must continue, and the person must be
+    able to disarm.
+    """
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
@@ -153,12 +159,14 @@ def beside(*members: Any) -> Callable[[RunningModels], Evidence]:
 
 
 def giant_command() -> bytes:
-    """A command of 100 kB."""
+    """Return a command of 100 kB."""
     return frame(b"", more=True) + frame(b"command", more=True) + frame(bytes(100_000))
 
 
 def stop_beside_arms(lab: RunningModels) -> Evidence:
-    """A flood of `arm` by the person's own program, and a stop in it: off in the tick of the stop."""
+    """Send a stop within a flood of `arm` by the person's own program: torque must be off in the tick of the
+    stop.
+    """
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device():
         rig.arm()

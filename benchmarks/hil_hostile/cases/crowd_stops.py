@@ -1,4 +1,4 @@
-"""An emergency stop amid crowds: by datagram, by command, by `rtsim command`, by signal."""
+"""Cases with an emergency stop amid crowds: by datagram, by command, by `rtsim command`, by signal."""
 
 from __future__ import annotations
 
@@ -50,12 +50,14 @@ Stop = Callable[[Rig], int]
 
 
 def by_datagram(rig: Rig) -> int:
-    """Stop by a datagram to the endpoint that cannot be filled up."""
+    """Request a stop by a datagram to the endpoint that cannot be blocked; return the time [ns]."""
     return stop_by_datagram(rig.control)[0]
 
 
 def by_command(rig: Rig) -> int:
-    """Stop by a plain command on a connection of its own, repeated where it is not answered."""
+    """Request a stop by a plain command on a new connection, repeated if it is not answered; return the time
+    [ns].
+    """
     began = now_ns()
     for _ in range(2):
         if rig.ask("emergency_stop", COMMAND_S)[0]:
@@ -64,7 +66,7 @@ def by_command(rig: Rig) -> int:
 
 
 def by_process(rig: Rig) -> int:
-    """`rtsim command emergency_stop`."""
+    """Request a stop by `rtsim command emergency_stop`; return the time [ns]."""
     command = [sys.executable, "-c", PROCESS, rig.control]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
@@ -75,28 +77,28 @@ def by_process(rig: Rig) -> int:
 
 
 def by_signal(rig: Rig) -> int:
-    """Stop by SIGUSR2 to the process of the model."""
+    """Request a stop by SIGUSR2 to the process of the model; return the time [ns]."""
     began = now_ns()
     os.kill(rig.child.pid, signal.SIGUSR2)
     return began
 
 
 def junk(rng: random.Random) -> bytes:
-    """Random bytes that are no stop."""
+    """Return random bytes that are not a stop."""
     return rng.randbytes(rng.choice((0, 1, 7, 8, 64, 1400)))
 
 
 def almost(rng: random.Random) -> bytes:
-    """Bytes that begin almost like a stop."""
+    """Return bytes that begin almost like a stop."""
     return b"rtsim:s" + rng.choice((b"", b"x", b"\0", b" top"))
 
 
 def stopped(
     run: str, stop: Stop, where: str = "control", *members: Member
 ) -> Callable[[RunningModels], Evidence]:
-    """A case: the device is armed, then a crowd comes, then somebody asks for a stop.
+    """Return a case: the device is armed, then a crowd comes, then a stop is requested.
 
-    where : endpoint that the crowd goes to: control, results or port (the device's)
+    where : endpoint that the crowd attacks: control, results or port (the device's)
     """
 
     def act(lab: RunningModels) -> Evidence:

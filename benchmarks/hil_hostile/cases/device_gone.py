@@ -1,4 +1,4 @@
-"""Devices that stall, vanish, flood, or come when they should not."""
+"""Cases with devices that stall, vanish, flood, or come at the wrong time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLOOD = 40
 
 
 def silence(told: Keys, m: Moment) -> list[Keys]:
-    """Nothing is sent."""
+    """Send nothing."""
     return []
 
 
@@ -43,7 +43,7 @@ def giant(told: Keys, m: Moment) -> list[Parts]:
 
 
 def vanishes(run: str) -> Callable[[RunningModels], Evidence]:
-    """The device's connection is closed."""
+    """Close the device's connection."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
@@ -60,9 +60,7 @@ def vanishes(run: str) -> Callable[[RunningModels], Evidence]:
 
 
 def comes_again_under_torque(lab: RunningModels) -> Evidence:
-    """The device vanishes, and another one that calls itself armed comes at once: no torque without
-    arming.
-    """
+    """Let the device vanish, and at once another one that reports to be armed: no torque without arming."""
     rig, since = lab.rig("ankle"), now_ns()
     first = rig.device()
     try:
@@ -78,7 +76,7 @@ def comes_again_under_torque(lab: RunningModels) -> Evidence:
 
 
 def beside(run: str, member: Member, wrong: Callable[[Rig], str]) -> Callable[[RunningModels], Evidence]:
-    """Strangers at the device's endpoint, beside an honest device under torque."""
+    """Let strangers act at the device's endpoint, beside an honest device under torque."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
@@ -100,19 +98,19 @@ def second_device(address: str, over: threading.Event) -> None:
 
 
 def still_armed(rig: Rig) -> str:
-    """Complaint that strangers have ended the torque; empty where they have not."""
+    """Return a complaint if strangers have ended the torque, else ""."""
     return "" if rig.listener.on else "strangers at the device's endpoint ended the torque"
 
 
 def unmoved(rig: Rig) -> str:
-    """Whether torque went on as that of the device that was there first."""
+    """Return a complaint if torque did not continue as that of the first device, else ""."""
     most = max(abs(sample.torque) for sample in rig.listener.torque[-200:])
     limit = rig.declared.spec.limits.torque_max_Nm
     return "torque beyond its limit" if most > limit + 1e-9 else ""
 
 
 def drips(lab: RunningModels) -> Evidence:
-    """A device whose honest messages come a byte every ten milliseconds; nobody is armed by it."""
+    """Run a device whose honest messages arrive one byte every ten milliseconds; it must not be armed."""
     rig, since = lab.rig("ankle"), now_ns()
     time.sleep(HELD_S)
     topic, payload = packed(
@@ -143,7 +141,9 @@ def drips(lab: RunningModels) -> Evidence:
 
 
 def armed_without_device(lab: RunningModels) -> Evidence:
-    """`arm` where no device answers, and where one has just left: refused with the reason."""
+    """Send `arm` where no device answers, and where one has just left: it must be rejected with the
+    reason.
+    """
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as first:
         until(lambda: first.n_heard > 50, 5.0)
@@ -157,7 +157,7 @@ def armed_without_device(lab: RunningModels) -> Evidence:
 
 
 def another_protocol() -> bytes:
-    """A request as a browser sends it."""
+    """Return a request as a browser sends it."""
     return b"GET / HTTP/1.1\r\nHost: device\r\n\r\n"
 
 

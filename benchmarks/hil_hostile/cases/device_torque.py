@@ -1,4 +1,4 @@
-"""Actuators that do not apply what is commanded, and speeds and leaps that no joint has."""
+"""Cases with actuators that do not apply the command, and with impossible speeds and leaps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ACTUATOR = ("actuator", "torque", "drives")
 
 
 def applies(own: float, passive: float = 0.0, share: float = 1.0) -> Lie:
-    """Apply a share of what is commanded, and torque of its own and of passive parts besides [N m]."""
+    """Apply a fraction of the command, and in addition torque of its own and of passive parts [N m]."""
 
     def lie(told: Keys, m: Moment) -> list[Keys]:
         actuator = share * told["actuator"][0] + own
@@ -27,35 +27,37 @@ def applies(own: float, passive: float = 0.0, share: float = 1.0) -> Lie:
 
 
 def sticks(told: Keys, m: Moment) -> list[Keys]:
-    """The actuator stays where it was, 12 N m the other way."""
+    """Keep the actuator where it was, with 12 N m in the other direction."""
     stuck = -math.copysign(12.0, told["actuator"][0] or 1.0)
     return [{**told, "actuator": [stuck], "torque": [stuck]}]
 
 
 def tells_what_it_should(told: Keys, m: Moment) -> list[Keys]:
-    """The number of the actuator is as commanded, but the whole device applies 25 N m more."""
+    """Report the commanded torque for the actuator, while the whole device applies 25 N m more."""
     return [{**told, "torque": [told["actuator"][0] - 25.0]}]
 
 
 def drives(told: Keys, m: Moment) -> list[Keys]:
-    """A motor that pushes along the motion with 7 N m, just within what is watched of the actuator."""
+    """Push along the motion with 7 N m, just within the limits of the actuator's check."""
     pushed = math.copysign(7.0, told["speed"][0] or 1.0)
     actuator = told["actuator"][0] + pushed
     return [{**told, "actuator": [actuator], "torque": [actuator]}]
 
 
 def leaps_and_returns(told: Keys, m: Moment) -> list[Keys]:
-    """30 degrees off in one message out of twenty."""
+    """Report an angle 30 degrees off in one message out of twenty."""
     return [{**told, "angle": [told["angle"][0] + math.radians(30.0) * (m.n % 20 == 0)]}]
 
 
 def wrong_speed(told: Keys, m: Moment) -> list[Keys]:
-    """A speed of 8 rad/s while the joint turns at another one."""
+    """Report a speed of 8 rad/s while the joint rotates at another speed."""
     return [{**told, "speed": [told["speed"][0] + 8.0]}]
 
 
 def armed_while_stopped(lab: RunningModels) -> Evidence:
-    """After an emergency stop the device calls itself armed, and pushes: nobody can arm meanwhile."""
+    """After an emergency stop let the device report to be armed, and push: nobody may be able to arm
+    meanwhile.
+    """
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
         rig.arm()
@@ -74,7 +76,7 @@ def armed_while_stopped(lab: RunningModels) -> Evidence:
 
 
 def pushes_unarmed(lab: RunningModels) -> Evidence:
-    """The device applies 10 N m though nobody has armed: reported, and arming is refused."""
+    """Let the device apply 10 N m although nobody has armed: it must be reported, and arming rejected."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
         until(lambda: liar.n_heard > 50, 5.0)
@@ -88,7 +90,7 @@ def pushes_unarmed(lab: RunningModels) -> Evidence:
 
 
 def leaps_and_is_armed(lab: RunningModels) -> Evidence:
-    """The angle leaps by 20 degrees and stays there; a person arms again, and the angle is still wrong."""
+    """Let the angle leap by 20 degrees and stay there; a person arms again, and the angle is still wrong."""
     rig, since = lab.rig("ankle"), now_ns()
     with rig.device() as liar:
         rig.arm()

@@ -1,4 +1,4 @@
-"""Devices whose messages cannot be: numbers, types, sessions, order, clocks, states."""
+"""Cases with devices whose messages are impossible: numbers, types, sessions, order, clocks, states."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def leaps_in_seq(told: Keys, m: Moment) -> list[Keys]:
 
 
 def nothing_finite(told: Keys) -> Parts:
-    """Send an angle that is no number."""
+    """Send an angle that is NaN."""
     return packed("device", {**told, "angle": [math.nan]})
 
 

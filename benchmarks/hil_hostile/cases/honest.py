@@ -20,7 +20,7 @@ RUNS = {"ankle": "in lockstep", "swing": "of a swinging leg in lockstep", "free"
 
 
 def clean(run: str) -> Callable[[RunningModels], Evidence]:
-    """A device that follows the protocol's page, armed for six seconds."""
+    """Run a device that follows the protocol, armed for six seconds."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()
@@ -31,7 +31,7 @@ def clean(run: str) -> Callable[[RunningModels], Evidence]:
 
 
 def simulated(run: str, device: str) -> Callable[[RunningModels], Evidence]:
-    """`rtsim device`, armed for six seconds."""
+    """Run `rtsim device`, armed for six seconds."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig(run), now_ns()

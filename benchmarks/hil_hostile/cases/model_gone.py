@@ -1,4 +1,4 @@
-"""Models that stall, vanish, flood, alternate, begin armed, or send endless messages."""
+"""Cases with models that stall, vanish, flood, alternate, begin armed, or send endless messages."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ STOPPED_S = 0.6
 
 
 def stalls(all_: Victims) -> int:
-    """The model sends nothing for a second, but stays connected."""
+    """Let the model send nothing for a second but stay connected."""
     began = now_ns()
     all_.listen(0.8)
     return began
 
 
 def floods(all_: Victims) -> int:
-    """The model sends outputs as fast as it can for half a second, then nothing."""
+    """Let the model send outputs as fast as it can for half a second, then nothing."""
     due = time.monotonic() + 0.5
     while time.monotonic() < due:
         for victim in all_.all:
@@ -43,7 +43,7 @@ def floods(all_: Victims) -> int:
 
 
 def alternates(all_: Victims) -> int:
-    """Two runs send in turns, both armed."""
+    """Let two runs send alternately, both armed."""
     sessions = ("a" * 16, "b" * 16)
     began = now_ns()
     for k in range(80):
@@ -54,7 +54,7 @@ def alternates(all_: Victims) -> int:
 
 
 def changes_session(all_: Victims) -> int:
-    """Another run begins with an armed output, and goes on armed."""
+    """Begin another run with an armed output, and continue armed."""
     for victim in all_.all:
         victim.renew()
     began = now_ns()
@@ -63,7 +63,9 @@ def changes_session(all_: Victims) -> int:
 
 
 def begins_armed(lab: RunningModels) -> Any:
-    """After a fall, another run whose first output is armed: no torque, however long it goes on."""
+    """After a fall to the safe state begin another run whose first output is armed: no torque, however long
+    it continues.
+    """
 
     def act(all_: Victims) -> int:
         all_.listen(0.5)
@@ -77,7 +79,7 @@ def begins_armed(lab: RunningModels) -> Any:
 
 
 def goes_on_after_a_fall(lab: RunningModels) -> Any:
-    """The model stalls, then goes on armed: nothing until it was disarmed."""
+    """Let the model stall and then continue armed: no torque until it was disarmed."""
 
     def act(all_: Victims) -> int:
         all_.listen(0.5)
@@ -89,7 +91,7 @@ def goes_on_after_a_fall(lab: RunningModels) -> Any:
 
 
 def is_stopped(lab: RunningModels) -> Any:
-    """The device's process is stopped under torque while the model goes on, and continued."""
+    """Suspend the device's process under torque while the model continues, then resume it."""
 
     def act(all_: Victims) -> int:
         send(all_, signal.SIGSTOP)
@@ -103,7 +105,7 @@ def is_stopped(lab: RunningModels) -> Any:
 
 
 def is_stopped_beside_a_model(lab: RunningModels) -> Any:
-    """The same, and the model fills its queue meanwhile."""
+    """Suspend the device's process under torque while the model fills its queue, then resume it."""
 
     def act(all_: Victims) -> int:
         send(all_, signal.SIGSTOP)
@@ -117,7 +119,7 @@ def is_stopped_beside_a_model(lab: RunningModels) -> Any:
 
 
 def falls_in_slow_ticks(lab: RunningModels) -> Any:
-    """The button is pressed while the model asks for an answer every 250 ms only: the ramp is one of time."""
+    """Press the button while the model requests an answer only every 250 ms: the ramp must follow time."""
 
     def act(all_: Victims) -> int:
         all_.go_on(0.2, answer=True, valid_for_ms=1000.0)
@@ -133,7 +135,7 @@ def falls_in_slow_ticks(lab: RunningModels) -> Any:
 
 
 def is_stopped_while_it_falls(lab: RunningModels) -> Any:
-    """The model dies, and the device's process is stopped in the middle of its ramp."""
+    """Kill the model, and suspend the device's process in the middle of its ramp."""
 
     def act(all_: Victims) -> int:
         all_.listen(0.085)
@@ -155,7 +157,7 @@ def send(all_: Victims, number: int, only: str = "") -> None:
 
 
 def vanishes(all_: Victims) -> int:
-    """The model's sockets are closed; after a while it is there again, and is heard again."""
+    """Close the model's sockets; after a while open them again, so that the devices hear it again."""
     for victim in all_.all:
         victim.listen()
         victim.vanish()
@@ -166,7 +168,7 @@ def vanishes(all_: Victims) -> int:
 
 
 def comes_back(all_: Victims) -> None:
-    """Bind the model again, and note the messages of the devices that come back."""
+    """Bind the model again, and record the messages of the devices that come back."""
     for victim in all_.all:
         if victim.socket.closed:
             victim.bind(victim.address)
@@ -177,12 +179,12 @@ def comes_back(all_: Victims) -> None:
 
 
 def back(victim: Victim, since_ns: int) -> bool:
-    """Whether a device has heard a model since."""
+    """Return whether a device has heard a model since a time [ns]."""
     return bool(victim.torque) and victim.torque[-1].t_ns > since_ns and victim.state in ("disarmed", "armed")
 
 
 def by_hand(make: Callable[[Victim], bytes], pause_s: float = 0.0) -> Callable[[Victims], int]:
-    """The model's place is taken by one that sends these bytes; then the model is there again."""
+    """Replace the model by one that sends these bytes; then bring the model back."""
 
     def act(all_: Victims) -> int:
         for victim in all_.all:
@@ -198,7 +200,7 @@ def by_hand(make: Callable[[Victim], bytes], pause_s: float = 0.0) -> Callable[[
 
 
 def taken(victim: Victim, text: bytes, pause_s: float) -> None:
-    """Be bound at a model's address, and send these bytes to whoever comes."""
+    """Bind at a model's address, and send these bytes to every client."""
     host = place(victim.address)
     with socket.socket() as marker_input:
         marker_input.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -222,7 +224,7 @@ def taken(victim: Victim, text: bytes, pause_s: float) -> None:
 
 
 def bound(marker_input: socket.socket, host: tuple[str, int]) -> None:
-    """Bind as soon as the one before has let go of the place."""
+    """Bind as soon as the previous owner has released the address."""
     due = time.monotonic() + COMES_BACK_S
     while True:
         try:
@@ -235,20 +237,20 @@ def bound(marker_input: socket.socket, host: tuple[str, int]) -> None:
 
 
 def armed_output(victim: Victim) -> bytes:
-    """An armed output as bytes on the wire."""
+    """Return the bytes of an armed output."""
     topic, payload = packed("output", victim.output())
     return frame(topic, more=True) + frame(payload)
 
 
 def returned(victim: Victim, since_ns: int) -> str:
-    """A sentence on a device that has not come back."""
+    """Return a complaint about a device that has not come back, else ""."""
     return "" if back(victim, since_ns) else f"{victim.name} does not come back"
 
 
 def ending(
     act: Callable[[Victims], int], wrong: Callable[[Victim, int], str] | None = None
 ) -> Callable[[RunningModels], Any]:
-    """A case after which torque ends."""
+    """Return a case after which torque must end."""
     return lambda lab: on_all(lab, act, wrong, ends=True)
 
 

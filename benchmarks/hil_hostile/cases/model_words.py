@@ -1,4 +1,6 @@
-"""Models whose outputs cannot be: numbers, types, sessions, order, stamps; and limits that have to hold."""
+"""Cases with models whose outputs are impossible: numbers, types, sessions, order, stamps; and limits that
+must hold.
+"""
 
 from __future__ import annotations
 
@@ -22,27 +24,27 @@ HOUR_NS = 3600 * 10**9
 
 
 def changed(**keys: Any) -> Callable[[Victim], Keys | Parts]:
-    """Outputs with other values of some keys."""
+    """Return outputs with other values of some keys."""
     return lambda v: v.output(**keys)
 
 
 def without(key: str) -> Callable[[Victim], Keys | Parts]:
-    """Outputs that leave a key out."""
+    """Return outputs without a key."""
     return lambda v: {k: value for k, value in v.output().items() if k != key}
 
 
 def made(make: Callable[[Keys], Parts]) -> Callable[[Victim], Keys | Parts]:
-    """Whole messages made of outputs."""
+    """Return whole messages made from outputs."""
     return lambda v: make(v.output())
 
 
 def same_number(v: Victim) -> Keys:
-    """The newest number again and again, valid by its stamp."""
+    """Repeat the newest number again and again, with a valid stamp."""
     return {**v.output(), "seq": 5}
 
 
 def of_another_run(v: Victim) -> Keys:
-    """An armed output of another session."""
+    """Return an armed output of another session."""
     return v.output(session="abcdef0123456789")
 
 
@@ -99,13 +101,13 @@ ENDS: dict[str, tuple[str, Callable[[Victim], Keys | Parts]]] = {
 
 
 def huge_number(output: Keys) -> Parts:
-    """A torque that no float holds: the largest whole number, in a list of its own kind."""
+    """Return a torque that no float can represent: the largest integer, in a list of its own type."""
     text = packed("output", {**output, "torque": [2**64 - 1]})
     return [text[0], text[1].replace(b"\xcf" + b"\xff" * 8, b"\xc1" + b"\xff" * 8)]
 
 
 def within(limit_Nm: float, **keys: Any) -> Act:
-    """Torque stays within a limit, whatever the outputs say; it may go on."""
+    """Check that torque stays within a limit, whatever the outputs say; it may continue."""
 
     def act(lab: RunningModels) -> Any:
         return on_all(lab, lambda all_: all_.go_on(0.6, **keys), lambda v, since: limited(v, limit_Nm))
@@ -114,7 +116,7 @@ def within(limit_Nm: float, **keys: Any) -> Act:
 
 
 def limited(victim: Victim, limit_Nm: float) -> str:
-    """Complaint that a device applies more than a limit; empty where it does not."""
+    """Return a complaint if a device applies more than a limit, else ""."""
     most = max((abs(sample.torque) for sample in victim.torque), default=0.0)
     return (
         f"{victim.name} applies {most:.4g} N m where {limit_Nm:g} are allowed"
@@ -124,7 +126,7 @@ def limited(victim: Victim, limit_Nm: float) -> str:
 
 
 def lowered(lab: RunningModels) -> Any:
-    """torque_max falls from 20 to 1 N m under torque: what acts after 100 ms is within it."""
+    """Lower torque_max from 20 to 1 N m under torque: after 100 ms the torque must be within it."""
 
     def act(all_: Victims) -> None:
         all_.go_on(0.1, torque_max=[1.0])
@@ -136,7 +138,7 @@ def lowered(lab: RunningModels) -> Any:
 
 
 def not_armed(lab: RunningModels) -> Any:
-    """Outputs with armed = false and 5 N m: no torque."""
+    """Send outputs with armed = false and 5 N m: no torque."""
 
     def act(all_: Victims) -> None:
         all_.go_on(0.1, armed=False)

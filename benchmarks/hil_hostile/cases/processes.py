@@ -1,4 +1,6 @@
-"""`rtsim hil` and `rtsim device`: killed, stopped, continued, signalled, on a full disk."""
+"""Cases with `rtsim hil` and `rtsim device` processes: killed, suspended, resumed, signalled, on a full
+disk.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ Happens = Callable[[Rig, Child], int]
 def together(
     happens: Happens, of_device: bool = True, seconds: float = 1.0
 ) -> Callable[[RunningModels], Evidence]:
-    """Both run under torque, then something happens; judged by the log of the device, or by outputs."""
+    """Run both under torque, then let something happen; judged by the log of the device, or by outputs."""
 
     def act(lab: RunningModels) -> Evidence:
         rig, since = lab.rig("ankle"), now_ns()
@@ -54,7 +56,9 @@ def together(
 
 
 def signalled(number: int, to_device: bool, then: int = 0) -> Happens:
-    """A signal to the model, or to the device; after a while another one, from which torque is judged."""
+    """Send a signal to the model, or to the device; after a while another one, from which torque is
+    judged.
+    """
 
     def happens(rig: Rig, child: Child) -> int:
         pid = child.pid if to_device else rig.child.pid
@@ -70,7 +74,7 @@ def signalled(number: int, to_device: bool, then: int = 0) -> Happens:
 
 
 def on_a_full_disk(lab: RunningModels) -> Evidence:
-    """A run that records where there is no room any more: reported, and its exit code is not that of
+    """Run with a recording on a full disk: it must be reported, and the exit code must not be that of
     success.
     """
     with ExitStack() as stack:
@@ -96,7 +100,7 @@ def on_a_full_disk(lab: RunningModels) -> Evidence:
 
 
 def ends_in_a_fault(lab: RunningModels) -> Evidence:
-    """A run that ends while a fault is latched: its exit code is not that of success."""
+    """End a run while a fault is latched: its exit code must not be that of success."""
     rig, since = lab.fresh("ankle"), now_ns()
     try:
         with rig.device() as device:

@@ -1,4 +1,4 @@
-"""Markers of somebody else, elsewhere, mirrored, exchanged, frozen, or of a walk that cannot be."""
+"""Cases with markers of another person, elsewhere, mirrored, exchanged, frozen, or of an impossible walk."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ WORDS = ("no usable frame", "leaps by", "turns by", "infinite", "the joint's")
 
 
 def moved(move: object) -> Lie:
-    """Positions changed by a function of them and of the frame."""
+    """Return a lie that changes positions by a function of them and of the frame."""
     return lambda f: [as_markers(f.keys, move(f.positions.copy(), f))]  # type: ignore[operator]
 
 
 def jumps(x: Positions, f: OutgoingFrame) -> Positions:
-    """The person is 3 m away from one frame to the next."""
+    """Move the person by 3 m from one frame to the next."""
     return x + np.array([3.0, 0.0, 0.0])
 
 
 def jumps_now_and_then(x: Positions, f: OutgoingFrame) -> Positions:
-    """The person is 3 m away and back, every ten frames."""
+    """Move the person by 3 m and back every ten frames."""
     return x + np.array([3.0, 0.0, 0.0]) * (f.n // 10 % 2 == 0)
 
 
 def turns_round(x: Positions, f: OutgoingFrame) -> Positions:
-    """The person is turned by 180 degrees about the vertical through the middle, at once."""
+    """Rotate the person at once by 180 degrees about the vertical axis through the middle."""
     centre = np.nanmean(x, axis=0)
     return centre + (x - centre) * np.array([-1.0, 1.0, -1.0])
 
 
 def falls_down(x: Positions, f: OutgoingFrame) -> Positions:
-    """The person is turned by 90 degrees about the direction ahead, within a fifth of a second."""
+    """Rotate the person by 90 degrees about the forward direction within a fifth of a second."""
     a = 0.5 * np.pi * min(1.0, f.s / 0.2)
     centre = np.nanmean(x, axis=0)
     y, z = x[:, 1] - centre[1], x[:, 2] - centre[2]
@@ -44,62 +44,62 @@ def falls_down(x: Positions, f: OutgoingFrame) -> Positions:
 
 
 def mirrored(x: Positions, f: OutgoingFrame) -> Positions:
-    """The right side is the left one."""
+    """Exchange right and left."""
     x[:, 2] = -x[:, 2]
     return x
 
 
 def upside_down(x: Positions, f: OutgoingFrame) -> Positions:
-    """The person is upside down."""
+    """Turn the person upside down."""
     x[:, 1:] = -x[:, 1:]
     return x
 
 
 def larger(x: Positions, f: OutgoingFrame) -> Positions:
-    """The person is a quarter taller."""
+    """Make the person a quarter taller."""
     return 1.25 * x
 
 
 def exchanged(x: Positions, f: OutgoingFrame) -> Positions:
-    """The names are given to other markers, in a circle."""
+    """Assign the names to other markers in a ring."""
     return np.roll(x, 5, axis=0)
 
 
 def infinite(x: Positions, f: OutgoingFrame) -> Positions:
-    """Infinite positions."""
+    """Return infinite positions."""
     return np.full_like(x, np.inf)
 
 
 def far(x: Positions, f: OutgoingFrame) -> Positions:
-    """The positions are at 1e300 m."""
+    """Return positions at 1e300 m."""
     return np.full_like(x, 1e300)
 
 
 def at_the_origin(x: Positions, f: OutgoingFrame) -> Positions:
-    """All markers are at zero, as some systems send those that they do not see."""
+    """Return all markers at zero, as some systems send invisible ones."""
     return np.zeros_like(x)
 
 
 def noisy(x: Positions, f: OutgoingFrame) -> Positions:
-    """The positions have noise of 10 cm."""
+    """Add noise of 10 cm to the positions."""
     return x + np.random.default_rng(f.n).normal(scale=0.1, size=x.shape)
 
 
 def frozen(f: OutgoingFrame) -> list[Keys]:
-    """The first frame is sent again and again, its times going on."""
+    """Send the first frame again and again, with advancing times."""
     if f.n == 0:
         f.stream.frozen = f.positions.copy()
     return [as_markers(f.keys, f.stream.frozen)]
 
 
 def backwards(f: OutgoingFrame) -> list[Keys]:
-    """The walk played backwards."""
+    """Send the walk backwards."""
     trial = f.stream.trial
     return [as_markers(f.keys, trial[(f.stream.at - 2 * f.n) % len(trial)])]
 
 
 def five_times_as_fast(f: OutgoingFrame) -> list[Keys]:
-    """The walk is faster than any person can walk."""
+    """Send the walk faster than any person can walk."""
     trial = f.stream.trial
     return [as_markers(f.keys, trial[(f.stream.at + 4 * f.n) % len(trial)])]
 

@@ -1,4 +1,4 @@
-"""Streams of markers whose time, pace or sessions are not what they say, and markers that are gone."""
+"""Cases with marker streams of false time, pace or sessions, and with missing markers."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ STRIDES_S = 4.5
 
 
 def gone(positions: Any) -> Any:
-    """Markers that nobody sees: NaN."""
+    """Return invisible markers: NaN."""
     return np.full_like(positions, np.nan)
 
 
 def unseen(time_of: Any) -> Lie:
-    """No marker is seen, and times are those of a function of the frame."""
+    """Return a lie in which no marker is visible, and times are those of a function of the frame."""
     return lambda f: [as_markers(f.keys, gone(f.positions), time=time_of(f))]
 
 
 def seen_at(time_of: Any) -> Lie:
-    """All markers are seen, at times of a function of the frame."""
+    """Return a lie in which all markers are visible, at times of a function of the frame."""
     return lambda f: [as_markers(f.keys, f.positions, time=time_of(f))]
 
 
 def stands(f: OutgoingFrame) -> float:
-    """The time at which the lie began."""
+    """Return the time at which the lie began."""
     return f.keys["time"] - f.n / RATE
 
 
 def creeps(f: OutgoingFrame) -> float:
-    """A hundredth of the time that passes."""
+    """Return a hundredth of the time that has passed."""
     return stands(f) + 0.01 * f.n / RATE
 
 
 def goes_back(f: OutgoingFrame) -> float:
-    """As fast backwards."""
+    """Return a time that runs backwards at its usual pace."""
     return stands(f) - f.n / RATE
 
 
 def leaps(f: OutgoingFrame) -> float:
-    """Time leaps by a hundred seconds."""
+    """Return a time that has leapt by a hundred seconds."""
     return f.keys["time"] + 100.0
 
 
@@ -75,7 +75,7 @@ def silent_for(seconds: float) -> Lie:
 
 
 def bursts(f: OutgoingFrame) -> list[Keys]:
-    """Fifteen frames at once, then nothing until the next fifteen."""
+    """Send fifteen frames at once, then nothing until the next fifteen."""
     held = f.stream.held
     held.append(as_markers(f.keys, f.positions))
     if len(held) < 15:
@@ -91,23 +91,23 @@ def dense(f: OutgoingFrame) -> list[Keys]:
 
 
 def dense_by_the_clock(f: OutgoingFrame) -> list[Keys]:
-    """Twenty frames in the place of one, at times between those of two."""
+    """Send twenty frames in place of one, at times between those of two."""
     first, seq = f.keys["time"], f.keys["seq"] * 20
     return [as_markers(f.keys, f.positions, seq=seq + k, time=first + k / (20.0 * RATE)) for k in range(20)]
 
 
 def half_rate(f: OutgoingFrame) -> list[Keys]:
-    """Every second frame, at its time; two are as many as stated by number."""
+    """Send every second frame at its time, with numbers as if none were missing."""
     return [as_markers(f.keys, f.positions, seq=f.keys["seq"])] if f.n % 2 else []
 
 
 def session_of(stream: FalseStream, **changed: Any) -> Parts:
-    """The descriptor of a new session that the stream goes on with."""
+    """Return the descriptor of a new session with which the stream continues."""
     return packed("session", stream.renew(**changed))
 
 
 def another_session(**changed: Any) -> Lie:
-    """Another session begins with the first frame of the lie, and is honest but for its descriptor."""
+    """Begin another session with the first frame of the lie, which is honest except for its descriptor."""
 
     def lie(f: OutgoingFrame) -> list[Keys | Parts]:
         if f.n == 0:
@@ -118,14 +118,14 @@ def another_session(**changed: Any) -> Lie:
 
 
 def sessions_in_turns(f: OutgoingFrame) -> list[Keys | Parts]:
-    """A new session every three frames."""
+    """Begin a new session every three frames."""
     if f.n % 3 == 0:
         return [session_of(f.stream)]
     return [as_markers(f.keys, f.positions)]
 
 
 def end(f: OutgoingFrame) -> list[Keys | Parts]:
-    """The session ends under torque."""
+    """End the session under torque."""
     if f.n == 0:
         return [packed("end", {"session": f.keys["session"], "seq": f.keys["seq"], "reason": "over"})]
     return []
@@ -154,13 +154,13 @@ def leaps_in_seq(f: OutgoingFrame) -> list[Keys]:
 
 
 def old_frames(f: OutgoingFrame) -> list[Keys]:
-    """Frames that were captured 300 ms ago, as their stamps say."""
+    """Send frames that were captured 300 ms ago according to their stamps."""
     late = f.stream.trial[(f.stream.at - 30) % len(f.stream.trial)]
     return [as_markers(f.keys, late, t_capture=f.keys["t_capture"] - 300_000_000, time=f.keys["time"] - 0.3)]
 
 
 def no_finite_time(f: OutgoingFrame) -> list[Keys]:
-    """Send a time that is no number."""
+    """Send a time that is NaN."""
     return [as_markers(f.keys, f.positions, time=math.nan)]
 
 
@@ -170,17 +170,18 @@ def short_data(f: OutgoingFrame) -> list[Keys]:
 
 
 def foot_unseen(f: OutgoingFrame) -> list[Keys]:
-    """The markers of the right foot are gone."""
+    """Remove the markers of the right foot."""
     positions = f.positions.copy()
     positions[[k for k, name in enumerate(f.stream.names) if name in FOOT]] = np.nan
     return [as_markers(f.keys, positions)]
 
 
 def ramp_of(lie: Lie, pace: float = RATE) -> Any:
-    """The lie goes on before and while a person arms: torque rises by the clock, by no more than stated.
+    """Return a case in which the lie lasts before and while a person arms: torque must rise by the clock, by
+    no more than stated.
 
-    Where something else ended the torque, as a stall of this computer does, the person arms anew: the lie
-    has to be named, by the fault that ends torque or by the refusal.
+    If something else ended the torque, such as a stall of this computer, the person arms again: the lie has
+    to be named, by the fault that ends the torque or by the rejection.
     """
 
     def act(lab: RunningModels) -> Evidence:
@@ -212,7 +213,7 @@ def ramp_of(lie: Lie, pace: float = RATE) -> Any:
 
 
 def arms_by(rig: Rig, seconds: float) -> tuple[bool, str]:
-    """Ask to arm until it is done, at most this long; whether it was done, and the last answer."""
+    """Ask to arm until it succeeds, at most this long; return whether it did, and the last answer."""
     due = time.monotonic() + seconds
     while True:
         asked = now_ns()
@@ -225,7 +226,7 @@ def arms_by(rig: Rig, seconds: float) -> tuple[bool, str]:
 
 
 def vanishes(lab: RunningModels) -> Evidence:
-    """The stream's socket is closed under torque."""
+    """Close the stream's socket under torque."""
     rig = lab.rig("worn")
     assert rig.stream is not None
     since = now_ns()

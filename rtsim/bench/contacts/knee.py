@@ -120,8 +120,10 @@ def by_scipy(simulator: Simulator) -> Solution:
 
 
 def whole_run(spec: ModelSpec, step_ms: float | None = None, q: Array | None = None) -> Trace:
-    """Simulate a run of the model and return a row for every step. / step_ms : another step length [ms] / q
-    : another pose, from which the model starts at rest
+    """Simulate a run of the model and return a row for every step.
+
+    step_ms : another step length [ms]
+    q : another pose, from which the model starts at rest
     """
     settings = spec.simulation
     if step_ms is not None:

@@ -67,7 +67,8 @@ EVERY = 80
 class Driven(NamedTuple):
     """A motion under constraints, and the joint moments and activations that it needs.
 
-    q, v : (n, n_q), (n, n_v); torque : (n, n_v) - of the joints [N m]; activation : (n, n_generator)
+    q, v : (n, n_q), (n, n_v) coordinates and speeds; torque : (n, n_v) - joint moments [N m]; activation :
+        (n, n_generator) - activations of the generators
     """
 
     q: Array

@@ -135,7 +135,7 @@ def hip_extensor(activation: NDArray[np.float64], flexion: NDArray[np.float64]) 
     """Return the activations that the right hip's extensor needs before its parameters are fitted (paper: at
     most 0.871, below 0 from 81.4 degrees on).
 
-    activation : (n,) - NaN where it is not known; flexion : (n,) - of the hip [rad]
+    activation : (n,) - NaN where it is not known; flexion : (n,) - flexion of the hip [rad]
     """
     angle, below = np.degrees(flexion), np.flatnonzero(activation < 0.0)
     return [

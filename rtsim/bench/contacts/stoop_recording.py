@@ -133,8 +133,8 @@ def table_of(folder: Path, name: str) -> Array:
 class FollowedModel(NamedTuple):
     """The motion of a model that was fitted to markers by inverse kinematics.
 
-    q : (n, n_q) - coordinates [rad, m]; position, rotation : (n, n_body, 3), (n, n_body, 3, 3) - of the
-        bodies in ground [m]
+    q : (n, n_q) - coordinates [rad, m]; position, rotation : (n, n_body, 3), (n, n_body, 3, 3) - positions
+        [m] and rotations of the bodies in ground
     """
 
     model: Model
@@ -151,8 +151,10 @@ class FollowedModel(NamedTuple):
 def follow(
     spec: ModelSpec, path: Path, more: Mapping[str, Array] | None = None, frames: slice | None = None
 ) -> FollowedModel:
-    """Fit the model to the markers of a trial, frame by frame. / more : further markers, name -> (n, 3) [m]
-    / frames : the frames to fit, None = all
+    """Fit the model to the markers of a trial, frame by frame.
+
+    more : further markers, name -> (n, 3) [m]
+    frames : the frames to fit, None = all
     """
     trial = read_markers(path)
     estimator = make(StageContext(RunConfig(name="follow", source="", model=""), spec, None)).estimator

@@ -61,7 +61,7 @@ def new_tally(n: int) -> CoverageCount:
 
 
 def run(n_walker: int, seed: int = 1) -> list[BenchFigure]:
-    """Return the measured numbers of this many random walkers."""
+    """Return the benchmark results of this many random walkers."""
     tallies, names = count(n_walker, seed)
     return figures_of(tallies, names)
 

@@ -128,7 +128,7 @@ def timed_deviations(
 def figures_of(
     method: str, durations: list[int], iterations: list[int], residuals: list[float], squares: list[float]
 ) -> list[BenchFigure]:
-    """Return the measured numbers of one method for the kernel alone: times, iterations, residuals."""
+    """Return the benchmark results of one method for the kernel alone: times, iterations, residuals."""
     us = 1e-3 * np.array(durations)
     return [
         *time_figures("", method, us),
@@ -139,7 +139,7 @@ def figures_of(
 
 
 def live_figures(method: str, rows: LiveRows) -> list[BenchFigure]:
-    """Return the measured numbers of one method in whole frames, from the bytes of a marker message to the
+    """Return the benchmark results of one method in whole frames, from the bytes of a marker message to the
     bytes of a result.
     """
     return [

@@ -115,7 +115,7 @@ def by_analyse(source: str, arguments: list[str]) -> dict[str, Any] | None:
 
 
 def by_live(source: str, arguments: list[str]) -> dict[str, Any] | None:
-    """Return the measured numbers of results that were published over sockets, at the recorded pace."""
+    """Return the benchmark results of results that were published over sockets, at the recorded pace."""
     with TemporaryDirectory() as folder:
         record = Path(folder) / "live.mcap"
         anywhere = ["--results", "tcp://127.0.0.1:0", "--control", "tcp://127.0.0.1:0"]

@@ -100,7 +100,7 @@ def name_of(source: str, folder: Path) -> str:
 
 
 def figures_of(counts: NamingCounts, name: str) -> list[BenchFigure]:
-    """Return the measured numbers of one recording."""
+    """Return the benchmark results of one recording."""
     right = 100.0 * counts.n_right / counts.n_frame
     return [
         BenchFigure(f"named_percent.{name}", right, "%", NAMED_PERCENT, "higher"),

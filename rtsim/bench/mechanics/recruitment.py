@@ -50,7 +50,7 @@ class RecruitmentFigures(NamedTuple):
 
 
 def run(n_call: int = N_CALL) -> list[BenchFigure]:
-    """Return the measured numbers of all problem sizes and criteria."""
+    """Return the benchmark results of all problem sizes and criteria."""
     figures = []
     gc.collect()
     gc.disable()

@@ -120,7 +120,7 @@ def figures_of(name: str, problem: KnownMotion, n_batch: int, n_repeat: int) -> 
 
 
 def simulator(spec: ModelSpec, method: str, step_ms: float) -> Simulator:
-    """Return a simulator of a model by a method at a step."""
+    """Return a simulator of a model with an integration method and a step length [ms]."""
     settings = msgspec.structs.replace(spec.simulation, method=method, step_ms=step_ms)
     return Simulator(build(spec), settings)
 

@@ -74,7 +74,7 @@ EASY = ExtensorCase(
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the measured numbers of torques and of fits of torque generators."""
+    """Return the benchmark results of torques and of fits of torque generators."""
     folder = folder or FOLDER
     recorded = (folder / TRIAL).is_file()
     placed = generators_of(RECORDED if recorded else MADE_UP)

@@ -53,29 +53,35 @@ def steady(strides: Array) -> Array:
 
 
 def faster(strides: Array) -> Array:
-    """Return a cadence that rises from that of a stroll to that of a brisk walk [strides/s]. / strides :
-    (n,) - number of strides walked so far
+    """Return a cadence that rises from that of a stroll to that of a brisk walk [strides/s].
+
+    strides : (n,) - number of strides walked so far
     """
     return 0.7 + 0.45 * strides / N_STRIDE
 
 
 def slower(strides: Array) -> Array:
-    """Return a cadence that falls from that of a brisk walk to that of a stroll [strides/s]. / strides :
-    (n,) - number of strides walked so far
+    """Return a cadence that falls from that of a brisk walk to that of a stroll [strides/s].
+
+    strides : (n,) - number of strides walked so far
     """
     return 1.15 - 0.45 * strides / N_STRIDE
 
 
 def waves(strides: Array) -> Array:
     """Return a cadence that varies by 15 % up and down, so that a stride is up to 13 % longer than the one
-    before [strides/s]. / strides : (n,) - number of strides walked so far
+    before [strides/s].
+
+    strides : (n,) - number of strides walked so far
     """
     return 0.9 * (1.0 + 0.15 * np.sin(2.0 * np.pi * strides / 7.0))
 
 
 def varies(strides: Array) -> Array:
     """Return a cadence that varies from stride to stride at random, with a standard deviation of 2 %
-    [strides/s]. / strides : (n,) - number of strides walked so far
+    [strides/s].
+
+    strides : (n,) - number of strides walked so far
     """
     chance = np.random.default_rng(0).normal(0.0, 0.02, N_STRIDE + 2)
     return 0.9 * (1.0 + np.interp(strides, np.arange(N_STRIDE + 2), chance))
@@ -83,7 +89,9 @@ def varies(strides: Array) -> Array:
 
 def steps(strides: Array) -> Array:
     """Return a cadence that rises by a quarter within a stride, and later falls back by half of that
-    [strides/s]. / strides : (n,) - number of strides walked so far
+    [strides/s].
+
+    strides : (n,) - number of strides walked so far
     """
     up, down = (1.0 / (1.0 + np.exp(-4.0 * (strides - at))) for at in (8.0, 14.0))
     return 0.8 + 0.2 * up - 0.1 * down
@@ -224,7 +232,7 @@ def stopped(walk: Walk, cadence: Callable[[Array], Array], stop_at: float) -> tu
 
 
 def run(folder: Path | None = None) -> list[BenchFigure]:
-    """Return the measured numbers of all synthetic walks, and of the recordings below a folder."""
+    """Return the benchmark results of all synthetic walks, and of the recordings below a folder."""
     figures = []
     for name, (make, shift) in WALKS.items():
         walk = make()

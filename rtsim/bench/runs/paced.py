@@ -62,7 +62,7 @@ def run(
 
 
 def figures_of(loop: Loop, rate: float) -> list[BenchFigure]:
-    """Return the measured numbers of a paced run."""
+    """Return the benchmark results of a paced run."""
     summary = summary_of(loop)
     figures = [
         BenchFigure("rate", rate, "Hz"),

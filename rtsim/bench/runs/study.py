@@ -127,7 +127,7 @@ def middle(values: list[float]) -> float:
 
 
 def run() -> list[BenchFigure]:
-    """Solve the study on one process and on two, and return the measured numbers."""
+    """Solve the study on one process and on two, and return the benchmark results."""
     plan = plan_of(STUDY + "".join(map(PARAMETER.format, LIGAMENTS)), ".", "bench study")
     solve_case(plan, 0)  # kernels are compiled and read
     say("study: in one process")

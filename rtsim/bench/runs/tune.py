@@ -92,7 +92,7 @@ class Ended(NamedTuple):
 def run(
     n_seed: int = SEEDS, n_spline_seed: int = SPLINE_SEEDS, n_node: int = NODES, budget: int = BUDGET
 ) -> list[BenchFigure]:
-    """Run all searches with this many seeds and return the measured numbers; n_spline_seed = 0 leaves the
+    """Run all searches with this many seeds and return the benchmark results; n_spline_seed = 0 leaves the
     torque spline out. n_node : nodes of the fine grid along each parameter; budget : evaluations of a search
     on this grid.
     """
@@ -125,7 +125,7 @@ def run(
 
 
 def quick() -> list[BenchFigure]:
-    """Run a part of the searches and return their measured numbers, without limits."""
+    """Run a part of the searches and return their benchmark results, without limits."""
     return [figure._replace(limit=None, better="") for figure in run(**QUICK)]
 
 

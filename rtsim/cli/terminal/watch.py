@@ -123,7 +123,7 @@ class Watch:
             tally.take_telemetry(results.telemetry.popleft())
 
     def _tell_waiting(self, tally: StreamSummary) -> None:
-        """Report why there is no table while no frame has come, for example that no sender answers."""
+        """Report why there is no table as long as no frame has come, for example that no sender answers."""
         for words in tally.sentences:
             if words not in self._told_waiting and len(self._told_waiting) < MOST_TOLD:
                 self._told_waiting.append(words)

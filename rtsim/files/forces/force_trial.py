@@ -254,7 +254,7 @@ def _pushed_down(force: FloatArray, threshold: float) -> NDArray[np.bool_]:
     """Return for each plate whether its forces point down, as the person's force on the plate does:
     (n_plate,).
 
-    A plate without a clear load of its own is treated like the majority of the other plates' forces.
+    A plate without a clear load of its own follows the sum of the forces on all plates.
     """
     heavy = np.where(np.abs(force[..., 1]) >= threshold, force[..., 1], 0.0)  # NaN is not heavy
     sums = heavy.sum(axis=0)

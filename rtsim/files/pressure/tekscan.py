@@ -102,7 +102,7 @@ def _cells(line: str, n_column: int, where: str) -> list[float]:
 
 
 def _number(head: Mapping[str, str], key: str, path: Path) -> tuple[float, str]:
-    """Return the number of a key of the header, and the text after the number."""
+    """Return the number that a key of the header has, and the text after the number."""
     found = NUMBER.match(head.get(key, ""))
     if found is None:
         raise ConfigError(f"the header lacks a number after {key}", where=str(path), remedy=REMEDY)

@@ -52,7 +52,7 @@ def read_zebris(path: str | Path) -> PressureTrial:
 
 
 def _number(head: Mapping[str, str], key: str, path: Path) -> float:
-    """Return the positive number of a key of the header."""
+    """Return the positive number that a key of the header has."""
     try:
         value = float(head[key])
     except (KeyError, ValueError):

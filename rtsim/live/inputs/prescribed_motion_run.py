@@ -73,7 +73,8 @@ def groups_of_motion(run: RunConfig) -> tuple[str, ...]:
 
 
 def stage_of(run: RunConfig, note: Callable[[str], None]) -> DrivenJoint:
-    """Build the stage of a run with a prescribed motion, its kernels compiled; call check_driven before. /
+    """Build the stage of a run with a prescribed motion, its kernels compiled; call check_driven before.
+
     note : function called with notes on irregularities of the motion
     """
     _, declared = balanced_stage(run)

@@ -109,8 +109,6 @@ def joint_sources(trials: Sequence[ReportTrial], only: str = "") -> list[CurveSo
     """Return a curve for each entry of the fields that are drawn over time and have no page of their own.
 
     only : name of the only field to return, with or without a page of its own; "" = all such fields
-
-    only : of this field, whether it has a page or not
     """
     found: dict[tuple[str, str], CurveSource] = {}
     for trial in trials:

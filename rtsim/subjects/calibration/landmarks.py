@@ -153,7 +153,7 @@ def find_landmarks(
     positions : positions of the markers of a right leg, or of a mirrored left one
     knee_offset : distance of the knee centre from the lateral marker [m]; None if there is a medial marker
     regression : name of the hip regression
-    measures : of the person, whose right leg is the one that reads so; standoff : as of `hip_centres`
+    measures : of the person, with sides exchanged for a left leg; standoff : as in `hip_centres`
     """
     lateral, pelvis = positions["epicondyle_lateral"], None
     if lacks_pelvis(positions):

@@ -71,9 +71,10 @@ def load_inertia_table(name: str = TABLE) -> InertiaTable:
 def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = None) -> BodyMeasures:
     """Return mass, stature and population of a subject; ConfigError without a mass.
 
-    mass_kg : in place of the subject's, as measured on force plates
-    Without a sex the mean of both populations is taken, without a stature the one that goes with the length
-    of the leg; the notes say so.
+    Without a sex, the mean of both populations is used; without a stature, the one that matches the length
+    of the leg. The notes report this.
+
+    mass_kg : mass that replaces the subject's, for example as measured on force plates
     """
     mass = mass_kg or subject.mass_kg
     if not mass:

@@ -110,7 +110,7 @@ def notes_on_width(joint: str, width: float, other: float) -> list[str]:
     """Return notes on the measured width of a knee or an ankle that is unusual, or different from that of
     the other leg.
 
-    width, other : of this leg and of the other one [m]; 0 = not known
+    width, other : width of this leg and of the other one [m]; 0 = not known
     """
     low, high = USUAL_WIDTHS[joint]
     if not low <= width <= high:

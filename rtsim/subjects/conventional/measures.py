@@ -76,9 +76,7 @@ class ConventionalMeasures(NamedTuple):
     """Measures of a person; None where unknown.
 
     right, left : measures of the legs
-
-    / inter_asis : between both ASIS [m]
-
+    inter_asis : between both ASIS [m]
     marker_diameter : of the markers' spheres [m]
     """
 

@@ -32,12 +32,12 @@ class FootFrame(NamedTuple):
     names : names of the n_marker tracked markers
     markers : (n_marker, 3) - their positions in the frame of the foot [m]
     toe_origin : (3,) - origin of the toes' axis, below the first metatarsal [m]
-    toe_axes : (3, 3) - of the toes' frame in that of the foot, as columns: x medial along their axis, y
+    toe_axes : (3, 3) - axes of the toes' frame in the foot's frame, as columns: x medial along their axis, y
         forward, z up
     up : (3,) - the vertical in the frame of the foot where it stands flat
-    heel_height : of the origin above the ground where the foot stands flat [m]
-    length : from the heel to the toes' axis along Y [m]
-    notes : plain sentences: what stands in for markers that are missing
+    heel_height : height of the origin above the ground where the foot stands flat [m]
+    length : distance from the heel to the toes' axis along Y [m]
+    notes : plain sentences: replacements of missing markers
     """
 
     names: tuple[str, ...]
