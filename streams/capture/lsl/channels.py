@@ -45,12 +45,14 @@ class MarkerChannels(NamedTuple):
     columns : (n_marker, 3) channels of x, y, z
     unit : unit of positions, "" = unknown
     labelled : whether the stream names the markers
+    n_left : number of channels of positions that belong to no whole marker, or to a name that came before
     """
 
     names: tuple[str, ...]
     columns: NDArray[np.intp]
     unit: LengthUnit
     labelled: bool
+    n_left: int = 0
 
 
 class ForceChannels(NamedTuple):
@@ -79,8 +81,10 @@ def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerCha
         return MarkerChannels(names, np.arange(3 * len(names)).reshape(-1, 3), "", False)
     found: dict[str, dict[int, int]] = {}
     units: set[str] = set()
+    n_position = 0
     for k, channel in enumerate(channels):
         name, axis = _marker_axis(channel)
+        n_position += bool(name)
         if name and axis not in found.setdefault(name, {}):
             found[name][axis] = k
     whole = {name: axes for name, axes in found.items() if len(axes) == 3}
@@ -88,7 +92,7 @@ def marker_channels(channels: Sequence[LslChannel], n_channel: int) -> MarkerCha
     columns = np.array([[whole[name][axis] for axis in range(3)] for name in names], np.intp).reshape(-1, 3)
     units = {channels[k].unit.strip().casefold() for k in columns.ravel().tolist()}
     unit: LengthUnit = UNITS.get(next(iter(units)), "") if len(units) == 1 else ""
-    return MarkerChannels(names, columns, unit, True)
+    return MarkerChannels(names, columns, unit, True, n_position - columns.size)
 
 
 def _marker_axis(channel: LslChannel) -> tuple[str, int]:

@@ -63,6 +63,11 @@ class LslConnection:
             self.close()
             raise
         self._sentences.append(f"Stream {self._inlet.words}, {len(self._markers.names)} markers.")
+        if n_left := self._markers.n_left:
+            self._sentences.append(
+                f"{n_left} channels of positions are left out: their marker does not have all of x, y and z, "
+                "or its name came before, but for blanks at its ends."
+            )
         if not self._inlet.source_id:
             self._sentences.append(
                 "The stream has no source_id: after a restart of its sender any stream of its name is taken."

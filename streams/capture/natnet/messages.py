@@ -222,6 +222,7 @@ class _Found:
 
 def _read_set(reader: ByteReader, version: Version, found: _Found) -> None:
     name = reader.terminated()
+    found.unread += name in found.sets  # of two of one name, which frames cannot tell apart, the last is read
     found.sets[name] = tuple(reader.terminated() for _ in range(reader.count(1)))
 
 

@@ -68,6 +68,21 @@ def test_markers_are_found_by_their_labels(pattern):
     assert (found.names, found.unit, found.labelled) == (("LASI", "T10"), "mm", True)
 
 
+def test_channels_that_are_left_out_are_told(double):
+    """Protects from a marker that is missing in silence: one whose name, but for blanks, came before."""
+    double.describe([*NAMES, f"{NAMES[0]} "])
+    connection = systems()["lsl"].open(parse_capture(double.address))
+    told = connection.sentences()
+    connection.close()
+    assert connection.description().names == NAMES
+    assert [line for line in told if "left out" in line] == [
+        "3 channels of positions are left out: their marker does not have all of x, y and z, or its name "
+        "came before, but for blanks at its ends."
+    ]
+    assert marker_channels([*optitrack("A"), *optitrack("B")[:2]], 5).n_left == 2
+    assert marker_channels([*optitrack("A"), *optitrack("B")], 6).n_left == 0
+
+
 def test_channels_without_a_description_are_numbered():
     """Protects streams that say nothing: their markers are numbered, and not taken for named ones."""
     found = marker_channels([LslChannel()] * 6, 6)

@@ -119,6 +119,15 @@ def test_a_trained_set_that_is_an_asset_alone_has_its_markers():
     assert rows.names == tuple(f"Bob:{name}" for name in NAMES)
 
 
+def test_two_sets_of_one_name_are_told():
+    """Protects from a set that is missing in silence: frames cannot tell two of one name apart."""
+    twice = decode_definitions(
+        definitions((3, 0), [Body("Anna", 3, NAMES), Body("Anna", 4, NAMES[:2])]), (3, 0)
+    )
+    assert (len(twice.sets), twice.unread) == (1, 1)
+    assert decode_definitions(definitions((3, 0), [Body("Anna", 3, NAMES)]), (3, 0)).unread == 0
+
+
 def test_a_set_of_another_size_than_defined_is_refused():
     """Protects names: positions are never given to names by position where their number differs."""
     rows = NamedRows(decode_definitions(definitions((3, 0), [Body("Anna", 3, NAMES)]), (3, 0)))
