@@ -228,7 +228,7 @@ class RequestHead:
         self.close = file.close
 
     def readline(self, limit: int) -> bytes:
-        """Return the next line, cut at this many bytes."""
+        """Return the next line, cut at `limit` bytes."""
         if self._left <= 0:
             raise LineTooLong("header line")
         line = self._file.readline(min(limit, self._left))
@@ -243,7 +243,7 @@ class PageRequest(BaseHTTPRequestHandler):
     server_version, sys_version = "rtsim", ""
 
     def setup(self) -> None:
-        """Bound what is read of a request."""
+        """Limit the number of bytes read of a request."""
         super().setup()
         self.rfile: Any = RequestHead(self.rfile)
 

@@ -376,7 +376,9 @@ class Labeller:
         new: NDArray[np.bool_],
         dearer: float,
     ) -> bool:
-        """Label these markers (n_marker,) as found if that costs less by `dearer`; return whether."""
+        """Label these markers (n_marker,) as the search found them if that lowers the cost by `dearer`;
+        return whether it does.
+        """
         followed = search.named(self._tracks.numbers, self._tracks.marker)
         better = better_names(self.body, self._fits, followed, found, search.points, new, dearer)
         if better is not None:

@@ -168,7 +168,7 @@ class OccludedMarkers:
         return places[kept], reach[kept]
 
     def _strange_places(self, markers: Array) -> tuple[Array, Array]:
-        """Return the same for all stored points, NaN = not known."""
+        """Return predicted positions and tolerances of all stored points as in `strangers`; NaN = unknown."""
         if not self._strangers:
             return np.zeros((0, 3)), np.zeros(0)
         own = np.array([s.place for s in self._strangers])

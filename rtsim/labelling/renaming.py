@@ -1,4 +1,4 @@
-"""Whether names fit better as a search has found them than as they are followed."""
+"""Comparison of the labels found by a search with the tracked labels, to decide which fit better."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def better_names(
     new: NDArray[np.bool_],
     dearer: float,
 ) -> Indices | None:
-    """(n_marker,) point of each marker, -1 = none, by the search for the segments of these markers, else as
-    followed; None where that is not cheaper by so much.
+    """Return the point of each marker, (n_marker,), -1 = none: as found by the search for the segments of the
+    `new` markers, else as tracked. Return None if that does not lower the cost by `dearer`.
 
-    followed : (n_marker,) point of each marker as it is followed; cloud : (n, 3) points of the search [m]
-    new : (n_marker,) markers that the search sees elsewhere
+    followed : (n_marker,) tracked point of each marker; cloud : (n, 3) points of the search [m]
+    new : (n_marker,) markers to which the search assigns another point
     """
     points = followed.copy()
     points[np.isin(points, found.points[new])] = -1

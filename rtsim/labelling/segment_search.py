@@ -194,8 +194,8 @@ class _SegmentSearch:
         return np.where(self.anchored.any(axis=1), best, -1)
 
     def _base_sets(self, anchor: int) -> list[tuple[int, tuple[tuple[int, ...], ...]]]:
-        """The joint centre, -1 = none, and the bases of each step. Three markers are tried before two and a
-        vague centre, which is up to 60 mm off.
+        """Return the joint centre, -1 = none, and the bases for each step of the search. Three markers are
+        tried before two and a poorly determined centre, which may be up to 60 mm off.
         """
         shape = self.shape
         corners = [anchor]
@@ -242,7 +242,7 @@ class _SegmentSearch:
         return Samples(hypothesis, local, ground, middle, there)
 
     def _fits(self, marker: int, other: int) -> NDArray[np.bool_]:
-        """(n, n) - whether points are as far apart as two markers."""
+        """Return whether points are as far apart as two markers, (n, n)."""
         usual = self.length[marker, other]
         near = np.abs(self.apart - usual) <= self.shape.off + self.shape.off_part * usual
         np.fill_diagonal(near, False)

@@ -1,4 +1,4 @@
-"""The stoop lift of Millard et al. (2019) : the model of the person, and the forces on feet and hands.
+"""The stoop lift of Millard et al. (2019): the model of the person, and the forces on feet and hands.
 
 The recording (MIT licence; docs/planar_body.md) has a planar model with X forwards, Z up and joints about Y,
 which points to the left; here Y is up and Z to the right, and angles are anatomical: flexion, dorsiflexion

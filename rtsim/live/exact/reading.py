@@ -29,13 +29,15 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 
 
 class OfTurn(msgspec.Struct):
-    """Values of an entry that names a session by its number, as docs/protocol.md#journal has them."""
+    """Values of a journal entry that names a session by its number, as described in
+    docs/protocol.md#journal.
+    """
 
     number: Count
 
 
 class OfFrame(OfTurn, kw_only=True):
-    """Values of an entry of a frame or of forces; those of older journals have fewer."""
+    """Values of a journal entry of a frame or of forces; entries of older journals have fewer values."""
 
     seq: Count
     t_capture: Count
@@ -51,14 +53,14 @@ class OfFrame(OfTurn, kw_only=True):
 
 
 class OfResults(msgspec.Struct):
-    """Values of an entry of a session of results."""
+    """Values of a journal entry of a session of results."""
 
     session: SessionId
     t_start: Count
 
 
 class OfFile(msgspec.Struct):
-    """Values of an entry of a part of a file."""
+    """Values of a journal entry of a part of a file."""
 
     sha256: str
     n_byte: Count
@@ -67,7 +69,7 @@ class OfFile(msgspec.Struct):
 
 
 class OfRepeat(msgspec.Struct):
-    """Values of an entry of a repetition."""
+    """Values of a journal entry of a repeated result."""
 
     t_published: Count
 
