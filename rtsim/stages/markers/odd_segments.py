@@ -1,7 +1,7 @@
 """Checks for segments whose markers are implausible by themselves, whatever the solution.
 
 They have jumped as one body, have a marker that is not at its calibrated position, are rotated about the
-bone, or do not meet their neighbour at the joint.
+bone, do not meet their neighbour at the joint, or are late.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from rtsim.methods.kinematics.multibody import MultibodyEstimator
 from rtsim.models.tracked import TrackedModel
 from rtsim.stages.markers.apart import APART, JointsApart
 from rtsim.stages.markers.calibrated import MISPLACED, CalibratedMarkers
+from rtsim.stages.markers.late import LATE, LateSegments
 from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 from rtsim.stages.markers.turned import TurnedMarkers
 
@@ -26,7 +27,8 @@ class OddSegments:
     calibrated : check for markers that are not at their calibrated positions
     turned : check for markers that are rotated about the bone, which affects their own limb only
     apart : check for segments that do not meet at their joint, which affects their own limb only
-    off_in_limb : (n_body,) int64, above 0 = turned or apart in the newest frame
+    late : check for segments that are late, which affects their own limb only
+    off_in_limb : (n_body,) int64, above 0 = turned, apart or late in the newest frame
     off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
       frame
     """
@@ -35,9 +37,10 @@ class OddSegments:
         self.stepped, self.calibrated = SteppedSegments(estimator), CalibratedMarkers(estimator, tracked)
         self.turned = TurnedMarkers(estimator, tracked, self.calibrated.shape)
         self.apart = JointsApart(estimator.model.names.bodies, self.calibrated.shape)
+        self.late = LateSegments(estimator, tracked)
         self.off: NDArray[np.int64] = np.zeros(len(estimator.model.names.bodies), np.int64)
         self.off_in_limb: NDArray[np.int64] = self.off.copy()
-        self._found = (False, False, False, False)
+        self._found = (False, False, False, False, False)
 
     def forget(self) -> None:
         """Forget all frames."""
@@ -45,6 +48,7 @@ class OddSegments:
         self.calibrated.forget()
         self.turned.forget()
         self.apart.forget()
+        self.late.forget()
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
         """Check a frame; return whether a segment is implausible.
@@ -59,13 +63,15 @@ class OddSegments:
             self.turned.look(dt, solved),
         )
         np.add(self.stepped.off, self.calibrated.off, out=self.off)
-        self._found = (*found, self.apart.look(self.off, dt, solved))
+        apart = self.apart.look(self.off, dt, solved)
+        self._found = (*found, apart, self.late.look(rotation, self.off, dt, solved))
         np.add(self.turned.off, self.apart.off, out=self.off_in_limb)
+        self.off_in_limb += self.late.off
         return any(self._found)
 
     def said(self) -> Iterator[tuple[str, str]]:
         """Yield (counter, sentence) for each kind of fault in the newest frame."""
-        stepped, misplaced, turned, apart = self._found
+        stepped, misplaced, turned, apart, late = self._found
         if stepped:
             yield STEPPED, self.stepped.said()
         if misplaced:
@@ -74,3 +80,5 @@ class OddSegments:
             yield from self.turned.said()
         if apart:
             yield APART, self.apart.said()
+        if late:
+            yield LATE, self.late.said()

@@ -1,0 +1,140 @@
+"""Segments whose markers are late, as those of another system: their residuals follow their speed.
+
+Markers that are late by T lie behind where the model has them by T times their speed, or by the part of it
+that the joints leave to residuals; the neighbours of the segment lie ahead. The regression of the mean
+residual of a segment on its velocity, both about their means over the last second, is that delay. Its size
+times the correlation of both is the evidence: skin makes residuals, but next to none along the velocity.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from kernels.algebra.allocation import Floats, Integers, allocate
+from kernels.algebra.copying import copy
+from kernels.compiler.jit import njit
+from kernels.markers.marker_health import is_seen
+
+MEMORY, KNOWN = 1.0, 0.4
+"""Time constant of the means, and time after which they count [s]."""
+MOVING = 0.3
+"""Root mean square of the velocity about its mean above which a segment moves enough to be judged [m/s]."""
+KEPT = 0.75
+"""Part of the limit down to which a segment stays late."""
+LONGEST = 0.025
+"""Longest step over which a velocity is taken [s]: at 25 Hz a second has too few."""
+SMALLEST = 1e-12
+"""Smallest divisor."""
+
+
+class SegmentDelays(NamedTuple):
+    """Means and second moments over the frames, by segment, and what they tell."""
+
+    limit: np.ndarray  # (n_body,) - evidence from which it is late [s]; inf = not judged
+    time: Annotated[np.ndarray, Floats("n_body")]  # that the means stand for [s]
+    mean: Annotated[np.ndarray, Floats("n_body", 2, 3)]  # of velocity and residual, in ground [m/s, m]
+    # of velocity with residual, of velocity, of residual about their means [m^2/s, m^2/s^2, m^2]
+    moment: Annotated[np.ndarray, Floats("n_body", 3)]
+    # middle of its markers in the last two frames, and their mean residual in the last, in ground [m]
+    last: Annotated[np.ndarray, Floats("n_body", 3, 3)]
+    step: Annotated[np.ndarray, Floats("n_body")]  # time between these two [s]
+    which: Annotated[np.ndarray, Integers("n_body", 2)]  # markers seen in these, as a number; 0 = none
+    delay: Annotated[np.ndarray, Floats("n_body")]  # [s]; below 0 = it is early, or its neighbours are late
+    evidence: Annotated[np.ndarray, Floats("n_body")]  # [s]
+    off: Annotated[np.ndarray, Integers("n_body")]  # 1 = it is late or early
+    now: Annotated[np.ndarray, Floats(2, 3)]  # working space: middle and mean residual of a frame [m]
+
+
+def new_delays(limit):
+    """Allocate the SegmentDelays of n_body segments; limit : (n_body,)"""
+    return allocate(SegmentDelays, limit=limit, n_body=len(limit))
+
+
+@njit
+def find_late(markers, rotation, off, dt, health, delays):
+    """Take in a solved frame; return how many segments are late or early.
+
+    markers : ModelMarkers
+    rotation : (n_body, 3, 3) - axes of the bodies in ground
+    off : (n_body,) int64 - above 0 = a segment that is known to be off in it, which teaches nothing
+    dt : float - since the last frame [s], 0 = unknown
+    health : Health - labelled, weight, fault, residual
+    delays : SegmentDelays - written
+    """
+    n_found = 0
+    for b in range(delays.limit.shape[0]):
+        if not math.isfinite(delays.limit[b]):
+            continue
+        which = 0 if off[b] > 0 else gather_middle(markers, b, rotation, health, delays)
+        if which == 0 or dt <= 0.0 or dt > LONGEST:
+            delays.which[b, 0] = delays.which[b, 1] = 0
+        elif delays.which[b, 0] == which and delays.which[b, 1] == which:
+            learn_delay(b, dt, delays)
+            judge_delay(b, delays)
+        n_found += delays.off[b]
+        copy(delays.last[b, 1], delays.last[b, 0])
+        copy(delays.now[0], delays.last[b, 1])
+        copy(delays.now[1], delays.last[b, 2])
+        delays.which[b, 0], delays.which[b, 1] = delays.which[b, 1], which
+        delays.step[b] = dt
+    return n_found
+
+
+@njit
+def gather_middle(markers, b, rotation, health, delays):
+    """Write the middle and the mean residual of the markers of body b in ground into delays.now; return a
+    number of which markers these are, 0 where there are none, or one is at fault.
+    """
+    n, which = 0, 0
+    delays.now[:, :] = 0.0
+    for m in range(markers.body.shape[0]):
+        if markers.body[m] != b or not is_seen(health.labelled, m):
+            continue
+        r = health.residual[m]
+        if health.fault[m] != 0 or health.weight[m] == 0.0 or not math.isfinite(r[0] + r[1] + r[2]):
+            return 0
+        n += 1
+        which += (m + 1) * (m + 1)
+        for i in range(3):
+            delays.now[0, i] += health.labelled[m, i]
+            for k in range(3):
+                delays.now[1, i] += rotation[b, i, k] * r[k]
+    for i in range(3):
+        delays.now[0, i] /= max(n, 1)
+        delays.now[1, i] /= max(n, 1)
+    return which
+
+
+@njit
+def learn_delay(b, dt, delays):
+    """Add the frame before the one at hand, whose velocity both beside it tell, to the moments of body b."""
+    kept = delays.time[b] * (1.0 - min(1.0, dt / MEMORY))
+    delays.time[b] = kept + dt
+    share, part = dt / delays.time[b], kept / delays.time[b]
+    vr, vv, rr = 0.0, 0.0, 0.0
+    for i in range(3):
+        v = (delays.now[0, i] - delays.last[b, 0, i]) / (dt + delays.step[b]) - delays.mean[b, 0, i]
+        r = delays.last[b, 2, i] - delays.mean[b, 1, i]
+        delays.mean[b, 0, i] += share * v
+        delays.mean[b, 1, i] += share * r
+        vr += v * r
+        vv += v * v
+        rr += r * r
+    delays.moment[b, 0] = part * (delays.moment[b, 0] + share * vr)
+    delays.moment[b, 1] = part * (delays.moment[b, 1] + share * vv)
+    delays.moment[b, 2] = part * (delays.moment[b, 2] + share * rr)
+
+
+@njit
+def judge_delay(b, delays):
+    """Write the delay of body b, the evidence and whether it is off; while it hardly moves, all stay."""
+    vr, vv, rr = delays.moment[b, 0], delays.moment[b, 1], delays.moment[b, 2]
+    if delays.time[b] < KNOWN or vv < MOVING * MOVING:
+        return
+    delays.delay[b] = -vr / vv
+    delays.evidence[b] = abs(delays.delay[b] * vr) / math.sqrt(max(vv * rr, SMALLEST))
+    limit = delays.limit[b]
+    delays.off[b] = int(delays.evidence[b] > (KEPT * limit if delays.off[b] == 1 else limit))
