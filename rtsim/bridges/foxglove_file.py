@@ -21,6 +21,8 @@ from streams.messages import Result, Session, Telemetry
 from streams.receiving.ring import ReceivedFrame
 from streams.recording.recorded import read_messages
 
+LATEST_NS = 2**63 - 1
+"""Latest time of a message [ns]."""
 STRAY_NS = 1_000_000_000
 """A frame's clock that has moved against the recorder's by more than this is not used [ns]."""
 
@@ -37,6 +39,8 @@ def export_foxglove(recording: Path, out: Path) -> list[str]:
         for message in foxglove_messages(recording, notes):
             written.add(message)
         written.close()
+    if written.n_left:
+        notes.append(f"messages of times that no clock has, left out: {written.n_left}")
     return notes
 
 
@@ -127,7 +131,12 @@ class _ResultFrames:
 
 
 class _Written:
-    """An output file whose channels are opened when their topics first occur."""
+    """An output file whose channels are opened when their topics first occur.
+
+    Attributes
+    ----------
+    n_left : number of messages left out, as their time is beyond what the format holds
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("wb")
@@ -136,10 +145,13 @@ class _Written:
         self._channels: dict[tuple[str, bytes], int] = {}
         self._encode = msgspec.json.Encoder().encode
         self._schemas: dict[int, tuple[Schema, bytes]] = {}
-        self._n = 0
+        self._n = self.n_left = 0
 
     def add(self, message: FoxgloveMessage) -> None:
         """Write a message."""
+        if message.t_ns > LATEST_NS:
+            self.n_left += 1
+            return
         same = id(message.schema)
         if same not in self._schemas:  # kept with its bytes, so that no other one gets its place in memory
             self._schemas[same] = message.schema, self._encode(message.schema)

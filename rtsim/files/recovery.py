@@ -67,15 +67,14 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
 
 def examined(path: Path) -> RecoveredRecording:
     """Read a whole recording and return what it contains; ConfigError if the file is not a recording."""
-    messages, first, last, n_kept = opened(path), None, 0, 0
+    messages, first, last, n_kept = opened(path), 2**64, 0, 0
     try:
         for t_ns, _, _ in of_few_topics(messages):
-            first = t_ns if first is None else first
-            last = t_ns
+            first, last = min(first, t_ns), max(last, t_ns)  # a clock may have been set back
             n_kept += 1
     except (OSError, StreamError) as fault:
         raise ConfigError(f"the recording cannot be read ({fault})", where=str(path)) from None
-    seconds = 1e-9 * (last - first) if first is not None else 0.0
+    seconds = 1e-9 * (last - first) if n_kept else 0.0
     note, n_left = messages.note, messages.n_read - n_kept
     if note and n_left:
         note += f"; {n_left} messages of more than {MOST_TOPICS} topics were left out"

@@ -12,6 +12,7 @@ from rtsim.bridges.foxglove_file import export_foxglove
 from rtsim.errors import ConfigError
 from streams.codec import FieldLayout, encode
 from streams.messages import Result, Telemetry
+from streams.recording.recorded import read_messages
 from streams.recording.recorder import Recorder
 from tests.rtsim.bridges.conftest import walk_arrays, walk_session
 
@@ -104,6 +105,16 @@ def test_what_holds_no_results_is_refused_and_leaves_nothing(tmp_path):
         with pytest.raises(ConfigError, match=words):
             export_foxglove(tmp_path / f"{name}.mcap", tmp_path / "out.foxglove.mcap")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.mcap", "text.mcap"]
+
+
+def test_messages_of_times_that_no_clock_has_are_left_out_and_counted(tmp_path):
+    """Protects from a traceback: a time beyond what the file's format holds is told, the rest is there."""
+    with Recorder(tmp_path / "changed.mcap") as recorder:
+        for k, (t_ns, topic, payload) in enumerate(read_messages(record(tmp_path / "run.mcap"))):
+            recorder.write(topic, payload, 2**64 - 1 if k == 20 else t_ns)
+    (note,) = export_foxglove(tmp_path / "changed.mcap", tmp_path / "run.foxglove.mcap")
+    assert "of times that no clock has, left out" in note
+    assert len([row for row in read(tmp_path / "run.foxglove.mcap") if row[0] == "/status"]) == 29
 
 
 def test_damaged_messages_are_left_out_and_counted(tmp_path):

@@ -42,6 +42,15 @@ def seen(path: Path) -> list[int]:
         return [int(message.data[:4]) for _, _, message in reader.iter_messages()]
 
 
+def test_a_clock_that_was_set_back_makes_no_time_below_zero(tmp_path: Path) -> None:
+    """Protects the sentence: the time of a recording is that between its first and its last moment."""
+    with Recorder(tmp_path / "back.mcap") as recorder:
+        for n in range(N):
+            recorder.write(b"markers", b"1", (N - n) * 20_000_000)
+    code, said = recover(tmp_path / "back.mcap")
+    assert (code, f"{N} messages of {(N - 1) * 0.02:.2f} s" in said) == (0, True)
+
+
 def test_a_cut_recording_becomes_whole(recording: Path) -> None:
     """Protects what a crash has left: all whole messages, with an index, the metadata, and the old file."""
     data = recording.read_bytes()
