@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import selectors
+import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,3 +20,14 @@ def readable(files: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
         for file in files:
             selector.register(file, selectors.EVENT_READ)
         return [key.fileobj for key, _ in selector.select(timeout_s)]
+
+
+def has_come(connection: socket.socket, ending: bytes, most: int) -> bool:
+    """Whether bytes that wait to be read hold an ending within the first so many; nothing is read or waited
+    for. The connection has no time to wait afterwards, which is to be set anew.
+    """
+    connection.setblocking(False)
+    try:
+        return ending in connection.recv(most, socket.MSG_PEEK)
+    except OSError:
+        return False

@@ -27,6 +27,7 @@ from rtsim.bridges.page_messages import curves_message, layout_message, look_mes
 from rtsim.errors import ConfigError
 from rtsim.monitor.feed import Change, Feed
 from rtsim.monitor.layout import PANELS_ALL
+from streams.readable import has_come
 
 FILES = {
     "/": ("page.html", "text/html"),
@@ -179,7 +180,9 @@ class PageServer(ThreadingHTTPServer):
         one already; return whether there is a free place now.
         """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
-        if oldest is None or (time.monotonic() - oldest[1] < MOMENT_S and not has_come(newcomer)):
+        if oldest is None or (
+            time.monotonic() - oldest[1] < MOMENT_S and not has_come(newcomer, b"\r\n\r\n", HEAD_MOST)
+        ):
             return False
         self.has_asked(oldest[0])
         hang_up(oldest[0])
@@ -329,17 +332,6 @@ class PageRequest(BaseHTTPRequestHandler):
         while (events := viewer.next_events()) is not None:
             for name, value in events:
                 self.wfile.write(b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(value)))
-
-
-def has_come(connection: socket.socket) -> bool:
-    """Return whether a whole request waits to be read; not known with TLS, where the handshake comes
-    first.
-    """
-    connection.setblocking(False)  # its thread gives it another limit of time
-    try:
-        return b"\r\n\r\n" in connection.recv(HEAD_MOST, socket.MSG_PEEK)
-    except OSError:
-        return False
 
 
 def hang_up(connection: socket.socket) -> None:

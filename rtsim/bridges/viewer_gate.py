@@ -20,12 +20,14 @@ from collections.abc import Callable, Sequence
 from rtsim.bridges.page_access import HERE
 from rtsim.errors import ConfigError
 from streams.account import plain
-from streams.readable import readable
+from streams.readable import has_come, readable
 
 HOST = "127.0.0.1"
 VIEWERS_MOST = 16
 MOMENT_S = 0.3
 """Time after which whoever has not asked for anything makes room where all places are taken [s]."""
+QUEUE = 128
+"""Connections that may wait to be accepted."""
 REQUEST_MOST = 16_384
 """Longest request of a viewer [bytes]."""
 REQUEST_S = 5.0
@@ -79,7 +81,7 @@ class ViewerGate:
             if sys.platform != "win32":  # where it would let another program take the port
                 self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._listener.bind((HOST, port))
-            self._listener.listen(VIEWERS_MOST)
+            self._listener.listen(QUEUE)
         except OSError as fault:
             self._listener.close()
             raise ConfigError(
@@ -106,18 +108,20 @@ class ViewerGate:
                 viewer, _ = self._listener.accept()
             except (OSError, ValueError):  # it was closed meanwhile, or the viewer has gone
                 continue
-            if not self._places.acquire(blocking=False) and not self._room_made():
+            if not self._places.acquire(blocking=False) and not self._room_made(viewer):
                 viewer.close()
                 continue
             self._asking[viewer] = time.monotonic()
             threading.Thread(target=self._lead, args=(viewer,), daemon=True).start()
 
-    def _room_made(self) -> bool:
+    def _room_made(self, newcomer: socket.socket) -> bool:
         """Close the connection that has taken longest to send its request; return whether there is a free
         place now.
         """
         oldest = min(list(self._asking.items()), key=lambda item: item[1], default=None)
-        if oldest is None or time.monotonic() - oldest[1] < MOMENT_S:
+        if oldest is None or (
+            time.monotonic() - oldest[1] < MOMENT_S and not has_come(newcomer, b"\r\n\r\n", REQUEST_MOST)
+        ):
             return False
         self._asking.pop(oldest[0], None)
         with contextlib.suppress(OSError):

@@ -127,6 +127,24 @@ def test_what_is_no_origin_is_refused():
         ViewerGate(0, ["viewer.lab"], print)
 
 
+def test_who_has_asked_gets_the_place_of_who_has_not(monkeypatch):
+    """Protects a viewer from a crowd that comes back as fast as it is cut, so that none had its moment."""
+    monkeypatch.setattr(viewer_gate, "REQUEST_S", 10.0 * GUARD_S)
+    monkeypatch.setattr(viewer_gate, "MOMENT_S", 10.0 * GUARD_S)
+    with gate() as one:
+        crowd = [
+            socket.create_connection(("127.0.0.1", one.port), GUARD_S)
+            for _ in range(viewer_gate.VIEWERS_MOST)
+        ]
+        due, answer = time.monotonic() + GUARD_S, b""
+        while answer != ANSWER and time.monotonic() < due:
+            with contextlib.suppress(OSError):  # it may be looked at before the request is there
+                answer = asked(one, HERE)
+        assert answer == ANSWER
+        for silent in crowd:
+            silent.close()
+
+
 def test_who_does_not_ask_makes_room(monkeypatch):
     """Protects a viewer from a crowd that takes all places and stays silent."""
     monkeypatch.setattr(viewer_gate, "REQUEST_S", 10.0 * GUARD_S)
