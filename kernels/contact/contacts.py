@@ -1,7 +1,8 @@
 """Wrenches of contacts in four steps: geometry -> patch -> pressure law -> friction law, then patch torques.
 
-The laws of force need nothing of the geometry but the patch (place, normal, depth, volume, velocity), so that
-each step can be replaced without a change of the others.
+The patch describes where and how two surfaces overlap: place, normal, depth, volume and velocity. The force
+laws read the patch and nothing else of the geometry. So each step can be replaced without a change of the
+others.
 """
 
 from __future__ import annotations
@@ -20,7 +21,11 @@ from kernels.forces.places import add_force, direction
 
 @inlined
 def add_contacts(pairs, contacts, pose, work, pair_work):
-    """Add the wrenches of all contacts to pair_work.wrench, and write work.state.
+    """Add the wrench (moment and force) of every contact to that of its pair, and write the state of every
+    contact.
+
+    The wrenches are added to pair_work.wrench. The states (patch, forces and their derivatives) are written
+    to work.state; kernels/contact/elements lists its columns.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters

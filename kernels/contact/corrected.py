@@ -1,8 +1,8 @@
 """Contacts of a recorded foot whose motion is corrected by splines, and whose toes turn by a spline.
 
-This is the inverse simulation of a step (Brown 2017, MASc thesis, section 5.3.2): the foot is shifted along
-the axes of ground and rotated about them by C = Rx(a) Ry(b) Rz(c), and its toes are rotated about their axis;
-these are seven cubic splines over time.
+This is the inverse simulation of a footstep (Brown 2017, MASc thesis, section 5.3.2). The foot is shifted
+along the axes of ground and rotated about them by C = Rx(a) Ry(b) Rz(c). Its toes are rotated about their own
+axis. Three shifts, three angles and the angle of the toes are seven cubic splines over time.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def new_corrected_work(model: Prescribed, n: int, shape: tuple[int, int] = (0, 0
 
 @entry
 def corrected_wrenches(model, foot, correction, grid, work):
-    """Write work.wrench of every frame, and work.pressure where it has rows.
+    """Write the wrench of every contact in every frame into work.wrench, and the pressures over a grid into
+    work.pressure unless that has no rows.
 
     model : Prescribed - contacts of body 0, the foot, and of body 1, its toes
     foot : RecordedFoot - the motion of the foot as recorded, and the joint of its toes
@@ -110,8 +111,8 @@ def corrected_wrenches(model, foot, correction, grid, work):
 
 @inlined
 def splines(correction, time, way_out):
-    """Write the values and rates of all correction splines at a time; outside the knots the nearest cubic is
-    continued.
+    """Write the values and rates of all correction splines at a time. Before the first and after the last
+    knot the cubic polynomial of the nearest interval is continued.
 
     correction : Correction - the splines
     time : float - the time [s]

@@ -77,7 +77,7 @@ class Contacts(NamedTuple):
 
 
 class ContactWork(NamedTuple):
-    """Results of all contacts, and their working space."""
+    """Results of all contacts, and their working space. The columns of each array are listed above."""
 
     out: Annotated[np.ndarray, Floats("n_contact", N_CONTACT_OUT)]
     kink: Annotated[np.ndarray, Floats("n_contact", N_KINK)]

@@ -24,7 +24,7 @@ SUPPORT, HEIGHT = OWN, OWN + 3
 def ellipsoid_on_plane(pairs, contacts, e, pose, row, Q):
     """Write the patch of contact e into row, and the matrix of its ellipsoid into Q where that is needed.
 
-    It is not needed for a sphere without rolling resistance and without spinning friction.
+    Q is not needed, and not written, for a sphere without rolling resistance and without spinning friction.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
@@ -89,7 +89,8 @@ def shape(pose, body, rotation, radii, Q_out):
 def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
     """Write into moved how the patch of contact e changes as A moves; the normal does not turn.
 
-    Where the ellipsoid is turned by w, s changes by w x s - Q (w x n) and h by (w x s) . n/h.
+    When the ellipsoid rotates by the small rotation vector w, the support vector s changes by w x s - Q (w x
+    n), and the half height h changes by (w x s) . n/h.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
@@ -128,11 +129,12 @@ def ellipsoid_on_plane_moved(contacts, e, row, Q, moved):
 
 @njit
 def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
-    """Write into change how the patch of contact e changes where radius k grows.
+    """Write the derivative of the patch of contact e with respect to radius k of the ellipsoid into change.
 
-    With the axis u of the radius r, per unit of growth, Q changes by 2 r u u', s by 2 r (u . n) u and h by r
-    (u . n)^2/h; the height h (1 - d) of the centre above the plane does not change. Return the change of h
-    [1]; the factor 2 r (u . n) [m], by which u gives the change of s; and u.
+    Let r be the radius and u the unit vector along its axis. The derivatives with respect to r are 2 r u u'
+    for Q, 2 r (u . n) u for s, and r (u . n)^2/h for h. The height h (1 - d) of the centre above the plane
+    does not change. Return three things: the derivative of h [1]; the factor 2 r (u . n) [m], which times u
+    is the derivative of s; and u.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
@@ -164,7 +166,8 @@ def ellipsoid_on_plane_grown(pairs, contacts, e, k, pose, row, change):
 
 @njit
 def ellipsoid_metric(round_, radius, Q, M_out):
-    """Write the inverse M of an ellipsoid's matrix Q, with which y' M y = 1 on the surface.
+    """Write the inverse M of an ellipsoid's matrix Q. Points y of the surface, counted from the centre,
+    satisfy y' M y = 1.
 
     round_ : int - 1 = a sphere, for which Q is not read
     radius : float - radius of the sphere [m]

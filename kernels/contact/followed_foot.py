@@ -1,8 +1,9 @@
 """The pose of feet from their own markers alone, and the motion of frames that are fixed to them.
 
-A multi-body optimisation makes every segment comply with its joints: behind an ankle with one axis a foot
-cannot lie flat where that axis does not let it, by some 10 degrees, and heel and ball then press too much or
-not at all. So the pose of a foot on the ground is taken from the markers of that foot only.
+In a multi-body optimisation the joints of the model restrict the pose of every segment. With an ankle of one
+axis, the foot of the model may be tilted by some 10 degrees while the real foot lies flat. Heel and ball of
+the model then press too much or not at all. So the pose of a foot on the ground is taken from the markers of
+that foot only.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class FootFrames(NamedTuple):
 
 @entry
 def fit_feet(markers, place, weight, followed, fit, q_out):
-    """Write into q_out the coordinates of each body as fitted to its own markers.
+    """Fit the pose of each body to its own markers, and write its coordinates into q_out.
 
     markers : Markers - the markers of the model, and the bodies that carry them
     place : (n_marker, 3) - measured positions of the markers in ground [m]
@@ -50,7 +51,8 @@ def fit_feet(markers, place, weight, followed, fit, q_out):
 
 @entry
 def follow(q, v, followed, k, motion_out):
-    """Write the motion of frame k, which moves with its body, into row k of motion_out.
+    """Write position and velocity of frame k into row k of motion_out. The frame is fixed to its body and
+    moves with it.
 
     q : (N_POSE,) - coordinates of the body [m, unit quaternion]
     v : (N_TWIST,) - speeds of the body, the angular velocity along its own axes [m/s, rad/s]

@@ -1,9 +1,10 @@
 """The only place where the kernels of a contact are chosen by its geometry.
 
-A geometry consists of one kernel file, which computes the patch of two surfaces (CENTRE, AXIS, POINT and
-PATCH of ContactWork.state) and the changes of that patch (ContactWork.moved), of its branches in this module,
-and of its row in rtsim/config/contact_geometries. The patch of a geometry without a branch is NaN, and so is
-its force.
+A geometry needs three things. One kernel file computes the patch of two surfaces (CENTRE, AXIS, POINT and
+PATCH of ContactWork.state) and the derivatives of that patch with respect to the motion of body A
+(ContactWork.moved). A branch in each function of this module calls that file. A row in
+rtsim/config/contact_geometries gives the geometry its name. Without a branch, the patch and the force of a
+geometry are NaN.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def find_patch(pairs, contacts, e, pose, row, Q, meshes):
 
 @inlined
 def find_moved(contacts, e, row, Q, moved, meshes):
-    """Write into moved how the patch of contact e changes as A moves; return whether the normal rotates with
-    A.
+    """Write the derivatives of the patch of contact e with respect to the motion of A's surface into moved;
+    return whether the contact's normal rotates with A.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     e : int - index of the contact
@@ -76,8 +77,8 @@ def find_moved(contacts, e, row, Q, moved, meshes):
 def find_grown(pairs, contacts, e, k, pose, row, change):
     """Write into change how the patch of contact e changes as radius k grows (ellipsoid_on_plane_grown).
 
-    This geometry is the only one whose radii are parameters of a fit; for all others the change and what is
-    returned are NaN.
+    Only the radii of an ellipsoid on a plane can be parameters of a fit. For all other geometries, the change
+    that is written and the numbers that are returned are NaN.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters

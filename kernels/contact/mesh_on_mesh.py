@@ -3,8 +3,8 @@
 F is the sum of area x depth x normal over the vertices in contact, and M its moment about A's origin. The
 volume of the patch is |F| and its normal F/|F|; the force acts where its line of action comes closest to the
 centre of pressure c: x = F x M/F^2 + n (n . c). The moment that remains about the normal itself is left out.
-In the derivatives x moves along the line of action as the vertices that press do, those of A or of B; that c
-also shifts among these vertices is the only thing that the derivatives leave out.
+In the derivatives, the point x moves along the line of action together with the pressing vertices, which
+belong to A or to B. The derivatives leave out one effect: c also shifts relative to these vertices.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Derivatives of the wrench of a contact with respect to its own parameters: place, axes, radii and those of
-the laws.
+"""Derivatives of the wrench of a contact with respect to its own parameters: place, axes and radii of the
+surface, and the parameters of the force laws.
 
-The parameters are those of Brown (2017), MASc thesis, table 5.1. Where the surface on A is displaced on its
-body, the contact changes as where A is displaced while its velocity field is held fixed
-(kernels/forces/pairs, BY_PLACE). Where a radius grows, the patch changes (kernels/contact/geometries). Every
-law is linear in its stiffness, in its damping and in both coefficients of friction.
+The parameters are those of Brown (2017), MASc thesis, table 5.1. A displacement of the surface on body A has
+the same effect as a displacement of A while the velocity field of A is held fixed; the latter derivative is
+known (kernels/forces/pairs, BY_PLACE). A change of a radius changes the patch (kernels/contact/geometries).
+Every law is linear in its stiffness, in its damping and in both coefficients of friction.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ N_PARAMETER = 13
 def parameter_slopes(pairs, contacts, e, pose, V, work, slopes, out):
     """Write into out the derivatives of the wrench of contact e with respect to its parameters.
 
-    It is called after the wrench of the contact and its slopes, which must be those of this contact alone.
+    Call it after the wrench of the contact and the derivatives `slopes` have been computed. `slopes` must
+    contain the derivatives of this contact alone, without those of other contacts of the same pair.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters

@@ -331,7 +331,7 @@ def dot_row(A, i, x):
 def patch_slope(patch, known, moves, row, Q, change):
     """Write into change[D_TORQUE] how the patch's torque changes as the ellipsoid turns, spins and grows.
 
-    change[OMEGA] turns it, change[ETA] adds to its spin; growth is in STRETCH, D_SUPPORT and moves.
+    change[OMEGA] rotates it; change[ETA] adds to its angular velocity; STRETCH, D_SUPPORT, moves: growth.
 
     patch : (rolls, spins, friction law, a b c [m^3], whether spinning takes the secant slope)
     known : (12,) - the numbers that held_patch returns
@@ -372,7 +372,7 @@ def patch_slope(patch, known, moves, row, Q, change):
 def flat_change(c1, c2, d_c1, d_c2, h, d_h, row, Q, change):
     """Write into change[D_FLAT] the change of C t = c1 Q t + c2 s (s . t)/h^2, where t is change[TURN].
 
-    Q turns with change[OMEGA], and grows by w w' with w = change[STRETCH].
+    Q rotates with change[OMEGA], and w w' is added to it, with w = change[STRETCH].
 
     c1, c2 : float - factors of Q and of s s'/h^2 in C
     d_c1, d_c2 : float - their changes

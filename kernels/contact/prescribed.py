@@ -2,8 +2,8 @@
 parameters.
 
 The mechanics are those of forward simulation (kernels/contact/contacts, slopes), but the caller prescribes
-how the bodies move. Every contact has a pair of bodies to itself, so that the wrench and the slopes
-of each contact are results. Body B of every contact is at rest in ground: a plate, a floor or a step, of any
+how the bodies move. Every contact has its own pair of bodies, so that the wrench of each contact and its
+derivatives are results. Body B of every contact is at rest in ground: a plate, a floor or a step, of any
 orientation.
 """
 
@@ -90,7 +90,8 @@ def new_prescribed_work(model: Prescribed, n_body: int) -> PrescribedWork:
 
 @njit
 def contact_wrenches(model, motion, work):
-    """Write work.wrench of all contacts, and into work.contacts what kernels/contact/contacts computes.
+    """Write the wrenches of all contacts into work.wrench, and their patches and forces into work.contacts
+    (see kernels/contact/contacts).
 
     model : Prescribed - the contacts of bodies with given motion
     motion : BodyMotion - positions and velocities of the bodies
@@ -101,10 +102,11 @@ def contact_wrenches(model, motion, work):
 
 @njit
 def contact_derivatives(model, motion, work, with_parameters):
-    """Write work.wrench and its derivatives work.by_motion; if asked for, also work.by_parameter.
+    """Write the wrenches of all contacts (work.wrench) and their derivatives with respect to the motion of
+    the body (work.by_motion) and, on request, to the contact parameters (work.by_parameter).
 
-    The derivatives are exact, but for the kinks of the laws themselves. A wrench depends on the motion of the
-    body of its own contact only.
+    The derivatives are exact, except where the force laws themselves have a kink, a jump of their derivative.
+    A wrench depends on the motion of the body of its own contact only.
 
     model : Prescribed - the contacts of bodies with given motion
     motion : BodyMotion - positions and velocities of the bodies
@@ -172,9 +174,9 @@ def shift_moment(origin, wrench):
 def by_motion(motion, body, slopes, V, out):
     """Write into out the derivatives of a contact's wrench with respect to the motion of its body.
 
-    The wrench is about the origin of ground. The rows of slopes are twists about the reference point. A twist
-    that shifts the origin of the body by x changes the velocity at the reference point by x x w, as the
-    velocity of the body's origin is held fixed.
+    The moment of the wrench is about the origin of ground. Each row of slopes belongs to a unit twist of the
+    body about the reference point. A shift of the body's origin by d at fixed velocity of that origin changes
+    the velocity at the reference point by d x w, with the angular velocity w.
 
     motion : BodyMotion - positions and velocities of the bodies
     body : int - index of the body

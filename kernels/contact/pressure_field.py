@@ -1,10 +1,11 @@
 """Pressure of volumetric contacts over a grid, as a pressure mat between the two surfaces would measure it.
 
 A column along the normal presses by p = k_V depth (1 + a_V v_n). Its depth is the length that both bodies
-have in common along the column, and v_n is the normal velocity of A there, which varies over the patch with
-the angular velocity in the plane. The integral over the plane is the normal force of eq. 5.44, and its moment
-about the centroid the rolling resistance of eq. 5.45 (Brown 2017, MASc thesis; Gonthier 2007). A column whose
-damper would pull has no pressure, nor has a contact whose normal force is clamped as a whole.
+have in common along the column. v_n is the normal velocity of A at the column; it varies over the patch if A
+has an angular velocity about an axis in the plane. The integral over the plane is the normal force of eq.
+5.44, and its moment about the centroid the rolling resistance of eq. 5.45 (Brown 2017, MASc thesis; Gonthier
+2007). The pressure is zero in a column whose damper would pull, and in all columns of a contact whose normal
+force is clamped at zero.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def add_pressures(pairs, contacts, pose, work, pair_work, grid, field, pressure_
 
 @inlined
 def add_pressure(pairs, contacts, e, pose, work, pair_work, grid, field, pressure_out):
-    """Add the pressure of contact e to pressure_out; all becomes NaN where its geometry has no columns.
+    """Add the pressure of contact e to pressure_out. All of pressure_out becomes NaN if the geometry of the
+    contact has no columns.
 
     pairs : Pairs - the two bodies of every pair
     contacts : Contacts - the surfaces of all contacts, their laws and parameters

@@ -6,9 +6,10 @@ Brown 2017, MASc thesis, eq. 5.44). The misfit of a frame is that of eq. 5.52, a
 A point of the surface at u from the centre, with the gradient g = M u of the ellipsoid's quadratic form,
 moves along Z by [g . dc + (u x g) . dtheta + sum dr_k (axis_k . u)^2/r_k^3]/g_z.
 
-A sum of magnitudes has a kink where a difference changes its sign, of which its derivative says nothing. The
-square of the sum is at most (sum |p - p_m|) sum (p - p_m)^2/|p - p_m|, with equality where the denominator is
-formed; the curvature of this bound (iteratively reweighted least squares) is what a search should use.
+A sum of magnitudes has a kink where a difference changes its sign, and no second derivative there. With
+weights 1/|p - p_m| from the present pressures, the square of the sum is at most (sum |p - p_m|) sum (p -
+p_m)^2/|p - p_m|, and equal to it at the present pressures. A search should use the curvature of this bound
+(iteratively reweighted least squares).
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def new_misfit_work(measured: MeasuredPressure, n_body: int, n_contact: int) -> 
 
 @entry
 def pressure_misfit(model, recorded, measured, work, with_derivatives):
-    """Write work.misfit and work.pressure; with derivatives also by_motion, by_parameter and curvature.
+    """Write the misfits (work.misfit) and the calculated pressures (work.pressure); with derivatives also
+    work.by_motion, work.by_parameter and work.curvature.
 
     model : Prescribed - contacts of ellipsoids with the plane Z = 0, of the volumetric law
     recorded : RecordedBodies - positions and velocities of the bodies in every frame
@@ -99,7 +101,9 @@ def pressure_misfit(model, recorded, measured, work, with_derivatives):
 
 @inlined
 def misfit_slopes(model, recorded, measured, f, work):
-    """Write work.by_motion[f], work.by_parameter[f] and work.curvature[f], after work.pressure[f].
+    """Write the derivatives of the misfit of frame f with respect to motion (work.by_motion[f]) and
+    parameters (work.by_parameter[f]), and its curvature (work.curvature[f]). Call it after work.pressure[f]
+    is written.
 
     model : Prescribed - the contacts of bodies with given motion
     recorded : RecordedBodies - positions and velocities of the bodies in every frame
@@ -279,7 +283,7 @@ def add_cell(area, off, row, by_parameter, by_motion, curvature):
     off : float - calculated less measured pressure [Pa]
     row : (N_ROW,) - derivatives of the pressure of the cell
     by_parameter : (N_PARAMETER,) - derivatives of the misfit with respect to the contact's parameters
-    by_motion : (N_MOTION,) - derivatives of the misfit by the motion of the body
+    by_motion : (N_MOTION,) - derivatives of the misfit with respect to the motion of the body
     curvature : (N_ROW, N_ROW) - curvature of the bound, of which the lower half is written
     """
     sign, weight = math.copysign(area, off), area * area / max(abs(off), SOFT)
@@ -320,7 +324,8 @@ def add_surface(form, radii, ux, uy, uz, weight, sums):
 
 @njit
 def share_parameters(R, sums, out):
-    """Write into out the derivatives of the pressure of a cell with respect to the parameters of the contact.
+    """Compute the derivatives of the pressure of a cell with respect to the parameters of the contact from
+    sums, and write them into out.
 
     R : (3, 3) - axes of its body in ground, as columns
     sums : (N_SUM,) - derivatives of the pressure of the cell, along the axes of ground
@@ -338,7 +343,8 @@ def share_parameters(R, sums, out):
 
 @njit
 def share_motion(R, offset, w, sums, out):
-    """Write into out the derivatives of the pressure of a cell with respect to the motion of the body.
+    """Compute the derivatives of the pressure of a cell with respect to the motion of the body from sums, and
+    write them into out.
 
     R : (3, 3) - axes of the body in ground, as columns
     offset : (3,) - centre of the ellipsoid on the body [m]

@@ -62,7 +62,7 @@ def new_recorded_work(model: Prescribed, n: int, n_body: int) -> RecordedWork:
 
 @entry
 def recorded_wrenches(model, recorded, work):
-    """Write work.wrench of all frames.
+    """Write the wrenches of all contacts in all frames into work.wrench.
 
     model : Prescribed - the contacts of bodies with given motion
     recorded : RecordedBodies - positions and velocities of the bodies in every frame
@@ -76,7 +76,8 @@ def recorded_wrenches(model, recorded, work):
 
 @entry
 def recorded_derivatives(model, recorded, work):
-    """Write work.wrench, work.by_motion and work.by_parameter of all frames.
+    """Write the wrenches of all contacts in all frames (work.wrench) and their derivatives with respect to
+    the motion of the bodies (work.by_motion) and to the contact parameters (work.by_parameter).
 
     model : Prescribed - the contacts of bodies with given motion
     recorded : RecordedBodies - positions and velocities of the bodies in every frame

@@ -1,16 +1,16 @@
 """Division of a ground reaction force, measured of both feet together, between the two feet.
 
-A foot may bear load where one of its contacts is low and slow against the ground. Where both feet may, two
-conditions determine the share s of the second foot: the measured centre of pressure z of both together is
-(1 - s) c_1 + s c_2; and the height h_k above its markers at which foot k bears its part is the same for both
-feet, as far as markers measure heights. Minimised is
+A foot may bear load if one of its contacts is near the ground and slow relative to it. If both feet may bear
+load, two conditions determine the share s of the second foot. First, the measured centre of pressure z of
+both feet together is (1 - s) c_1 + s c_2. Second, let h_k be the height by which foot k must be raised from
+its marker-based pose to bear its part; h_1 and h_2 are equal, as far as markers measure heights. Minimised is
 
     |(1 - s) c_1 + s c_2 - z|^2 / (place^2 + d^2) + (h_1 - h_2)^2 / (height^2 + (tilt pitch)^2)
 
 by Gauss-Newton steps. c_k and h_k are those of the contact model; d is the distance of z from the line
-through c_1 and c_2, where it cannot lie, so that z is known to be off by as much. While a heel is raised the
-height of the model means little, and the centre of pressure decides; of feet that stand flat and near each
-other both conditions count.
+through c_1 and c_2. An exact z would lie on that line, so z has an error of at least d. While a heel is
+raised, the height of the foot model is uncertain, and the centre of pressure decides. If both feet stand flat
+and near each other, both conditions count.
 """
 
 from __future__ import annotations
@@ -66,15 +66,16 @@ def new_sharing_state() -> np.ndarray:
 
 @entry
 def share_load(feet, motion, centre, load, sharing, state):
-    """Return the second foot's share of the load [1]; NaN if neither foot may bear it, or no height of a foot
-    gives it.
+    """Return the second foot's share of the load [1]; NaN if neither foot may bear load, or if a foot bears
+    its part at no height.
 
     feet : TwoFeet - contacts, toes and working space of both feet
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1
     centre : (3,) - centre of pressure of both feet together, on their plane [m]
     load : float - normal force of both together [N]
     sharing : LoadSharing - which feet may bear, and the deviations of what determines the share
-    state : (3,) - what is carried from frame to frame, see PART and RAISED; changed
+    state : (3,) - share of the second foot and heights of both feet, kept for the next frame (see PART and
+      RAISED); changed
     """
     n = feet.first.contacts.normal[0]
     first, second = feet.first_work, feet.second_work
@@ -127,8 +128,8 @@ def may_bear(model, contacts, lowest, sharing):
 
 @njit
 def balance(feet, motion, centre, load, sharing, state):
-    """Return the second foot's share of the load where both feet may bear it [1]; NaN if no height of a foot
-    gives it.
+    """Return the second foot's share of the load if both feet may bear load [1]; NaN if a foot bears its part
+    at no height.
 
     feet : TwoFeet - contacts, toes and working space of both feet
     motion : BodyMotion - positions and velocities of both feet, in rows 0 and 1

@@ -1,10 +1,11 @@
-"""Exact derivatives of contacts with respect to position and velocity of A's surface, and what a time step
-must know of them.
+"""Exact derivatives of contact wrenches with respect to position and velocity of A's surface, and the data by
+which a time step finds touch-down and the reversal of sliding.
 
-Where the patch changes (ContactWork.moved: its point by x, its normal by m, its depth, its volume), the force
-changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), with the relative angular velocity W. By the velocity
-of the point it changes by B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/|u|^2, g = n - F_N u/|u|, with
-the sliding velocity u. By the normal alone it changes by C = (N_v g + (F/v) n) v' + (N + (F/v) v_n) 1
+Let the patch change (ContactWork.moved): its point by x, its normal by m, its depth by d_depth and its volume
+by d_V. The force then changes by B W~ x + C m + g (N_depth d_depth + N_V d_V), with the relative angular
+velocity W and the normal force N. B is the derivative of the force with respect to the velocity of the point:
+B = N_v g n' - (F/v) (1 - n n') - (F_v - F/v) u u'/|u|^2, g = n - F_N u/|u|, with the sliding velocity u and
+friction F. C is the derivative with respect to the normal alone: C = (N_v g + (F/v) n) v' + (N + (F/v) v_n) 1
 + (F_v - F/v) v_n u u'/|u|^2, v = u + v_n n. Body B is held fixed (kernels/forces/pairs).
 """
 
@@ -47,9 +48,13 @@ RAMP_PART = 0.25
 
 @inlined
 def add_contact_slopes(contacts, origin, step, work, pair_work):
-    """Add the slopes of all contacts to those of their pairs, and write work.out and work.kink.
+    """Add the derivatives of all contact wrenches to those of their pairs, and write the results of the
+    contacts.
 
-    It is called after add_contacts.
+    Call it after add_contacts. The derivatives are with respect to position and velocity of body A, and are
+    added to pair_work.slopes. Depth, force, place and sliding velocity of each contact are written to
+    work.out. Sliding speed, its rate, and the time until touch-down are written to work.kink: from them a
+    time step finds where a derivative jumps. kernels/contact/elements lists the columns of both.
 
     contacts : Contacts - the surfaces of all contacts, their laws and parameters
     origin : (3,) - the reference point in ground [m]
@@ -112,8 +117,9 @@ def write_results(row, origin, onset, out, kink):
 def friction_slope(step, row, kink):
     """Return the slope of friction with respect to sliding speed that a time step should use [N s/m].
 
-    Where the sliding would reverse within the step, this is the secant F/v if that is steeper: above the
-    transition velocity the tangent slope is about 0, and a linear step would jump across the range of
+    In general it is the derivative dF/dv of the friction force F with respect to the sliding speed v. If the
+    sliding would reverse within the step, it is the secant F/v, provided that the secant is steeper. The
+    reason: above the transition velocity dF/dv is about 0, and a linear step would jump across the range of
     sticking.
 
     step : float - length of the time step [s], 0 = the exact slope
@@ -161,7 +167,7 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
     """Add the derivatives of a contact's wrench, without the torques of its patch, to slopes.
 
     round_ : int - 1 = A's surface is a sphere, for which the first three rows of moved are not written
-    leans : bool - whether the normal turns as A moves
+    leans : bool - whether the contact's normal rotates as A moves
     steepness : float - slope of friction with respect to the sliding speed [N s/m]
     row : (N_STATE,) - the contact's row of ContactWork.state
     V : (6,) - velocity of A relative to B, about the reference point [rad/s, m/s]
@@ -187,12 +193,13 @@ def contact_slopes(round_, leans, steepness, row, V, moved, slopes):
 
 @njit
 def force_slopes(steepness, row):
-    """Return (B, g, bend), the derivatives of a contact's force that all changes of its patch have in common.
+    """Return (B, g, bend), three derivatives of a contact's force from which its changes with the patch are
+    computed.
 
-    B, of nine numbers, is the derivative with respect to the velocity of the point, row by row [N s/m]; g, of
-    three, that by the normal force [1]; and bend is (F_v - F/v)/|u|^2 [N s^3/m^3], by which friction changes
-    with the direction of the sliding velocity u, with the friction force F, its slope F_v = dF/dv and the
-    speed v = |u|.
+    B (nine numbers, row by row) is the derivative of the force with respect to the velocity of the point of
+    contact [N s/m]. g (three numbers) is the derivative of the force with respect to the normal force [1].
+    bend is (F_v - F/v)/|u|^2 [N s^3/m^3], with the sliding velocity u, the speed v = |u|, the friction force
+    F and its derivative F_v = dF/dv.
 
     steepness : float - slope of friction with respect to the sliding speed [N s/m]
     row : (N_STATE,) - the contact's row of ContactWork.state
@@ -239,7 +246,7 @@ def moved_wrench(D, g, change, row, leans, bend):
     g : (3,) - derivative of the force with respect to the normal force [1]
     change : (N_MOVED,) - change of the patch, a row of ContactWork.moved
     row : (N_STATE,) - the contact's row of ContactWork.state
-    leans : bool - whether the normal turns as A moves
+    leans : bool - whether the contact's normal rotates as A moves
     bend : float - (F_v - F/v)/|u|^2 of the friction force F at the sliding velocity u [N s^3/m^3]
     """
     xx, xy, xz, yx, yy, yz, zx, zy, zz = D

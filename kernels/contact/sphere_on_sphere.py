@@ -28,7 +28,7 @@ def lens(g, r_a, r_b):
 
     g : float - distance of the centres [m]
     r_a, r_b : float - radii of the spheres on A and on B [m]
-    V is the volume [m^3] and V' its derivative with respect to g [m^2]; z is the distance of the centroid
+    V is the volume [m^3] and V' its derivative with respect to g [m^2]. z is the distance of the centroid
     from B's centre [m] and z' its derivative with respect to g [1].
     """
     if g <= abs(r_a - r_b):

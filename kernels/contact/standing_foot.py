@@ -1,4 +1,5 @@
-"""Contacts of a foot that is followed frame by frame: level toes, and a height that measured forces correct.
+"""Contacts of a foot that is followed frame by frame: its toes are kept level, and its height is corrected by
+measured forces.
 
 No marker shows to a millimetre where the sole meets the ground, and a millimetre is worth some 75 N under a
 heel. Where a force plate measures the normal force, the foot is raised or lowered along the normal of the
@@ -62,7 +63,8 @@ def new_standing_work(model: Prescribed) -> StandingWork:
 def stand(model, motion, k, toes, target, raised, work):
     """Return how far the foot must be raised from its measured pose to bear a normal force [m].
 
-    The height is NaN if no height gives the force. Motion and contacts at that height are left in work.
+    NaN is returned if the contacts bear the force at no height. Afterwards work holds the motion and the
+    contacts of the foot at the returned height.
 
     model : Prescribed - contacts of body 0, the foot, and of body 1, its toes, all with one plane
     motion : BodyMotion - positions and velocities of feet
@@ -111,8 +113,8 @@ def pressed(n, contacts):
 
 @njit
 def set_foot(motion, k, toes, n, raised, out):
-    """Write the motion of foot k after it is raised, and of its toes, which lie flat while the heel is above
-    them.
+    """Raise foot k, and write the motion of the foot and of its toes. The toes lie flat while the heel is
+    above them.
 
     motion : BodyMotion - positions and velocities of feet
     k : int - row of the foot in motion

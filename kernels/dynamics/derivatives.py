@@ -135,8 +135,9 @@ def accelerations(system, q, v, v_dot, work, own):
 
 @inlined
 def gather(tree, own):
-    """Sum the forces, inertias and matrices B (own.force, own.inertia, own.coriolis) of each body over its
-    subtree, in place."""
+    """Replace force, inertia and Coriolis matrix of each body (own.force, own.inertia, own.coriolis) by the
+    sum over the body's subtree, that is over the body and all bodies that it carries.
+    """
     for b in range(tree.parent.shape[0] - 1, 0, -1):
         p = tree.parent[b]
         if p >= 0:

@@ -22,8 +22,9 @@ N_TERM = 14
 
 @njit
 def turn_by(frame, quaternion, work):
-    """Multiply frame : (3, 3) by the rotation of a quaternion, frame R(quaternion), in place; two matrices of
-    work are overwritten."""
+    """Rotate frame : (3, 3) in place: it becomes frame R, with the rotation matrix R of a quaternion. Two
+    matrices of work are overwritten.
+    """
     quaternion_to_matrix(quaternion, work[0])
     copy_frame(frame, work[1])
     multiply(work[1], work[0], frame)

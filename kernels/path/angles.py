@@ -1,9 +1,10 @@
 """Angles theta(q), and the motion of the whole system when one of them changes.
 
-The coupling vector C of an angle contains the speeds of all dofs at which the angle changes at unit rate and
-the velocity constraints hold: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). What no constraint couples
-to the angle stays at rest. The paper sets theta-dot = 1 alone and projects onto the constraints by least
-squares; written out, with the constraint rows G, the angle's gradient g and the motion u0 of the angle alone,
+The coupling vector C of an angle contains the speeds of all dofs for theta-dot = 1 that satisfy the velocity
+constraints: v = C theta-dot (Sherman, Seth, Delp 2010, eq. 13). Dofs that no constraint couples to the angle
+stay at rest. The paper starts from the motion u0 with theta-dot = 1 in which only the angle changes, and
+projects it onto the constraints by least squares. With the constraint rows G and the gradient g of the angle
+this is
 
     minimise 1/2 |u - u0|^2 + 1/2 sum (G_i u)^2 / c_i  subject to  G u = 0 (c = 0),  g . u = 1,
 

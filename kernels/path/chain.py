@@ -1,12 +1,14 @@
-"""Newton's method for a path over several surfaces: every straight piece tangent to its geodesics.
+"""Newton's method for a path over several surfaces: it makes every straight piece tangent to the geodesics at
+its ends.
 
-Each touched surface has four unknowns, the natural variations of its geodesic: its entry moves by alpha along
-the path and by beta sideways, the direction at the entry turns by omega, and the exit moves along the path by
-an alpha of its own. The Jacobi fields carry beta and omega to the exit. The four residuals are the components
-of the straight pieces before and after the surface along the normal n and the binormal b = n x t. The normal
-curvatures k_t, k_b and the geodesic torsion tau of the surface determine how the frame turns:
-dn = (k_t alpha + tau beta) t + (tau alpha + k_b beta) b, db = -(dn . b) n - omega t.
-Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody Syst Dyn 36, 195-219, sections 3 and 4.
+Each touched surface has four unknowns, the natural variations of its geodesic. The entry, where the path
+arrives on the surface, moves by alpha along the path and by beta sideways. The direction at the entry turns
+by omega. The exit, where the path leaves, moves along the path by an alpha of its own. The Jacobi fields
+carry beta and omega to the exit. The four residuals are the components of the straight pieces before and
+after the surface along the normal n and the binormal b = n x t. The normal curvatures k_t, k_b and the
+geodesic torsion tau of the surface determine how the frame turns: dn = (k_t alpha + tau beta) t + (tau alpha
++ k_b beta) b, db = -(dn . b) n - omega t. Scholz, Sherman, Stavness, Delp and Kecskemethy 2016, Multibody
+Syst Dyn 36, 195-219, sections 3 and 4.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ def new_chain_work(n_station: int) -> ChainWork:
 
 @njit
 def refine(run, wraps, work):
-    """Move all touched stations to where the path is smooth; return whether that succeeded.
+    """Move the entry and exit points of all touched stations (places of the path over one surface) until the
+    path has no corner; return whether that succeeded.
 
     run : WrapRun - wrap stations between two points
     wraps : WrapWork - touching and placement are read; ends (in the surface frames) and arc [m] are first
@@ -96,7 +99,8 @@ def refine(run, wraps, work):
 
 @njit
 def geometry(surfaces, k, placement, ends, arc, i, work):
-    """Write geodesic, frames and curvatures of station i from its entry on; write its exit into ends.
+    """Follow the geodesic of station i from its entry; write its frames and curvatures into work, and its
+    exit into ends.
 
     surfaces : Surfaces - the wrapping surfaces
     k : int - index of the surface
@@ -126,7 +130,8 @@ def geometry(surfaces, k, placement, ends, arc, i, work):
 
 @njit
 def assemble(surfaces, stations_surface, n, P, Q, work):
-    """Write the linearised tangency of all straight pieces into work.matrix and work.rhs.
+    """Write the linear equations that make all straight pieces tangent to the surfaces into work.matrix and
+    work.rhs.
 
     Each row is multiplied by the length of its piece.
 
@@ -156,7 +161,8 @@ def assemble(surfaces, stations_surface, n, P, Q, work):
 
 @njit
 def piece(m, end, other, neighbour, size, work):
-    """Write the two equations of one end of the m-th touched station: those of the straight piece to `other`.
+    """Write the two equations by which the straight piece from one end of the m-th touched station to `other`
+    becomes tangent at that end.
 
     m : int - index of the touched station
     end : int - end of the contact, 0 = entry, 1 = exit

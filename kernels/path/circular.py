@@ -25,7 +25,7 @@ ON_SURFACE = 1.0 + 2e-7
 def wrap_angle(cosine, sine, p, u, q, v, other_way):
     """Return the angle sweep - alpha - beta over which the path touches [rad], in (-pi, pi].
 
-    The other way round it is in (0, 2 pi].
+    If the path takes the longer way round, the angle is in (0, 2 pi].
 
     cosine : float - cosine of the sweep from P to Q
     sine : float - sine of the sweep
@@ -51,7 +51,8 @@ def wrap_sphere(r, P, Q, side, ends_out):
 
     r : float - radius [m]
     P, Q : (3,) - ends of the path in the sphere's frame [m]
-    side : (3,) - which way round, in the sphere's frame; zeros = the shorter one
+    side : (3,) - vector in the sphere's frame that points to the side on which the path passes; zeros = the
+      shorter way
     ends_out : (4, 3) - entry, exit [m] and the directions there, written
     """
     px, py, pz, qx, qy, qz = P[0], P[1], P[2], Q[0], Q[1], Q[2]
@@ -124,7 +125,8 @@ def wrap_cylinder(r, half, P, Q, side, ends_out):
     half : float - the cylinder ends at z = -half and half [m], 0 = it has no ends; a helix wholly beyond one
       end has slipped off
     P, Q : (3,) - ends of the path in the cylinder's frame [m]
-    side : (3,) - which way round, in the cylinder's frame; zeros = the shorter one
+    side : (3,) - vector in the cylinder's frame that points to the side on which the path passes; zeros = the
+      shorter way
     ends_out : (4, 3) - entry, exit [m] and the directions there, written
     """
     p, q = math.hypot(P[0], P[1]), math.hypot(Q[0], Q[1])

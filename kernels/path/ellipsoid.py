@@ -8,8 +8,8 @@ Jacobi fields a, r give the derivatives; with y := d1 a + r, the total field y +
 the path is a minimum.
 
 The way round is chosen as on the sphere that the section through P, Q and the centre becomes
-(kernels/path/circular). Where the path found does not lie near that section, or is hardly a minimum, there
-may be others: then all paths are looked for, and the shortest on the given side is taken. So the result does
+(kernels/path/circular). If the path found does not lie near that section, or is hardly a minimum, other paths
+may exist. Then all paths are searched for, and the shortest on the given side is taken. So the result does
 not depend on the first guess.
 """
 
@@ -226,8 +226,8 @@ def newton(size, s, work):
 
 @njit
 def middle(size, work):
-    """Return where the middle of the path lies: cosine of its angle to the short way's middle, and its
-    product with `side`.
+    """Return two numbers that tell on which side the middle of the path lies: the cosine of its angle to the
+    middle of the short way, and its scalar product with `side`.
 
     The middle of the arc, from its ends and directions on the unit sphere, is seen in the plane midway
     between P and Q; there the middle of the short way is p / |p| + q / |q|. The cosine is 0 where P and Q are

@@ -3,13 +3,14 @@
 The angles are those of kernels/joints/joint_angles. e1 and e3 are fixed to the bodies, and e2 = e3 x e1 is
 the floating axis. The angular velocity of the distal body in the proximal one is w = a' e1 + b' e2 + c' e3
 (Grood and Suntay 1983), so a' is w times the vector dual to e1, and the motion of that angle alone is a
-rotation of the joint about e1. Where the method constrains the joint, the motion that goes with the angle is
-that of the mechanism; soft elements take part as rows with compliance, so that they keep their lengths as far
-as the hard elements and the angle let them.
+rotation of the joint about e1. If the method constrains the joint by a mechanism, the other dofs follow the
+angle as the mechanism demands. Soft elements are constraint rows with a compliance: they keep their lengths
+as far as the hard elements and the angle allow.
 
-A mechanism turns about all three axes at once. Where its motion is mostly flexion, the arms about the other
-two axes would be those of flexion over a small slope: of metres, and of either sign. An angle that only
-follows another one in this way is left out.
+A mechanism rotates about all three axes at once. If its motion is mostly flexion, the other two angles change
+little with flexion. A moment arm about such an angle would be the arm about flexion divided by the small
+derivative of the angle with respect to flexion: metres long, and of either sign. So angles that only follow
+another angle are left out.
 """
 
 from __future__ import annotations
@@ -168,7 +169,8 @@ def soft_rows(constraints, pose, n, work):
 
 @njit
 def place_joint_angles(tree, joints, j, pose, work):
-    """Write work.angle.gradient and alone of the three angles of joint j, rows 3 j to 3 j + 2.
+    """Write the gradients of the three angles of joint j (work.angle.gradient) and the motions of these
+    angles alone (work.angle.alone), in rows 3 j to 3 j + 2.
 
     tree : Tree - the joint tree
     joints : JointAxes - the joints whose angles are meant, and their axes
@@ -211,7 +213,8 @@ def place_joint_angles(tree, joints, j, pose, work):
 
 @njit
 def joint_angle_row(tree, pose, proximal, distal, dual, moment, row_out):
-    """Write dual . relative angular velocity of two bodies per unit speed of each dof.
+    """Write the rate of a joint angle per unit speed of each dof: the scalar product of dual and the relative
+    angular velocity of the two bodies.
 
     tree : Tree - the joint tree
     pose : Pose - positions and orientations of all bodies in ground

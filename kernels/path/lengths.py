@@ -1,10 +1,10 @@
 """Lengths of muscle or ligament paths over surfaces as constraints: Phi = L(q) - target.
 
-Value and row are those of kernels/path/muscle_path: L, and g = dL/dq along the tangent of q. No closed form
-is known for the derivative of g over surfaces. So it is taken by central differences of g, of the fourth
-order: along single dofs for the curvature, and along the motion for d2L/dt2. For paths that bend over a
-radius of 5 mm their truncation and rounding errors are 1e-8 of it; where a path lifts off a surface, g is
-continuous and its derivative jumps.
+Value and row are those of kernels/path/muscle_path: L, and g = dL/dq along the tangent of q. For paths over
+surfaces, no closed form of the derivative of g is known. It is computed by central differences of g of the
+fourth order: along single dofs for the curvature, and along the motion for d2L/dt2. For paths that bend over
+a radius of 5 mm, truncation and rounding errors are 1e-8 of that derivative. Where a path lifts off a
+surface, g is continuous, but its derivative jumps.
 """
 
 from __future__ import annotations
@@ -180,9 +180,10 @@ def length_bias(tree, lengths, e, v, work):
 
 @njit
 def bend_along(tree, lengths, m, step, work):
-    """Write the derivative of path m's gradient along work.move, at the coordinates work.q, into work.bend.
+    """Write the directional derivative of the gradient of path m's length into work.bend. The coordinates are
+    work.q, and the direction is work.move.
 
-    It is NaN where the path is not found beside the pose.
+    It is NaN if the path cannot be found at the displaced poses of the difference.
 
     tree : Tree - the joint tree
     lengths : PathLengths - the elements that are paths

@@ -1,7 +1,8 @@
 """Moment arms of all muscles about all angles (Sherman, Seth, Delp 2010).
 
-r = -dl/dtheta is positive where the tension of the muscle turns the angle in its positive sense. Three
-methods have the path and the coupling vector C of each angle in common, and nothing else:
+The moment arm is r = -dl/dtheta, with the muscle's length l and the angle theta. It is positive if the
+tension of the muscle drives the angle in its positive sense. There are three methods. They use the same path
+and the same coupling vector C of each angle, and have nothing else in common:
 
 FORCE: spatial forces of the path under tension s, as generalized forces f = J' T s: r = C . f / s (eq. 18).
 PARTIAL_VELOCITY: the gradient of the length along each dof: r = -C . dl/dq (eq. 15).
@@ -90,9 +91,9 @@ def new_leverage_work(leverage: Leverage) -> LeverageWork:
 def moment_arms(leverage, q, method, moving_work, work, arms_out):
     """Write the moment arms of all muscles about all angles by one of the three methods.
 
-    Left in work.path are length, gradient and status of every muscle, in work.angle value, coupling and
-    status of every angle. Arms about an angle whose status is not ok are zero; those of an unknown method are
-    NaN.
+    Afterwards work.path holds length, gradient and status of every muscle, and work.angle holds value,
+    coupling vector and status of every angle. Arms about an angle whose status is not OK are zero. All arms
+    are NaN if the method is unknown.
 
     leverage : Leverage - joint tree, constraints, paths and angles
     q : (n_q,) - generalized coordinates [rad, m]

@@ -1,10 +1,10 @@
 """Muscle paths as straight pieces between bodies: length, gradient, lengthening speed, forces on bodies.
 
 A path is the shortest line through its points and over its surfaces, in their order, so it consists of
-straight pieces and of geodesics, each of which lies on one body. Only the straight pieces change their length
-when the bodies move: to first order neither a slide of the contact points along a surface nor a change of a
-geodesic counts, as the path is the shortest. A piece with the unit direction e from body A to body B pulls
-them with e and -e along one line, and each dof between them changes its length by twist . (r x e, e).
+straight pieces and of geodesics, each of which lies on one body. When the bodies move, only changes of the
+straight pieces count: as the path is the shortest, a slide of the contact points along a surface or a change
+of a geodesic does not change its length to first order. A piece with the unit direction e from body A to body
+B pulls them with e and -e along one line, and each dof between them changes its length by twist . (r x e, e).
 
 The coordinate of a moving point changes the length, too. So the principle of virtual work gives that
 coordinate a generalized force; without it, as in OpenSim of 2010, the muscle does spurious work (Sherman,
@@ -135,11 +135,12 @@ def follow_path(tree, stations, surfaces, pose, q, m, work):
 
 @njit
 def wrap_between(stations, surfaces, m, before, after, first_wrap, work):
-    """Write the wraps of muscle m between two points, over each surface once; return their status.
+    """Find the path of muscle m between two of its points over the wrapping surfaces, each used once; return
+    the status.
 
-    A surface that may be met between any points of a path has a station between each two; where a conditional
-    point is not there, two of these stations come together. Surfaces that a point lies inside are left out
-    where they yield, and then work.inside is 1.
+    A surface that the path may meet between any two of its points has a wrap station between each two. If the
+    conditional point between two such stations is not active, both stations lie between the same points. A
+    surface that contains an end point is left out if it yields; then work.inside is 1.
 
     stations : Stations - stations of all paths
     surfaces : Surfaces - the wrapping surfaces
@@ -304,8 +305,8 @@ def pull_on_slip(work, k, s):
     """Return the derivative of the length of piece k with respect to the coordinate that moves its end s
     within a body.
 
-    The sign of the end is left out. It is the direction of the piece times the derivative of the point with
-    respect to its coordinate.
+    It is the direction of the piece times the derivative of the point with respect to its coordinate. The
+    sign, which differs between the two ends of the piece, is left to the caller.
     """
     w, slip = work.wrench[k], work.slip[s]
     return w[3] * slip[0] + w[4] * slip[1] + w[5] * slip[2]

@@ -96,11 +96,13 @@ def lies_inside(surfaces, k, X, work):
 
 @njit
 def wrap_station(surfaces, k, side, i, P, Q, work, chain):
-    """Write the shortest path over station i alone; return (status, how far its ends moved, over the size).
+    """Write the shortest path over station i alone; return the status, and how far its ends moved as a part
+    of the surface's size.
 
     surfaces : Surfaces - the wrapping surfaces
     k : int - index of the surface
-    side : (3,) - which way round, in the surface's frame; zeros = the shorter one
+    side : (3,) - vector in the surface's frame that points to the side on which the path passes; zeros = the
+      shorter way
     i : int - index of the station
     P : (3,) - point of the path before the surface, in ground [m]
     Q : (3,) - point of the path behind the surface, in ground [m]
@@ -149,7 +151,13 @@ def wrap_station(surfaces, k, side, i, P, Q, work, chain):
 
 @njit
 def write_end(k, i, work):
-    """Convert entry, exit and directions of station i from the frame of surface k to ground."""
+    """Convert the points of the path at wrap station i from the frame of surface k to ground.
+
+    A wrap station is a place in the path where it may wrap around one surface. Its entry is the point where
+    the path arrives on the surface, its exit the point where the path leaves. They and the unit directions of
+    the path at both points are read from work.ends and written to work.entry, exit, entry_direction and
+    exit_direction.
+    """
     ends = work.ends[i]
     out_of_surface(work.placement, k, ends[0], work.entry[i])
     out_of_surface(work.placement, k, ends[1], work.exit[i])

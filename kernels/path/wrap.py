@@ -49,13 +49,15 @@ def place_surfaces(surfaces, pose, work):
 def wrap_run(surfaces, stations_surface, side, first, last, P, Q, work):
     """Write the path from P to Q over the stations first to last - 1; return its status.
 
-    It is called after place_surfaces. Written are touching, entry, exit, directions and arc of these
-    stations. The status is OK; POINT_INSIDE where an end of the path, or the point of contact of the
-    neighbouring surface, lies inside a surface, which is then left out; or NOT_CONVERGED.
+    Call it after place_surfaces. For each station it writes whether the path touches the surface, the points
+    of entry and exit, the directions there and the length of the arc. The status is OK, POINT_INSIDE or
+    NOT_CONVERGED. POINT_INSIDE means that an end of the path, or the point of contact of the neighbouring
+    surface, lies inside a surface; that surface is then left out.
 
     surfaces : Surfaces - the wrapping surfaces
     stations_surface : (n_station,) int64 - number of the surface of each wrap station
-    side : (n_station, 3) - which way round, in the surfaces' axes; zeros = the shorter one
+    side : (n_station, 3) - vectors in the surfaces' axes that point to the side on which the path passes;
+      zeros = the shorter way
     first : int - first station of the run
     last : int - the station after the last one of the run
     P : (3,) - start of the path in ground [m]
@@ -156,8 +158,8 @@ def settle(run, backwards, work):
 def hold_ways(run, work):
     """Fix the way round each touched surface, and leave out each surface whose end the path slipped off.
 
-    Otherwise two surfaces may change sides for ever, or one may push the path over the end of the other and
-    back.
+    Without this, the path may change sides of two surfaces for ever, or one surface may push the path over
+    the end of the other and back.
     """
     surfaces = run.surfaces
     for i in range(run.first, run.last):

@@ -10,8 +10,8 @@ derivatives W_q, W_v of Phi-double-dot at fixed v_dot (kernels/dynamics/constrai
 one bordered matrix, factorised once a step. d(G' lambda)/dq at fixed lambda is part of tau_q. Coordinates
 that couplers give are eliminated from rows and slopes as in kernels/dynamics/reduction.
 
-A row that depends on earlier ones at the start of a step, or whose slopes are rounding errors beside its
-element's lever, does not act in this step: it is left out, and its multiplier is 0.
+A row that depends on earlier ones at the start of a step, or whose derivatives are rounding errors compared
+with its element's lever (kernels/solver/levers), is left out of this step, and its multiplier is 0.
 """
 
 from __future__ import annotations

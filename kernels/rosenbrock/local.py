@@ -1,8 +1,8 @@
 """Local coordinates of one step: tangent vectors theta from its start, for which the motion is an ordinary
 differential equation.
 
-q is the q_n of the start, moved by theta (kernels/joints/tree.integrate). For coordinates that are numbers
-theta-dot = v; for rotations by quaternions see kernels/joints/turning.
+The coordinates q are those at the start of the step, moved by theta (kernels/joints/tree.integrate). Angles
+and lengths have theta-dot = v; for rotations described by quaternions see kernels/joints/turning.
 """
 
 from __future__ import annotations

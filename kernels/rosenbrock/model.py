@@ -261,7 +261,8 @@ def linearise(simulation, q, v, v_dot, step, work):
 def restore_inertia(couplers, system, dynamics):
     """Compute dynamics.inertia of each single body again; do nothing where couplers is None.
 
-    This undoes the sum over subtrees in reduced_accelerations.
+    reduced_accelerations replaces the inertia of each body by the sum over its subtree; this function undoes
+    that.
     """
     if couplers is not None:
         spatial_inertia(system.bodies, dynamics.pose, dynamics.inertia)

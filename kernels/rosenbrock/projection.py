@@ -1,4 +1,5 @@
-"""Projection onto the constraints: coordinates by Newton's method, then speeds, by least corrections.
+"""Projection onto the constraints by the smallest corrections: first of the coordinates, by Newton's method,
+then of the speeds.
 
 L L' = E'ME is the mass matrix of where the step has ended, to within the length of a step. The correction is
 the shortest in the metric of the masses, delta = -M^-1 G' (G M^-1 G')^-1 Phi, repeated until Phi is no more
@@ -6,8 +7,9 @@ than rounding error; the speeds take one such step to G v = 0. So the constraint
 keeps its order (Hairer, Wanner 1996, section VII.2). Coordinates given by couplers follow at every
 correction.
 
-A row that does not act, as it adds no more than rounding to other rows, is violated by what that rounding
-makes of the motion; a violation of that size is accepted.
+A row of the Jacobian that differs from a combination of the other rows by rounding errors only is left out
+and does not act. Its constraint is then violated by as much as these rounding errors can cause; a violation
+of that size is accepted.
 """
 
 from __future__ import annotations
@@ -69,7 +71,8 @@ def largest_gap(constraints, rows):
 
 @njit
 def gap_left(constraints, pose, own):
-    """Return the largest violation of the constraints, without the accepted ones of rows that do not act.
+    """Return the largest violation of the constraints. For rows that do not act, a violation within the
+    accepted size does not count.
 
     constraints : Constraints - all of its elements are hard
     pose : Pose
@@ -108,7 +111,7 @@ def close(holds, simulation, ahead, q, v, work):
 
     holds : Holds - None where the simulation has no constraints
     simulation : Simulation
-    ahead : float - time after that of the clock [s]
+    ahead : float - time of the projection after the time of the clock [s]
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
     work : SimulationWork - working space, overwritten
@@ -123,7 +126,7 @@ def project(simulation, ahead, q, v, work):
     """Project q and v onto the constraints; return False where that fails or needs too large a correction.
 
     simulation : Simulation
-    ahead : float - time after that of the clock [s]
+    ahead : float - time of the projection after the time of the clock [s]
     q : (n_q,) - generalized coordinates [rad, m], changed
     v : (n_v,) - generalized speeds [rad/s, m/s], changed
     work : SimulationWork - its dynamics hold the Cholesky factor of the mass matrix; working space,

@@ -1,4 +1,5 @@
-"""Linear algebra of one step of a second-order system: one factorisation, and one solve per stage.
+"""Linear algebra of one step of a second-order system: one factorisation per step, and one solution of linear
+equations per stage.
 
 With y = (theta, v), theta-dot = f(theta, v) and M v-dot = tau, a stage of a Rosenbrock method,
 (I/(h g) - J) u = (theta-dot, v-dot) + sum C u/h (Hairer, Wanner 1996, IV.7), is solved for its velocity part

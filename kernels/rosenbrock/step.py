@@ -1,7 +1,8 @@
 """One Rosenbrock step of a simulation, or a part of a step that is split where sliding reverses.
 
-The embedded error shows whether the step was small enough. Where friction reverses within a step it is far
-larger than the true error: there it is a warning and not an estimate of the error.
+The embedded error, the difference from a second method of lower order, shows whether the step was small
+enough. If friction reverses within a step, the embedded error is far larger than the true error. It is then a
+warning and not an estimate of the error.
 """
 
 from __future__ import annotations
@@ -101,9 +102,9 @@ def find_jerk(v, v_dot, stages, jerk_out):
 def step(simulation, tableau, options, rest, record, halt, q, v, work, trace):
     """Advance q and v by one step, or by the next part of one; return (status, error, length).
 
-    The error is the largest embedded difference of a speed, relative to that speed plus SLOW; above the
-    tolerance the status is ERROR_LARGE. The length [s] is that of the part that was done, 0 where the state
-    has not advanced.
+    The error is the largest embedded error of a speed, divided by that speed plus SLOW. If it is above the
+    tolerance, the status is ERROR_LARGE. The length [s] is that of the part that was done; it is 0 if the
+    state has not advanced.
 
     simulation : Simulation
     tableau : Tableau - coefficients of the Rosenbrock method
@@ -241,8 +242,8 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
     """Compute the state at the end of the step as a weighted sum of stages; return its embedded error
     relative to the speeds.
 
-    Without an embedded method the difference from an explicit Euler step takes the position of the embedded
-    difference.
+    If the method has no embedded method, the difference from an explicit Euler step is used as the embedded
+    error.
 
     tableau : Tableau
     h : float - length of the step [s]
@@ -269,7 +270,7 @@ def weigh(tableau, h, start, v_dot, stages, state_out):
 def finite(x):
     """Return whether all entries of x : (n,) and their squares are finite numbers.
 
-    A larger rotation would have no angle.
+    The square of a larger number overflows, and then the angle of a rotation could not be computed.
     """
     total = 0.0
     for i in range(x.shape[0]):

@@ -1,11 +1,13 @@
-"""The alternative configuration of a mechanism: tracked beside the published one, with its probability.
+"""The alternative configuration of a mechanism: it is tracked together with the published one, and its
+probability is computed.
 
-Rigid elements that leave a joint one degree of freedom can often be put together in more than one way, and
-the curvature at one optimum contains nothing about another one (docs/uncertainty.md, the other assembly). If
-the alternative configuration is the true one with probability p, and a published number is larger by d there,
-the mean square error of that number grows by p d^2. The alternative configuration is solved again once in
-several frames, starting from its last step from the published pose; its probability and the differences of
-the numbers are kept in between.
+Rigid elements that leave a joint one degree of freedom can often be assembled in more than one way. The
+curvature of the objective at one optimum contains nothing about another optimum (docs/uncertainty.md, the
+other assembly). Let p be the probability that the alternative configuration is the true one, and let a
+published number be larger by d in it. The mean square error of that number then grows by p d^2. The
+alternative configuration is solved again once in several frames. The search starts from the published pose
+plus the step by which the two differed last time. In between, its probability and the differences of the
+numbers are kept.
 """
 
 from __future__ import annotations
@@ -134,17 +136,17 @@ def follow_others(model, problem, track, dt, options, solver_options, variance, 
 
 @njit
 def has_changed_over(tree, track, r, state, work):
-    """Return whether the published pose has gone over to the alternative configuration of joint r within one
+    """Return whether the published pose has changed to the alternative configuration of joint r within one
     frame.
 
-    It has if it went more than half of the way: what was known of the alternative configuration then concerns
-    the published one.
+    It has if it moved by more than half of the distance to the alternative configuration. What was known of
+    the alternative configuration then applies to the published one.
 
     tree : Tree
     track : TrackState
     r : int - index of the joint among those of state
     state : AlternativeConfiguration
-    work : AlternativeWork - delta written
+    work : AlternativeWork - the step from the former to the present pose is written into its delta
     """
     if state.there[r] == 0:
         return False
@@ -209,7 +211,7 @@ def solve_again(tree, problem, how, q, r, at, state, work):
     q : (n_q,) - published pose [m, rad]
     r : int - index of the joint among those of state
     at : Work - written
-    state : AlternativeConfiguration - gap, multiplier, odds written
+    state : AlternativeConfiguration - its gap, multiplier and odds are written
     work : AlternativeWork - written
     """
     copy(state.gap[r], work.delta)
@@ -241,7 +243,7 @@ def look(model, problem, how, q, size, frame, r, state, work):
     size : (n_marker,) - standard deviation of each marker along one axis [m]
     frame : TrackWork - solver at the published pose; written
     r : int - index of the joint among those of state
-    state : AlternativeConfiguration - gap, multiplier, side written
+    state : AlternativeConfiguration - its gap, multiplier and side are written
     work : AlternativeWork - written
     """
     weak_turn(
@@ -259,9 +261,9 @@ def look(model, problem, how, q, size, frame, r, state, work):
 
 @njit
 def solve_beside(tree, problem, how, q, r, at, state, work):
-    """Solve from q + work.delta; return whether the optimum found differs from q.
+    """Solve the frame from the start q + work.delta; return whether the optimum found differs from q.
 
-    If it does, the tangent step to it is written into state.gap[r].
+    If it differs, the tangent step from q to that optimum is written into state.gap[r].
 
     tree : Tree
     problem : FrameProblem
@@ -269,8 +271,8 @@ def solve_beside(tree, problem, how, q, r, at, state, work):
     q : (n_q,) - published pose [m, rad]
     r : int - index of the joint among those of state
     at : Work - written
-    state : AlternativeConfiguration - gap, multiplier written
-    work : AlternativeWork - delta; q, delta written
+    state : AlternativeConfiguration - its gap and multiplier are written
+    work : AlternativeWork - its delta is read; its q and delta are written
     """
     integrate(tree, q, work.delta, 1.0, work.q)
     if solve(problem, how, at, work.q, state.multiplier[r]).status != CONVERGED:

@@ -4,9 +4,9 @@ Let x1 and x2 be the markers of two optima, D = x2 - x1, and m the measured mark
 second is larger by T = sum w D . ((x1 + x2) / 2 - m), which measures how far m is from the plane midway
 between the two. If one of them is true, T has the mean +-sum w D^2 / 2 and, by the errors of the markers, the
 variance V = D'W Sigma W D. The logarithm of the odds is therefore (sum w D^2) T / V; if all errors are
-independent with one size s, it is T / s^2. Errors of markers persist, and so does a configuration: a frame
-counts only by the part of the errors' correlation time since the last one, and old frames are forgotten. Odds
-in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
+independent with one size s, it is T / s^2. Errors of markers persist over several frames. So a frame counts
+only by the time since the last frame as a part of the errors' correlation time. The configuration can change,
+so old frames are forgotten. Odds in succession: Wald 1945, Annals of Mathematical Statistics 16, 117-186.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def evidence(model, problem, skin, variance, at, work):
     skin : SkinMotion - errors that the markers of a segment share
     variance : (n_marker,) - variance of each marker's own error along one axis [m^2]
     at : Work - of the alternative configuration
-    work : AlternativeWork - here holds the markers of the published pose; drawn, vectors written
+    work : AlternativeWork - its here holds the markers of the published pose; its drawn and vectors are
+      written
     """
     markers, here, beyond, drawn = model.markers, work.here, at.marker.model, work.drawn
     more, apart, spread = 0.0, 0.0, 0.0
@@ -86,11 +87,11 @@ def add_up(odds, told, known, since, lasting):
     """Update the logarithm of the odds of the published pose against the alternative one by a frame, within
     +-MOST_ODDS.
 
-    odds : float - logarithm of the odds before
-    told : float - logarithm of the odds by this frame alone
-    known : bool - whether there are odds before
-    since : float - time since those [s]
-    lasting : float - time for which errors of markers stay the same [s]
+    odds : float - logarithm of the odds up to the frame before
+    told : float - logarithm of the odds from this frame alone
+    known : bool - whether odds of earlier frames exist
+    since : float - time since the last frame that was counted [s]
+    lasting : float - correlation time of the markers' errors [s]
     """
     if known:
         told = odds * math.exp(-since / KEPT) + told * min(since / lasting, 1.0)

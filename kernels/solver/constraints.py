@@ -11,8 +11,8 @@ AZIMUTH, ELEVATION: Phi = angle - target of a direction a fixed in body A, with 
 PATH_LENGTH: Phi = L - target, with the length L of a path through points and over surfaces of any bodies
   (kernels/path/lengths). Its value needs the generalized coordinates and is computed there.
 
-Only the dofs on the path in the tree between the two bodies change Phi: dofs nearer to ground move both as
-one. A dof with side +1 moves body A, one with side -1 moves body B. A new kind is one branch in
+Only the dofs on the path in the tree between the two bodies change Phi: dofs nearer to ground move both
+alike. A dof with side +1 moves body A, one with side -1 moves body B. A new kind is one branch in
 `element_values`, `element_wrench`, `add_curvature` and `element_bias` (kernels/dynamics/constraints), its
 line here and a row in tests/kernels/solver/test_constraints.py.
 """
@@ -96,7 +96,7 @@ def element_values(elements, pose, target, work):
     elements : Elements
     pose : Pose
     target : (n_element,) [m, rad]
-    work : ElementWork - value, end_a, end_b, normal written
+    work : ElementWork - its value, end_a, end_b and normal are written
     """
     for e in range(elements.kind.shape[0]):
         a, b, n = work.end_a[e], work.end_b[e], work.normal[e]

@@ -1,11 +1,13 @@
 """Targets and ranges that a method sets for single coordinates.
 
-They exist for coordinates of hinges, sliders and chains alone, for which d q / d dof = 1.
+Only coordinates of hinges, sliders and chains can have them, as there the coordinate changes as much as the
+dof (dq/d dof = 1).
 
 Ranges are enforced by a projected Newton method (Bertsekas 1982, SIAM Journal on Control and Optimization 20,
-221-246). A coordinate at its bound is fixed while the derivative of the Lagrangian along it, its multiplier,
-presses it against the bound, and released where the sign is the other one. A step that would carry a
-coordinate beyond a bound is solved again with that coordinate ending at the bound.
+221-246). A coordinate at its bound is fixed as long as a step against the gradient of the Lagrangian would
+carry it beyond the bound. It is released when the derivative of the Lagrangian along the coordinate has the
+opposite sign. A step that would carry a coordinate beyond a bound is solved again with that coordinate ending
+at the bound.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ FREE_TO_MOVE, AT_LOWER, AT_UPPER = 0, -1, 1
 class CoordinateTargets(NamedTuple):
     """Targets of coordinates: they add 1/2 W sum weight (q - target)^2 to the objective.
 
-    W is the sum of the weights of the visible markers, which is the same as dividing the markers' part by W.
-    A coordinate appears at most once.
+    W is the sum of the weights of the visible markers. Multiplying the targets by W has the same effect as
+    dividing the markers' part of the objective by W. A coordinate appears at most once.
     """
 
     coordinate: np.ndarray  # (n_task,) int64 - index in q

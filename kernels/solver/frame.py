@@ -125,8 +125,9 @@ def new_outputs(n_joint: int, n_ligament: int, n_contact: int, n_marker: int, n_
 
 @njit
 def estimate(model, method, measured, dt, options, state, work, out):
-    """Estimate the pose of one frame; a frame that is sent again, after a solved one,
-    leaves everything unchanged.
+    """Estimate the pose of one frame.
+
+    If the same frame is sent a second time after it was solved, everything stays unchanged.
 
     model : Skeleton
     method : SolverMethod
@@ -236,17 +237,18 @@ def foresee(model, dt, options, state, work):
 
 @njit
 def solve_method(model, method, dt, options, state, work, out):
-    """Solve a frame by a method, after the method that has to be solved before it.
+    """Solve a frame by a method; if the method needs the solution of another method first, solve that one
+    before it.
 
     Return (status, iterations, residual, number of undetermined dofs).
 
     model : Skeleton
-    method : SolverMethod - roles.target written
+    method : SolverMethod - the targets of its elements, roles.target, are written
     dt : float - time since the last frame [s]; 0 = unknown
     options : TrackOptions
     state : FrameState - track, first updated; segments has the places and weights of the markers to fit
     work : TrackWork - written
-    out : Outputs - axes, angles, displacements written
+    out : Outputs - its axes, angles and displacements are written
     """
     track, first, more = state.track, state.first, 0
     place, weight = state.segments.place, state.segments.weight

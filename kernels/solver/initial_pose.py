@@ -51,8 +51,9 @@ def initial_pose(tree, markers, measured, weight, q_neutral, pose_work, fit, q_o
     return how many were fitted.
 
     Bodies with fewer than three visible markers, or with markers on a line, keep q_neutral. A chain is fitted
-    by least squares (kernels/joints/chain_fit). A free joint inside the tree takes only its rotation from the
-    fit: its translation is small against the soft tissue artefact, and the neutral one is nearly feasible.
+    by least squares (kernels/joints/chain_fit). For a free joint inside the tree, only the rotation is taken
+    from the fit. Its translation is set to the neutral one, which nearly satisfies the constraints: the true
+    translation is small compared with the soft tissue artefact.
 
     tree : Tree
     markers : ModelMarkers
@@ -86,8 +87,8 @@ def displace(tree, b, pose_work, fit):
     """Write rotation and displacement of joint b between two fitted bodies into fit.matrices[3] and
     fit.vectors[3].
 
-    Called after fit_body. They lead from the joint frame on the parent, by pose_work, to the joint frame on
-    the fitted child.
+    Call it after fit_body. Rotation and displacement are those of the joint frame on the fitted child
+    relative to the joint frame on the parent. The pose of the parent is read from pose_work.
     """
     R, x, p = fit.matrices[0], fit.vectors[0], tree.parent[b]
     parent_frame, child_frame, joint = fit.matrices[1], fit.matrices[2], fit.matrices[3]

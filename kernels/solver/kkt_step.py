@@ -38,7 +38,8 @@ def find_step(problem, multiplier, n_hard, second_order, work, q):
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - after optimality; delta, mu and their intermediate results written
+    work : Work - as optimality has left it; the step is written into its delta, the new multipliers into its
+      mu
     q : (n_q,) - pose at which the step begins [m, rad]
     """
     limits = problem.roles.limits
@@ -59,7 +60,7 @@ def build_hessian(problem, multiplier, n_hard, second_order, work):
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - after optimality; H, scale, slope, aim written
+    work : Work - as optimality has left it; its H, scale, slope and aim are written
     """
     size = lagrangian_hessian(problem, multiplier, n_hard, second_order, work)
     augment(n_hard, AUGMENTATION * size, work)
@@ -75,7 +76,7 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
     multiplier : (n_element,) - of the hard elements, packed
     n_hard : int
     second_order : float - 1 = Newton's method, 0 = Gauss-Newton
-    work : Work - after optimality; H, slope, aim written
+    work : Work - as optimality has left it; its H, slope and aim are written
     """
     tree, elements, roles = problem.tree, problem.elements, problem.roles
     H, n_v = work.H, work.g.shape[0]
@@ -110,8 +111,9 @@ def lagrangian_hessian(problem, multiplier, n_hard, second_order, work):
 def fix_bounds(limits, n_hard, work):
     """Eliminate the coordinates that are fixed at a bound, which take the step work.gap.
 
-    The effect of that step on the others goes into work.slope and work.aim; their rows and columns leave
-    work.H and work.A.
+    The effect of that step on the other coordinates is added to the right-hand sides: to the gradient
+    work.slope and to the constraint values work.aim. The rows and columns of the fixed coordinates are
+    removed from work.H and work.A.
     """
     if limits is None:
         return

@@ -23,10 +23,12 @@ rotation of half a turn."""
 
 @njit
 def lever_of(elements, pose, e, work):
-    """Return the square of the largest derivatives that element e could have.
+    """Return the lever of element e: an upper bound of the sum of squares of its derivatives along the dofs
+    of its path.
 
-    They are its force times the whole motion of its end by each dof of its path, as if both were parallel. To
-    be called after element_values; not for path lengths.
+    The derivative along a dof is the force of the element times the part of its end's motion that is parallel
+    to the force. The bound takes the whole motion, as if motion and force were parallel. Call it after
+    element_values, and not for path lengths.
 
     elements : Elements
     pose : Pose

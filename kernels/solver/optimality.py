@@ -147,12 +147,13 @@ def hold_cost(problem, q, gap_out):
 def optimality(problem, multiplier, work):
     """Write the gradient and the rows of hard elements, and return (n_hard, |(g + A' multiplier, Phi)|).
 
-    The gradient that presses a coordinate against its bound does not count in the residual, but is in
-    work.lagrangian.
+    Where a coordinate is pressed against its bound, its entry of the gradient is left out of the residual,
+    but is kept in work.lagrangian.
 
     problem : FrameProblem
     multiplier : (n_element,) - entry k belongs to the k-th hard element
-    work : Work - after objective; g, A, span, phi, lagrangian, unbound, fixed, gap, aim written
+    work : Work - as objective has left it; its g, A, span, phi, lagrangian, unbound, fixed, gap and aim are
+      written
     """
     tree, elements, roles, hold = problem.tree, problem.elements, problem.roles, problem.hold
     marker_gradient(tree, work.pose, work.marker, work.g)
@@ -185,17 +186,19 @@ def optimality(problem, multiplier, work):
 
 @njit
 def hard_row(couplers, elements, e, n, work):
-    """Write row n of the Jacobian A from element e, and the first and last dof of its entries; return 0.
+    """Write the derivatives of element e into row n of the Jacobian A, and the first and last dof of the row
+    into span.
 
-    Called after element_rows. Where the derivatives are rounding beside the lever of the element
-    (kernels/solver/levers), the row is zero and the lever's square is returned instead: the element may then
-    deviate by a part of it.
+    Call it after element_rows. In general 0 is returned. The exception is an element whose derivatives are
+    rounding errors compared with its lever, the upper bound of their size by kernels/solver/levers. Then the
+    row is written as zeros, and the square of the lever is returned. The caller accepts a deviation of such
+    an element up to a small fraction of the lever (BORNE).
 
     couplers : Couplers - or None
     elements : Elements
     e : int - element
     n : int - row
-    work : Work - A, span written
+    work : Work - rows n of work.A and work.span are written
     """
     A, row, n_v, size = work.A[n], work.element.row[e], work.g.shape[0], 0.0
     for d in range(n_v):

@@ -96,10 +96,11 @@ def add_column(tree, pose, body_a, body_b, wrench, column, F_out):
 
 @njit
 def joint_frame(joints, pose, j, work):
-    """Write the axes of the joint coordinate system of joint j and their dual basis
-    into work.axis and work.dual.
+    """Write the axes of the joint coordinate system of joint j into work.axis and their dual basis into
+    work.dual.
 
-    Where e1 and e3 coincide the dual basis grows without bound; PARALLEL keeps it finite.
+    As the axes e1 and e3 become parallel, the dual basis grows without bound; the constant PARALLEL keeps it
+    finite.
     """
     P, D, axis, dual = work.frame[0], work.frame[1], work.axis, work.dual
     multiply(pose.rotation[joints.proximal[j]], joints.axes_proximal[j], P)

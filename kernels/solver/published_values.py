@@ -85,10 +85,10 @@ def publish_loads(found, deviations, unknown, lateral, side, weight, shown):
     """Write the results of inverse dynamics in the form in which they are published, with their standard
     deviations.
 
-    Where angles are not known, so are the loads of their joint, and its rates and powers become NaN in found
-    too.
+    If an angle is not known, the loads of its joint are published as NaN. The rates and powers of that joint
+    become NaN in found, too.
 
-    found : Kinetics - angle_rate, power written
+    found : Kinetics - its angle_rate and power may become NaN
     deviations : KineticDeviations
     unknown : (3 n_joint,) bool - whether an angle is not known; all three of a joint if any; where any is
         not, the residual at the root is NaN

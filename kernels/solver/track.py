@@ -96,7 +96,7 @@ def predict(tree, dt, options, track, q_out):
     """Predict the pose some time after the last frame, at constant speed.
 
     tree : Tree
-    dt : float - that time [s]; where it is 0 = unknown, or above max_prediction, the pose stays
+    dt : float - that time [s]; if it is 0 = unknown, or above max_prediction, the pose stays
     options : TrackOptions
     track : TrackState
     q_out : (n_q,) - written [m, rad]
@@ -112,11 +112,11 @@ def find_open_dofs(problem, q, work, floating_inner):
 
     Each gets a weight in problem.hold and is marked in work.open.
 
-    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by those before it. Not
-    counted are floating inner dofs, which no frame determines, and coordinates at their bound, which it
-    determines.
+    The pivots of J'WJ + rho A'A in tree order are the curvatures left to each dof by those before it.
+    Floating inner dofs, which no frame determines, and coordinates at a bound, which the bound determines, do
+    not count.
 
-    problem : FrameProblem - hold written
+    problem : FrameProblem - its hold, the weights that hold dofs, is written
     q : (n_q,) [m, rad]
     work : TrackWork - open, solver written
     floating_inner : (n_v,) int64 - 1 = undetermined even where all markers are seen
@@ -186,7 +186,7 @@ def conclude(tree, dt, followed, solved, track):
     dt : float - time since the frame before [s]
     followed : bool - whether the frame was solved from a frame before
     solved : int - WHOLLY, PARTLY, or 0 where it did not converge; held dofs have no speed
-    track : TrackState - speed and trusted written
+    track : TrackState - its speed and trusted are written
     """
     between = followed and solved > 0 and track.trusted[0] > 0
     track.trusted[0] = int(solved)

@@ -1,7 +1,8 @@
 """Standard deviations of dofs and joints that no marker determines: they grow from frame to frame.
 
-A dof that is held near its last pose counts as a measurement of that pose. Its deviation grows from the
-moment on that it is held, as fast as a joint of a walking person turns (docs/uncertainty.md).
+Holding a dof near its last pose counts as a measurement of that pose. The standard deviation of this
+measurement grows from the moment at which the dof is first held, as fast as a joint of a walking person
+rotates (docs/uncertainty.md).
 """
 
 from __future__ import annotations
@@ -74,9 +75,9 @@ def angle_left(time):
 def age_folded(model, enough, weight, dt, sight, folded_for):
     """Update the times for which two neighbouring bodies have had too few visible markers.
 
-    Such a chain can fold to either side, as a leg of which only pelvis and foot are visible can bend its knee
-    backwards: the optimum is one of two, and its curvature contains nothing about the other. Bodies without
-    markers are passed over.
+    A chain of two such bodies can fold to either side. For example, the knee of a leg may bend backwards if
+    only pelvis and foot are visible. There are then two optima, and the curvature at one contains nothing
+    about the other. Bodies without markers are skipped.
 
     model : Skeleton
     enough : (n_body,) int64 - number of visible markers that a body needs; 0 = it has no markers

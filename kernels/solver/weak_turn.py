@@ -2,9 +2,10 @@
 starts.
 
 A rotation about an axis through the mean of the markers raises their cost by half of its square times sum w
-(distance from the axis)^2. The joint turns about its own origin, along the axis with the least sum; this only
-gives a start to solve from. Elements constrain a mechanism, and markers decide between its configurations:
-one that they do not exclude differs by no more than their errors, along the rotation that they resist least.
+(distance from the axis)^2. The joint is rotated about its own origin, along the axis with the least sum; the
+result is only a start for the solver. Elements leave a mechanism several configurations, and markers decide
+between them. A configuration that markers cannot exclude differs from the published one by no more than the
+markers' errors, and so mainly by the rotation that they resist least.
 """
 
 from __future__ import annotations
