@@ -30,8 +30,8 @@ Number = TypeVar("Number", int, float)
 def plain(text: str, longest: int = LONGEST) -> str:
     """Return the text as one line of at most `longest` printable characters.
 
-    Control characters, so also the escape codes of a terminal, and marks that turn the direction of writing
-    are written as \x1b; what is too long ends with three dots.
+    Control characters (and with them the escape codes of a terminal) and marks that reverse the direction of
+    writing are written as codes such as \\x1b; what is too long ends with three dots.
     """
     cut = text[: longest + 1]  # first, so that a long text costs no more than a short one
     if not cut.isprintable():

@@ -19,7 +19,7 @@ def is_stream(source: str) -> bool:
 def check_address(address: str, binding: bool = False) -> None:
     """Raise StreamError with the reason for an invalid address.
 
-    binding : for the side that opens it; port 0 or * then takes a free one
+    binding : whether the address is used to bind a socket; port 0 or * is then valid and takes a free port
     """
     scheme, separator, rest = address.partition("://")
     if not separator or scheme not in ("tcp", "ipc", "inproc") or not rest:
@@ -48,10 +48,10 @@ def is_here(address: str) -> bool:
 
 
 def shifted(address: str, offset: int) -> str:
-    """Return the address with `offset` added to its port; port 0, which takes any free one, and other schemes
-    stay unchanged.
+    """Return the address with `offset` added to its port. Addresses with port 0, which stands for any free
+    port, and addresses without a port stay unchanged.
 
-    StreamError if the port would be invalid.
+    Raises StreamError if the new port would be invalid.
     """
     check_address(address, binding=True)
     host, _, port = address.rpartition(":")

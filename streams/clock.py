@@ -16,10 +16,10 @@ for all processes of a machine. Python's monotonic clock ticks at 15.6 ms on Win
 
 
 def is_over(since_ns: int, span_ns: int, at_ns: int) -> bool:
-    """Return whether a time span is over at a moment [ns]; also if the clock was set back before its
-    beginning.
+    """Return whether a time span is over at a given time [ns]. It also counts as over if the clock was set
+    back to before its beginning.
 
-    Such a step of the clock would otherwise prolong the span.
+    Otherwise a clock that was set back would prolong the span.
     """
     return not 0 <= at_ns - since_ns < span_ns
 
@@ -35,7 +35,8 @@ def sleep_until_ns(due_ns: int) -> None:
 class Pacer:
     """Deadlines that do not drift, at a steady rate [Hz] or at given offsets from the start.
 
-    After a stall of more than STALL_NS the start moves, so that later deadlines keep their spacing.
+    After a delay of more than STALL_NS all later deadlines are postponed by the delay, so that they keep
+    their spacing.
     """
 
     def __init__(self, rate: float = 1.0) -> None:

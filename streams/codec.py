@@ -160,7 +160,7 @@ def _brief(fault: Exception) -> str:
 def check_session(session: Session) -> None:
     """Raise StreamError for a descriptor that contradicts itself or describes frames too large to send.
 
-    An axis of length 0 does not make a frame small: the frame must be small enough without that axis, too.
+    If an axis has length 0, a frame has no bytes. So the size of the frame without that axis is checked, too.
     """
     names = [spec.name for spec in session.fields]
     if len(set(names)) != len(names):
@@ -221,8 +221,8 @@ def check_channels(message: Output | Device) -> None:
 def _check_keys(payload: bytes, whole: bool = False) -> None:
     """Raise StreamError for a map that has a key twice, as nobody knows which of the two entries is meant.
 
-    payload : of a message, which was decoded already, so that it is not nested too deep; whole : also of the
-        maps within
+    payload : payload of a message that was decoded already, so that it is known not to be nested too deeply
+    whole : whether the maps inside the map are checked, too
     """
     head, n = payload[0], payload[0] & 0x0F
     parts: Iterable[msgspec.Raw] = ()

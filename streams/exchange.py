@@ -1,9 +1,9 @@
 """The exchange with a device over one connection: outputs (torque commands) to it, and its measurements
 back.
 
-The model binds a ROUTER socket, the device connects a DEALER socket. Messages that cannot be delivered are
-dropped, as a command that waited would be outdated. Receiving never waits and returns the newest message;
-unused messages are counted and reported, never raised.
+The model binds a ROUTER socket, the device connects a DEALER socket. Messages that cannot be delivered at
+once are dropped, because a command that has waited is outdated. Receiving never waits and returns the newest
+message. Messages that are not used are counted and reported; they raise no exception.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class DevicePort(Closing):
     n_skipped : number of the device's messages that newer ones superseded
     n_other_user : number of messages of devices of other users of this machine, which are refused if there
         are no keys and the system reports users
-    keeps : whether torque is commanded, so that no other device may replace this one, however long it is
-        silent
+    keeps : whether torque is commanded; as long as it is, no other device may replace this one, even if this
+      one is silent
     decode_ns : duration of reading the last message [ns]
     encoded_ns : when the last output was encoded [ns]
 
@@ -189,8 +189,8 @@ class DevicePort(Closing):
     def receive(self) -> bool:
         """Read all messages that have come into `taken`; return whether any of them was usable.
 
-        All messages of the device are removed from the socket, and the newest is read: the others would be
-        outdated at the next call.
+        All messages of the device are removed from the socket, but only the newest is used, because the
+        others are outdated.
         """
         self.taken.clear()
         came: deque[tuple[list[bytes], int]] = deque(maxlen=MOST_AT_ONCE)
@@ -273,7 +273,8 @@ class ModelLink(Closing):
     Parameters
     ----------
     urgent : handle its messages at real-time priority, where the system permits it (`sockets.hasten`)
-    tunnel : whether the address is of this machine but leads to a model on another one, with another clock
+    tunnel : whether the address, although on this machine, leads to a model on another machine with another
+      clock
 
     Attributes
     ----------

@@ -41,14 +41,16 @@ _UNUSED = ("connecting", "refused", "mismatch")
 class ClientLink:
     """Connects a client socket and watches its connection, for the thread that receives from it.
 
-    libzmq reconnects by itself when the peer goes away, but not after a protocol fault (as an oversize part)
-    or a refused key. This class does. Nor does libzmq stop an endless message, which would fill memory; this
-    class then closes the connection. Raises StreamError when the address is malformed.
+    libzmq reconnects by itself when the peer goes away, but not after a violation of the protocol (such as a
+    message part that is too large) or a refused key. This class reconnects in these cases, too. libzmq also
+    receives an endless message until memory is full; this class closes the connection instead. Raises
+    StreamError if the address is malformed.
 
     Attributes
     ----------
     address : of the other side
-    n_ended : number of closed connections, as of the last `check`; n_lost : of those that had been made
+    n_ended : number of connections that were closed until the last `check`; n_lost : number of those among
+      them that had been established
     """
 
     def __init__(self, socket: ZmqSocket, address: str) -> None:
@@ -78,8 +80,8 @@ class ClientLink:
 
         Call it, several times a second, when there was nothing to read.
 
-        over : whether the other side has ended its session; that it then closes the connection is not
-            reported
+        over : whether the other side has ended its session; the end of the connection is then expected and
+          not reported
         """
         while self._monitor.poll(0):
             self._follow(*EVENT_FORMAT.unpack(self._monitor.recv_multipart()[0]))

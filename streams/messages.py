@@ -97,12 +97,12 @@ class FieldSpec(Struct, frozen=True):
 
     name, shape, unit : of the array; labels : names of the entries of its first axis, parts : of its second
     frame : axes in which vectors are given, "ground" or in words
-    of : the field of which this is the standard deviation or mask
+    of : name of the field to which this standard deviation or mask belongs
     role : whether the array is a value, a standard deviation or a mask
     curves : how it is drawn over time
     image : how it is drawn as an image
     meaning : a one-line description
-    as_is : labels of entries that files keep in the unit of the field, even if they convert the others
+    as_is : labels of the entries that are not converted when files convert the field to another unit
     joints : for each entry of the first axis the joints that it depends on, as named by `joint_status`
     """
 
@@ -258,7 +258,7 @@ class Device(Message, frozen=True, kw_only=True):
     """A measurement of a device: device -> model.
 
     t : device's clock [ns]
-    command : seq of the newest output that it took, -1 = none yet
+    command : seq of the newest output that the device has accepted, -1 = none yet
     angle, speed, torque : values of its joints [rad, rad/s, N m]; torque is the whole torque that it applies
     actuator : part of the torque that follows commands [N m]; may be left out
     torque_max : largest torque of the actuator [N m]; may be left out
@@ -310,7 +310,8 @@ def new_session_id() -> str:
 def time_rate(session: Session) -> float:
     """Return the frames per second of the stream's own time [Hz], 0 when irregular.
 
-    A recording that is played faster or slower than it was recorded says so as `speed` in `meta`.
+    If a recording is played faster or slower than it was recorded, its session states the factor as `speed`
+    in `meta`.
     """
     speed = session.meta.get("speed", 1.0)
     known = isinstance(speed, (int, float)) and 0.0 < speed < math.inf

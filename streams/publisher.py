@@ -163,8 +163,8 @@ class Publisher(Closing):
     def _judge(self, fd: int, message: bytes, key: str) -> bool:
         """Check a subscription of a connection; return whether the connection is known.
 
-        A connection that subscribes to too much is closed, as libzmq keeps all of it. One that subscribes to
-        what is published is protected.
+        A connection with too many or too long subscriptions is closed, because libzmq stores all of them. A
+        connection that subscribes to a published topic is protected from being closed in a crowd.
         """
         connection = self._bound.guard.connection(fd) if self._bound.guard is not None else None
         if connection is None:

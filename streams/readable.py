@@ -12,9 +12,12 @@ _Selector: Any = getattr(selectors, "PollSelector", selectors.SelectSelector)
 
 
 def readable(files: Sequence[Any], timeout_s: float | None = None) -> list[Any]:
-    """Wait for sockets that can be read; return them, after at most the timeout [s]; None = without limit.
+    """Wait until sockets can be read or the timeout [s] is over, and return the sockets that can be read. A
+    timeout of None waits without limit.
 
-    files : sockets; but on Windows also other descriptors. ValueError where one is closed.
+    files : sockets; except on Windows also other descriptors
+
+    Raises ValueError if one of them is closed.
     """
     with _Selector() as selector:
         for file in files:

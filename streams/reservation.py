@@ -1,9 +1,9 @@
 """Reserves ports that a program will bind shortly, so that other runs do not choose them.
 
 Seconds pass between finding a free port and binding it, in which another run may find it, too. The
-reservation is a datagram socket on the same port number: the system grants it to one program only and
-releases it at its end; a stream socket that is bound later does not conflict with it. A datagram socket that
-is bound there later does, so its reservation is released just before.
+reservation is a datagram socket on the same port number. The system grants that number to one program only,
+and releases it when the program ends. A stream socket that is bound to it later does not conflict with the
+reservation. A datagram socket would conflict, so the reservation is released just before one is bound.
 """
 
 from __future__ import annotations

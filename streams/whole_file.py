@@ -34,7 +34,7 @@ def whole_file(path: Path, mode: int = MODE) -> Iterator[Path]:
     """Yield the path of a temporary file to be written; it replaces `path` once it is complete and on the
     disk.
 
-    OSError where that fails; then nothing is left behind, and what was there before stays.
+    Raises OSError if that fails. Then the temporary file is removed, and the old file stays.
 
     mode : mode of a new file, reduced by the umask; an existing file keeps its mode
     """
@@ -83,7 +83,8 @@ def remove_leftovers(folder: Path) -> None:
 def _lock(file: int) -> None:
     """Lock an open temporary file until it is closed; OSError where another process has locked it.
 
-    The age of a part may deceive: clocks are set, shares have clocks of their own, processes are suspended.
+    A lock shows reliably whether a temporary file is still in use. Its age does not: clocks may be set,
+    network shares have their own clocks, and processes may be suspended.
     """
     # A lock of the open file: flock would lock all of it, lockf end where the process closes the file again.
     if sys.platform == "linux":

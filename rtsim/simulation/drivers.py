@@ -17,10 +17,12 @@ KEY = "fdk.drivers"
 
 
 class Drivers:
-    """Driven coordinates of a model at a time, which is moved from one time to the next.
+    """Values, speeds and accelerations of the driven coordinates of a model, whose motion is read from a
+    file. `go_to` sets them to those at a time of the file.
 
-    A motion of the first body without coordinates, such as that of a free joint, is driven, too: it rests in
-    its neutral pose. Splines as in rtsim/simulation/motion.
+    The dofs of the first body that have no named coordinates, such as those of a free joint, count as driven,
+    too: they keep their neutral values and do not move. All other driven coordinates follow cubic splines
+    through the values of the file (rtsim/simulation/motion).
 
     Parameters
     ----------
@@ -33,10 +35,11 @@ class Drivers:
     ----------
     times : (n,) times of the file [s]
     q : (n_q,) coordinates at the last requested time [rad, m]
-    v, v_dot : (n_v,) speeds and accelerations at that time [rad, m, s]
-    driven : (n_v,) bool
+    v, v_dot : (n_v,) speeds [rad/s, m/s] and accelerations [rad/s^2, m/s^2] at that time
+    driven : (n_v,) bool, whether a dof is driven
 
-    ConfigError for names that are no coordinates or follow others, and for files without them.
+    Raises ConfigError if a name is not that of a coordinate, if the coordinate follows others by a coupler,
+    or if the file has no column for it.
     """
 
     def __init__(

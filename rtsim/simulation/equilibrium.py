@@ -65,10 +65,11 @@ def find_equilibrium(
 ) -> tuple[Equilibrium, Array]:
     """Search for a static equilibrium from the simulator's q; return it with its coordinates q : (n_q,).
 
-    All coordinates except fixed ones are in equilibrium, with gravity and the loads that act before time
-    zero, or with neither. A neutral pose that balances is kept, stable or not. A search reduces the potential
-    energy and ends in a stable equilibrium. Coordinates without forces keep their values. The simulator is
-    not changed, as the search has its own state. Raises ModelError where there is none.
+    All coordinates except fixed ones are in equilibrium, either with gravity and the loads that act before
+    time zero, or with neither. If the neutral pose is in equilibrium, it is kept, stable or not. Otherwise
+    the search reduces the potential energy and ends in a stable equilibrium. Coordinates on which no force
+    acts keep their values. The simulator is not changed, as the search has its own state. Raises ModelError
+    if no equilibrium is found.
     """
     resting = at_rest(simulator, gravity)
     with np.errstate(all="ignore"):
@@ -96,10 +97,10 @@ def at_rest(simulator: ModelState, gravity: bool) -> ModelState:
 class EquilibriumSearch:
     """Newton's method with descent steps in a trust region.
 
-    Directions of negative stiffness, along which a deviation grows, count with the opposite sign, so that
-    every step does work. The trust region grows or shrinks with the ratio of the work done to the predicted
-    work (Nocedal, Wright 2006, Numerical Optimization, chapter 4, with forces in place of a potential:
-    friction has none).
+    Along directions of negative stiffness, in which a deviation grows, the stiffness is taken with the
+    opposite sign, so that the forces do positive work over every step. The trust region grows or shrinks with
+    the ratio of the work done to the predicted work (Nocedal, Wright 2006, Numerical Optimization, chapter
+    4). Forces take the place of the gradient of a potential there, as friction has no potential.
     """
 
     def __init__(self, simulator: ModelState, held: tuple[str, ...]) -> None:
@@ -236,11 +237,11 @@ def off(ways: RestSlopes) -> Array:
 
 
 def agreement(after: Statics, ways: RestSlopes, y: Array) -> float:
-    """Return the work that the forces did over a step, divided by the work predicted from the slopes; 1 where
-    the prediction is right.
+    """Return the work that the forces did over a step, divided by the work that the derivatives of the forces
+    with respect to the coordinates predicted; 1 if the prediction is right.
 
-    Where the model is stable in all directions, a residual force that decreases as predicted counts as well,
-    as friction can go on doing work.
+    If the model is stable in all directions, a residual force that decreases as predicted is accepted
+    instead, because friction can continue to do work near the equilibrium.
     """
     done = 0.5 * y @ (ways.f + solve(ways.L, after.F))
     foreseen = y @ ways.f - 0.5 * y @ ways.stiffness @ y

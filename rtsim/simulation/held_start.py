@@ -47,10 +47,11 @@ class StartShift(NamedTuple):
 
 
 def meet_places(simulator: ModelState) -> StartShift | None:
-    """Move simulator.q onto the constraints, except coordinates named by `hold`; return the shift, None
-    without constraints.
+    """Change simulator.q until the constraints are satisfied, except the coordinates named by `hold`, which
+    stay. Return the violations before and the change of the coordinates; None if the model has no
+    constraints.
 
-    ModelError where the constraints cannot be satisfied from there.
+    Raises ModelError if the constraints cannot be satisfied from there.
     """
     model, own = simulator.model, simulator.work.holds
     if own is None:
@@ -80,7 +81,7 @@ def parted(simulator: ModelState, k: int, gaps: Array) -> ModelError:
 def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
     """Change simulator.v to speeds that the constraints allow, except speeds that the settings name.
 
-    ModelError where the named speeds contradict the constraints.
+    Raises ModelError if the named speeds contradict the constraints.
     """
     model, own = simulator.model, simulator.work.holds
     if own is None or shift is None:
@@ -109,10 +110,12 @@ def meet_speeds(simulator: ModelState, shift: StartShift | None) -> Met | None:
 
 
 def independent(simulator: ModelState) -> tuple[list[int], list[float]]:
-    """Return the constraint rows that act in the run, and how independent of earlier rows each is: a fraction
-    of its lever [1].
+    """Return the constraint rows that act in the run, and how independent of the earlier rows each of them is
+    [1].
 
-    No coordinate is fixed in the run; the state stays as it is. ModelError where a constraint is open.
+    The independence is a fraction of the row's lever, an upper bound of the size of its derivatives
+    (kernels/solver/levers); 0 means that the row is a combination of earlier rows. Coordinates that are fixed
+    at the start are free here. The state is not changed. Raises ModelError if a constraint is violated.
     """
     own, q, v = simulator.work.holds, simulator.q.copy(), simulator.v.copy()
     assert own is not None

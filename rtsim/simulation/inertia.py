@@ -16,8 +16,9 @@ ROUNDING = 1e-12
 def is_constant(system: System) -> bool:
     """Return whether mass matrix and weight are the same in every pose, and no velocity causes a force.
 
-    Both are analytic functions of the coordinates, unless a spline drives a joint, so that a few poses at
-    random tell: sliders, planar bodies about their centre of mass. A step then needs neither of them again.
+    Examples are sliders, and planar bodies that rotate about their centre of mass. Mass matrix and weight are
+    analytic functions of the coordinates, unless a spline drives a joint. So it suffices to compare them in a
+    few random poses. If both are constant, the steps of a simulation need not compute them again.
     """
     tree = system.tree
     n_v = len(tree.dof_body)

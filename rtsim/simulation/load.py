@@ -64,7 +64,8 @@ def read_setup(
     """Read and check the setup of a simulation: a model (.toml, .osim or a shipped name) and the options of a
     run.
 
-    subject : person whose anatomy scales the model, if it depends on one; gains : part of each load that acts
+    subject : person whose anatomy scales the model, if it depends on one; gains : factor by which each load
+      is multiplied
     note : called with sentences on what is left out; changes : new values for the model's [simulation]; None
       = unchanged
     motion : file or address of the motion of prescribed coordinates; prescribed : further coordinates to

@@ -26,7 +26,7 @@ MAX_SPLIT = 2**16
 def simulation_of(model: Model) -> Simulation:
     """Build the kernels' input for a model; nothing is compiled here.
 
-    The mass matrix of the model may change.
+    It is prepared for a mass matrix that depends on the pose.
     """
     # one version of the kernels for all models that generators turn, couplers or none
     turned = model.forces.generators is not None
@@ -46,8 +46,8 @@ class ModelState:
     """A model with its state, in the neutral pose and at rest; every call of `run` goes on where the last one
     ended.
 
-    q, v : (n_q,), (n_v,) - state; gain : (n_load,) - part of each load that acts (1 at first), which devices
-      may change
+    q, v : (n_q,), (n_v,) - coordinates and speeds; gain : (n_load,) - factor by which each load is multiplied
+      (1 at first), which devices may change
     """
 
     def __init__(self, model: Model, settings: SimulationSpec) -> None:

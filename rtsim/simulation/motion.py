@@ -58,9 +58,10 @@ def with_motion(
     """Put the motion of a .mot or .sto file into the model's couplers; return the model and the motion's
     duration [s].
 
-    Cubic splines go through all samples. Their curvature at the ends is that of the samples there; with zero
-    curvature the motion would need no force there. The file's first time is the start of the simulation.
-    ConfigError where a coordinate has no column, or a column has holes.
+    Cubic splines go through all samples. Their second derivative at both ends is estimated from the samples
+    there; if it were zero, the accelerations and with them the forces would be wrong there. The file's first
+    time is the start of the simulation. Raises ConfigError if a coordinate has no column, or if a column has
+    gaps.
     """
     splines, times = read_motion(spec, moved_names(spec), path, note)
     couplers = tuple(
@@ -73,10 +74,10 @@ def with_motion(
 def read_motion(
     spec: ModelSpec, names: tuple[str, ...], path: str | Path, note: Callable[[str], None]
 ) -> tuple[dict[str, Spline], Array]:
-    """Read splines of some coordinates of a model [rad, m] over the time since a file's first; also return
-    its times [s].
+    """Read some coordinates of a model from a file as splines [rad, m]. The argument of the splines is the
+    time since the first time of the file. Also return the times of the file [s].
 
-    ConfigError where a coordinate has no column, or a column has holes.
+    Raises ConfigError if a coordinate has no column, or if a column has gaps.
     """
     table = read_storage(path)
     times = table.data[:, 0]
@@ -128,10 +129,10 @@ def odd_things(spec: ModelSpec, motions: Mapping[str, Spline]) -> list[str]:
 
 
 def column_of(table: Table, name: str, turns: bool, where: str) -> Array:
-    """Return a coordinate over the rows of a table [rad, m]: the column of its name, or of OpenSim's path to
-    it.
+    """Return the values of a coordinate in all rows of a table [rad, m]. Its column has the name of the
+    coordinate, or the path by which OpenSim names the coordinate.
 
-    turns : whether the coordinate is an angle, which is in degrees if the table is
+    turns : whether the coordinate is an angle; if the table states degrees, it is converted
     """
     paths = [label for label in table.columns if label.endswith(f"/{name}/value")]
     label = name if name in table.columns else paths[0] if len(paths) == 1 else ""

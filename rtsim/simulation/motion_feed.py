@@ -55,10 +55,10 @@ KNOTS = np.array([0.0, 1.0, 2.0, 3.0, 6.0]) / 3.0
 
 
 class Slot(NamedTuple):
-    """Where a session has a coordinate's value, speed and acceleration: the fields, and the index of its
-    label.
+    """Place of a coordinate's value, speed and acceleration in the frames of a session: the names of the
+    fields, and the index of the coordinate's label.
 
-    Without an acceleration the difference of speeds stands for it.
+    If the session has no accelerations, the difference of successive speeds is used.
     """
 
     value: tuple[str, int]
@@ -69,18 +69,18 @@ class Slot(NamedTuple):
 class MotionFeed:
     """Writer of the newest motion of a result stream into the functions of a simulator's coordinates.
 
-    Each frame starts a piece that goes from value, speed and acceleration of the coordinate as they are to
-    those of the frame, carried on by one period at constant acceleration: three cubics, whose second
-    derivative is continuous, and another period of that acceleration for a frame that is late, if only by
-    the clock's rounding. So the motion is as late as its frames are, no more. A stream that begins, or
-    continues at another position, is joined within RAMP_S; where the stream stops, the coordinates come to
-    rest.
+    When a frame arrives, the motion of the next period is planned. It begins at the present value, speed and
+    acceleration of the coordinate. It ends at those of the frame, extrapolated by one period at constant
+    acceleration. In between it consists of three cubics with a continuous second derivative. Another period
+    at constant acceleration follows, in case the next frame is late, if only by the clock's rounding. So the
+    motion has no delay except that of the frames. When a stream begins, or continues at another position, the
+    coordinates are moved to it within RAMP_S. When the stream stops, they come to rest.
 
     Attributes
     ----------
     counters : frames used and left out, jumps, ticks without motion; sentences : messages to be reported
-    heard : called with all that moves the coordinates, in the form that `again` reads: the values of a used
-      frame, or the period of a stream that begins [s]
+    heard : function that is called with everything that moves the coordinates, in the form that `again`
+      reads: the values of a frame that is used, or the period of a stream that begins [s]
     """
 
     def __init__(self, simulator: Simulator, names: Sequence[str]) -> None:
@@ -154,9 +154,11 @@ class MotionFeed:
             )  # fmt: skip
 
     def drive(self, time: float) -> Status:
-        """Plan the motion from a tick of the simulation on, at a time [s]; return the status.
+        """Plan the motion from a tick of the simulation onwards and return the status.
 
-        It is DEGRADED while no motion comes, and where the motion jumps.
+        time : time of the tick [s]
+
+        The status is DEGRADED while no motion arrives, and when the motion jumps.
         """
         self._now = time
         if self._new:
@@ -240,10 +242,11 @@ class MotionFeed:
         return found
 
     def _follow(self, time: float) -> bool:
-        """Plan the motion towards the newest frame, extrapolated by one period, including what is left of
-        joining it.
+        """Plan the motion towards the newest frame, extrapolated by one period. If the coordinates are still
+        being moved to the position of the stream, the remaining distance is included.
 
-        Returns whether the frame does not continue the one before, so that joining begins again.
+        Returns whether the frame does not continue the motion of the frame before, so that the transition to
+        the stream begins again.
         """
         self._look(time)
         value, speed, acceleration = self._frame
@@ -317,10 +320,11 @@ def plan(pieces: Sequence[Array], time: float, length: float, begin: Array, end:
 def piece() -> Array:
     """Return a matrix (4, 6) that gives three cubics on thirds of [0, 1] from their values at both ends.
 
-    It maps value, slope and second derivative at 0, and those at 1, to inner values and inner second
-    derivatives; all three are continuous within.
+    The matrix maps value, first and second derivative at 0 and at 1 to the values and second derivatives at
+    the inner ends of the thirds. Value, first and second derivative are continuous there.
 
-    Slopes at the ends of a cubic between knots: de Boor (1978), A Practical Guide to Splines, chapter IV.
+    Source for cubics with given derivatives at their ends: de Boor (1978), A Practical Guide to Splines,
+    chapter IV.
     """
     h = 1.0 / 3.0
     # unknown: y1, y2, m1, m2; slope at 0, slope at 1, equal slopes at 1/3 and 2/3
@@ -344,10 +348,11 @@ PIECE = piece()
 
 
 def slot_of(name: str, labels: dict[str, tuple[str, ...]]) -> Slot | None:
-    """Find the fields and index of a coordinate's value, speed and acceleration in a session; None without a
-    speed.
+    """Find the fields and the index of a coordinate's value, speed and acceleration in a session. Return None
+    if the session has no speed of the coordinate.
 
-    A label with a side also matches a coordinate without one, as for a person with one tracked leg.
+    A label with a side, such as knee_flexion_r, also matches a coordinate whose name has no side. This is
+    needed if only one leg of a person is tracked.
     """
     stem = name[:-2] if name[-2:] in SUFFIXES.values() else name
     for label in dict.fromkeys((name, stem)):

@@ -295,7 +295,8 @@ def upright(gravity: Array) -> Array:
     """Return the shortest rotation (3, 3) that makes gravity : (3,) point down along Y; the identity without
     gravity.
 
-    R = 1 + K + K^2 / (1 + c), K = (u x y)~, c = u . y, with u against gravity (Rodrigues).
+    R = 1 + K + K^2 / (1 + c) by Rodrigues, with the unit vector u opposite to gravity, c = u . y, and K the
+    matrix of the cross product with u x y.
     """
     size = float(np.linalg.norm(gravity))
     if size == 0.0:

@@ -160,9 +160,9 @@ def fault_of(status: int, simulator: Simulator) -> tuple[str, str]:
 
 
 def check_run(done: SimulatedRun, simulator: Simulator, kept: str = "") -> None:
-    """Raise ModelError, with the time and a remedy, where a step had no result or many had a large error.
+    """Raise ModelError, with the time and a remedy, if a step had no result or many steps had a large error.
 
-    kept : words on the results at the end of the sentence
+    kept : end of the error message, which says what happens to the results
     """
     step_ms, name = 1e3 * simulator.options.step, simulator.model.name
     shorter = f"shorten the step of {step_ms:g} ms (--step or simulation.step_ms)"

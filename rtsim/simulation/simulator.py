@@ -20,7 +20,8 @@ Array = NDArray[np.float64]
 class Simulator(ModelState):
     """A model with its state; every call of `run` continues where the last one ended.
 
-    equilibrium : search for the one at the start, None without one
+    equilibrium : search for the static equilibrium at the start; None if the run does not start in
+      equilibrium
     met : violations of the constraints at the start, None without constraints
     """
 

@@ -1,7 +1,8 @@
-"""A simulator at rest: generalized forces, their slopes, and the total size of the forces on each coordinate.
+"""A simulator at rest: generalized forces, their derivatives with respect to the coordinates, and the total
+size of the forces on each coordinate.
 
-The sizes of all forces are added, element by element, so that the sum is above zero also in equilibrium. It
-is the scale for an imbalance, and does not depend on where a search began.
+The total size is the sum of the magnitudes of all forces, element by element, so that it is above zero also
+in equilibrium. Residual forces are compared with it. It does not depend on the start of a search.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def statics_at(simulator: ModelState, trace: Trace, free: NDArray[np.int64]) -> 
 def acting(simulator: ModelState) -> Array:
     """Return the sum of the largest possible effects of all forces on each dof, (n_v,) [N, N m].
 
-    A force at a point counts with its size times the speed of the point where the dof moves at unit speed.
+    The effect of a force at a point is the magnitude of the force times the speed of the point when the dof
+    moves at unit speed.
     """
     forces, work = simulator.simulation.forces, simulator.work.forces
     total = weights(simulator)

@@ -29,11 +29,13 @@ class SimulatorStride:
     """Advances a simulator by n_step steps per call, with its arguments stored once in the form that the
     machine code needs.
 
-    Examining the arguments in every call would take longer than the steps themselves.
+    Otherwise the arguments would be examined in every call, which would take longer than the steps
+    themselves.
 
     Attributes
     ----------
-    trace : one row, for the state after the last call with `tell`; simulator.work has the pose of that state
+    trace : results in one row, for the state after the last call with `tell`; simulator.work contains the
+      pose of that state
     """
 
     def __init__(self, simulator: Simulator, n_step: int) -> None:

@@ -1,7 +1,8 @@
 """Admission of connections to a socket without keys: everybody is admitted, but not everybody at once.
 
-libzmq asks for each connection, before it takes any message from it, by its authentication protocol (ZAP,
-rfc.zeromq.org/spec/27). A refusal is temporary: a ZeroMQ client tries again by itself.
+libzmq asks this module about each new connection before it accepts any message from the connection. It does
+so by its authentication protocol (ZAP, rfc.zeromq.org/spec/27). A refusal is temporary: a ZeroMQ client tries
+again by itself.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The allow-list: a folder of public keys, sorted into one folder per role, which may change during a run.
 
-The folder is read again every half second while a client is connected or tries to connect. A key that was
-added is admitted; a connection whose key was removed, or has another role now, is closed. While the list is
-invalid, for example with one key in two folders, no new client is admitted, but removed keys stay removed.
+The folder is read again every half second while a client is connected or tries to connect. Keys that were
+added are admitted. A connection is closed if its key was removed or has another role now. The list is
+invalid, for example, if one key is in two folders. While it is invalid, no new client is admitted, and
+removed keys stay removed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ NOTHING: Mapping[str, Asker] = {}
 
 
 def read_roles(folder: Path) -> dict[str, Asker]:
-    """Read the names and roles of the keys in the folder, by public key.
+    """Read the keys in the folder; return the name and the role of each, by public key.
 
     Raises StreamError for a folder that names no role, for a key in two places, and if there are no keys.
     """
@@ -60,7 +61,7 @@ def read_roles(folder: Path) -> dict[str, Asker]:
 
 
 class AllowList:
-    """The allow-list in a folder: the keys that it holds at present; for use by any thread.
+    """The keys that the allow-list in a folder contains at present. Any thread may use it.
 
     Attributes
     ----------

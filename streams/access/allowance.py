@@ -10,8 +10,8 @@ machines too."""
 class Allowance:
     """A time budget that grows with a share of other time, and is reduced by the work charged to it.
 
-    The cost of work is known only when it is done. So work may begin while any budget is left, and its
-    excess must be earned before the next.
+    The cost of work is known only when the work is done. So work may begin while any budget is left. If it
+    costs more than the budget, the excess must be earned before the next work begins.
 
     share : share of the time passed to `earn`
     left_ns : remaining budget [ns]; negative after expensive work

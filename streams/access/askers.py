@@ -1,7 +1,8 @@
 """The identity of the sender of a command or measurement, known by the key or by the user of its connection.
 
-libzmq states with each message the key of its connection and its file descriptor. The descriptor may belong
-to another connection by the time it is checked: an ambiguous sender has no role.
+libzmq states with each message the key and the file descriptor of its connection. By the time the descriptor
+is checked, it may belong to another connection. A sender that cannot be identified with certainty has no
+role.
 """
 
 from __future__ import annotations

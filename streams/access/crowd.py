@@ -1,13 +1,15 @@
-"""Choice of the connections that are closed when a bound socket has more than it can serve: never a newcomer.
+"""Choice of the connections that are closed when a bound socket has more connections than it can serve.
 
-A new connection has a moment to send its first message. After that the oldest connection that has sent
-nothing is closed first, then the one whose last message is the longest ago. Beyond the largest number of
-connections at all they are closed by age alone, and so are crowds of new connections.
+A new connection is spared for a moment, in which it can send its first message. After that the oldest
+connection that has sent nothing is closed first, then the one whose last message is the longest ago. Above an
+absolute limit of the number of connections, the oldest are closed first, whatever they have sent. The same
+applies to crowds of new connections.
 
-The owner of the socket marks connections as `kept`: that of the device in use, or those of subscribers, which
-send nothing more. Newcomers do not displace these, up to the number of places. Beyond that number,
-connections of other users of this machine are closed first where the owner can tell them apart, then those
-that read nothing of what is sent to them, then the newest.
+The owner of the socket marks connections as `kept`: the connection of the device in use, or those of
+subscribers, which send nothing more. Newcomers do not displace kept connections as long as these are no more
+than the number of places. If they are more, connections of other users of this machine are closed first,
+provided that the owner can tell the users apart. Then follow connections that read nothing of what is sent to
+them, then the newest.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class AcceptedConnection:
     Attributes
     ----------
     guilty : reason why it must be closed; written by any check that finds one
-    heard_ns : when the owner read its last message, 0 before the first [ns]
+    heard_ns : time at which the owner read its last message, 0 before the first [ns]
     kept : whether it is protected (see the module)
     topics, uid : set by the owner of the socket: its subscriptions, and its user (None = not known)
     key : public key of the connection, "" without keys, or before its first message
@@ -75,7 +77,7 @@ class AcceptedConnection:
         """Return whether a message from this file descriptor can only come from this connection, not from an
         earlier one.
 
-        drained_ns : when the socket was last seen to be empty before the message [ns]
+        drained_ns : last time before the message at which no message waited at the socket [ns]
         """
         return not self.former_ns or self.former_ns < drained_ns
 

@@ -57,8 +57,9 @@ class Guard:
     ----------
     n_cut : number of connections that were shut down
     sentences : sentences on what was done, newest last, at most one per second; take them with popleft
-    is_foreign : returns whether a connection belongs to another user, who makes room first
-    ended : called when a connection is known to be over, from the guard's thread
+    is_foreign : function that returns whether a connection belongs to another user; such connections are
+      closed first
+    ended : function that is called in the guard's thread when a connection is known to be closed
     """
 
     def __init__(
@@ -91,8 +92,8 @@ class Guard:
         """Return the connection that libzmq has under this file descriptor at present; None where it is not
         known yet.
 
-        May be called from any thread. A message that was read earlier may be from an earlier connection with
-        that descriptor: see `AcceptedConnection.sent`.
+        Any thread may call it. A message that was read before may have come from an earlier connection with
+        the same descriptor; `AcceptedConnection.sent` tells whether it did.
         """
         found = self._connections.get(fd)
         return found if found is not None and found.inode == inode_of(fd) else None

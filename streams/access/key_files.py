@@ -38,10 +38,10 @@ curve
 
 
 def create_keys(folder: Path | str, name: str) -> tuple[Path, Path]:
-    """Write NAME.key (public) and NAME.key_secret (readable by the owner only); returns both paths.
+    """Write NAME.key (public) and NAME.key_secret (readable by the owner only); return both paths.
 
-    Raises StreamError when one of them exists: a lost key cannot be recovered. Also raised for a folder that
-    others may write to.
+    Raises StreamError if one of the files exists, as an overwritten key could not be recovered. Raises it
+    also for a folder that others may write to.
     """
     folder = Path(folder)
     if not name.isprintable() or not name or Path(name).name != name:
@@ -113,9 +113,10 @@ def check_private(path: Path) -> None:
 
 
 def read_small(path: Path) -> bytes:
-    """Return the bytes of a file with a key or a token; ValueError if it is empty or far too large.
+    """Return the bytes of a file with a key or a token.
 
-    Some system files appear to be empty, and reading them may never end.
+    Raises ValueError if the file is empty or far too large: some system files appear to be empty, and reading
+    them may never end.
 
     Raises OSError and StreamError as `open_regular`.
     """
@@ -130,7 +131,7 @@ def keys_in(text: bytes) -> tuple[bytes, bytes | None]:
     """Return the public and the secret key in the text of a ZeroMQ certificate; the secret key is None if
     there is none.
 
-    ValueError where it has no public key, or one of the keys twice.
+    Raises ValueError if the text has no public key, or one of the keys twice.
     """
     found: dict[bytes, bytes] = {}
     for line in text.splitlines():

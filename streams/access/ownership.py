@@ -1,12 +1,12 @@
 """Checks whether another user could have created or could replace a key file.
 
-A key is trusted for what its file holds, so that whoever may write the file, its folder or a folder above
-decides who is let in. Every folder and link on the path must belong to this user or to root, and must not be
-writable by group and others; a sticky folder such as /tmp may be, since nobody can move other users' files
-there. The whole path counts, as the library that reads keys takes paths;
-`kernels/compiler/private_folder.py`, which never meets this package, holds folders open instead.
+Whoever can write a key file, its folder or a folder above decides who is admitted. So every folder and link
+on the path must belong to this user or to root, and must not be writable by group and others. A sticky folder
+such as /tmp may be writable, since nobody can move other users' files there. The whole path is checked, as
+the library that reads keys takes paths. `kernels/compiler/private_folder.py`, which is independent of this
+package, holds folders open instead.
 
-Windows has no such owners and modes: there nothing is checked.
+On Windows, which has no such owners and modes, nothing is checked.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ class RoleKeys(Closing):
     """The keys of a run: its own, those of clients that may connect, and a pair for the programs that it
     starts itself.
 
-    The pair is made anew for each run, in a folder that only its user can read, and is gone with the run.
+    The pair is created for each run, in a folder that only its user can read, and is deleted at the end of
+    the run.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The user of the program at the other end of a TCP connection within this machine, which only Linux
 reports.
 
-The system's table of connections names the user of each socket, but reports 0, which is root, for a closed
-one: only a connection that is open at both ends is trusted.
+The system's table of connections names the user of each socket. For a closed socket it reports 0, the number
+of root. So only a connection that is open at both ends is trusted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def uid_of(wire: socket.socket) -> int | None:
     """Return the user of the program at the other end of this connection; None if the system does not report
     it.
 
-    It does not for another machine, another container, or a closed connection.
+    The system does not report it for a connection from another machine or container, or for a closed
+    connection.
     """
     try:
         ours, theirs = _place(wire.getsockname()), _place(wire.getpeername())

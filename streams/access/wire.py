@@ -34,8 +34,9 @@ def open_wire(
 ) -> socket.socket | None:
     """Open a second handle of the TCP connection that libzmq uses under file descriptor `fd`.
 
-    Returns None if this is no longer a connection from, or to, that port: libzmq closes descriptors in its
-    own thread, and their numbers are reused. The connection stays open while the handle is.
+    Returns None if the descriptor no longer belongs to a connection from or to that port: libzmq closes
+    descriptors in its own thread, and the system reuses their numbers. The connection stays open as long as
+    the second handle is open.
     """
     try:
         copy = os.dup(fd)
@@ -62,7 +63,7 @@ class Traffic(NamedTuple):
 
     received : bytes received since it was made
     taken : sent bytes that the other side has confirmed
-    waits : whether some are not confirmed yet
+    waits : whether some sent bytes are not confirmed yet
     established : whether neither side has closed it
     """
 
@@ -91,7 +92,9 @@ def n_received(wire: socket.socket) -> int:
 
 
 def inode_of(fd: int) -> int:
-    """Return the inode of an open file descriptor, which no other open file has; 0 if it is closed."""
+    """Return the inode of an open file descriptor: a number of the system that no other open file has. Return
+    0 if the descriptor is closed.
+    """
     try:
         return os.fstat(fd).st_ino
     except OSError:

@@ -32,8 +32,8 @@ class ByteReader:
     data : the packet
     start, end : the part of it that is read; by default to the end of the packet
 
-    Every method raises DecodeError where the field would go beyond `end`. Nothing is allocated before a
-    count has been compared with the remaining bytes.
+    Every method raises DecodeError if the field would go beyond `end`. Each count in the packet is compared
+    with the remaining bytes before memory is allocated for it.
     """
 
     __slots__ = ("at", "data", "end")

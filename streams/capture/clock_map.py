@@ -53,10 +53,12 @@ class ClockMap:
         return self._earliest is not None or bool(self._blocks)
 
     def learn(self, stamp_ns: int, local_ns: int) -> bool:
-        """Learn from a stamp that arrived at `local_ns` (its known age subtracted); return whether the
-        system's clock was reset.
+        """Learn from a time stamp and the time at which it arrived; return whether the system's clock was
+        reset.
 
-        Does nothing once there are pairs of clocks.
+        local_ns : time of arrival on this machine's clock, less the age that the system reports [ns]
+
+        Nothing is done once simultaneous readings of both clocks (ClockPair) are known.
         """
         return False if self._paired else self._take(stamp_ns, local_ns)
 

@@ -37,8 +37,8 @@ class EchoClock:
         """Use the answer to an echo request: the stamp that came back, the server's clock, and the time of
         arrival.
 
-        Returns the readings of both clocks at the middle of the round trip; None for an unexpected answer,
-        and for a round trip that was long for this network.
+        Returns the readings of both clocks at the middle of the round trip. Returns None if the answer is
+        unexpected, or if the round trip took much longer than usual in this network.
         """
         if asked_ns not in self._asked:
             return None

@@ -1,7 +1,7 @@
 """Detects whether a system sends the force of the floor on the person, or of the person on the plate.
 
-This is a setting of the system's program, which its protocol does not report. A foot can push a plate but
-not pull it, so the sign follows while a person stands on the plates.
+This is a setting of the capture program that its protocol does not report. A foot can push a plate but not
+pull it, so the sign of the vertical force while a person stands on the plates tells the setting.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ENOUGH = 25
 class ForceSign:
     """Sign of a system's forces: the factor that makes them those of the floor on the person.
 
-    stated : what the system's forces act on, "person" or "plate", or "check" to find out
+    stated : what the system's forces act on: "person", "plate", or "check" to detect it from the forces
 
-    Raises CaptureError for another word.
+    Raises CaptureError for any other value of stated.
     """
 
     def __init__(self, stated: str = "check") -> None:
@@ -37,7 +37,7 @@ class ForceSign:
         """Learn the sign from vertical forces of plates (n_plate, n_sample) [N], upwards in the system's
         axes.
 
-        Returns a sentence once the sign is known, otherwise "".
+        Returns a message for the user when the sign becomes known, otherwise "".
         """
         if self.factor:
             return ""

@@ -1,7 +1,8 @@
 """Capture times of frames, on this machine's clock and in the session's time, with counts of irregularities.
 
-Systems repeat frames, omit some, keep the frame number at 1 for a whole session, reset their clock or have
-none. Times come from the stamps, or from the arrival if stamps are unusable; frame numbers are only counted.
+Some systems repeat or omit frames, keep the frame number at 1 for a whole session, reset their clock, or have
+no clock. Times are computed from the time stamps of the frames, or from their arrival if the stamps are
+unusable. Frame numbers only serve to count missing frames.
 """
 
 from __future__ import annotations
@@ -90,7 +91,8 @@ class FrameTimes:
         """Return whether a frame is a repetition: of the last frame or, on a new connection, of one of the
         last second.
 
-        A recording that the system plays in a loop does not count as one: its stamps go on.
+        Frames of a recording that the system plays in a loop are no repetitions, as their time stamps
+        continue to increase.
         """
         last_ns, key = self._stamp_ns, (stamp_ns, content)
         near = last_ns is not None and (

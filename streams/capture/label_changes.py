@@ -1,9 +1,9 @@
 """Changes in a system's list of markers: how they differ, how often they start sessions, and which rows are
 kept.
 
-A new session costs every subscriber a new descriptor and the estimator a restart, so a system that changes
-its description with every frame must not begin one each time. Between two sessions its frames are published
-in the rows of the present session, each marker under its name.
+With a new session every subscriber needs a new descriptor, and the estimator restarts. So a system that
+changes its description with every frame must not begin a new session each time. Until the next session may
+begin, its frames are published in the rows of the present session, each marker under its name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RowsByName:
 
     before : description of the frames
     after : description of the required rows. If a name occurs twice, the second row with it stays the second.
-    fits : whether unit and axis are the same, or unknown, so that rows can be moved
+    fits : whether rows can be rearranged, because unit and axis of both descriptions are equal or unknown
     """
 
     def __init__(self, before: CaptureDescription, after: CaptureDescription) -> None:
@@ -59,11 +59,11 @@ class RowsByName:
         self._others = np.array([row for row in range(self._n_row) if row not in wanted], np.int64)
 
     def moved(self, positions: FloatArray) -> tuple[FloatArray, int] | None:
-        """Return the rows in the other order, (n_after, 3), NaN for markers that the frame does not have, and
-        a count.
+        """Return the rows in the other order, (n_after, 3), and the number of markers that have a position
+        but no row there.
 
-        The count is the number of markers with a position but without a row. None if the rows do not fit the
-        description.
+        Rows of markers that the frame does not have are NaN. Returns None if the rows do not fit the
+        description `before`.
         """
         if not self.fits or positions.shape != (self._n_row, 3):
             return None

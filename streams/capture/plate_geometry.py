@@ -21,11 +21,12 @@ class PlatePlace(NamedTuple):
 
 
 def place_of_corners(corners: ArrayLike, offset: ArrayLike) -> PlatePlace | None:
-    """Pose of a plate that is described as in C3D; None for corners without an area.
+    """Return the pose of a plate that is described as in C3D; None if its corners enclose no area.
 
     corners : (4, 3) corners +x +y, -x +y, -x -y, +x -y of the plate [m]
-    offset : (3,) vector from the sensors' origin to the middle of the surface, in the plate's axes [m]. Its
-        z is taken as negative, as z points down and sensors are below the surface; some programs reverse it.
+    offset : (3,) vector from the sensors' origin to the middle of the surface, in the plate's axes [m]. Its z
+      component is taken as negative, whatever its sign: z points down and the sensors are below the surface,
+      but some programs reverse the sign.
     """
     c = np.asarray(corners, np.float64)
     x = c[0] + c[3] - c[1] - c[2]

@@ -33,10 +33,10 @@ class CaptureError(StreamError):
 
     Parameters
     ----------
-    reason : "address" (it, or an option in it, is invalid), "missing" (a package that the system needs),
-        "unreachable" (no answer), "refused" (the server rejects this client, or has an unsupported version),
-        "silent" (it stopped answering), "closed" (it closed the connection), "malformed" (its data violate
-        the protocol, so that the start of the next message is unknown)
+    reason : "address" (the address, or an option in it, is invalid), "missing" (a package that the system
+      needs is not installed), "unreachable" (no answer), "refused" (the server rejects this client, or has an
+      unsupported version), "silent" (it stopped answering), "closed" (it closed the connection), "malformed"
+      (its data violate the protocol, so that the start of the next message is unknown)
     text : one plain sentence with the details
     """
 
@@ -68,8 +68,8 @@ class CaptureDescription(NamedTuple):
     session.
 
     names : names of the markers, in the order of the frames' rows; () = there are none yet
-    unit : unit of positions; "" = not told, judged by the standing person
-    up : the axis that points up; "" = not told, judged likewise
+    unit : unit of positions; "" = not reported, and then inferred from the size of the standing person
+    up : the axis that points up; "" = not reported, and then inferred from the standing person
     rate : frames per second [Hz], 0 = irregular or not told
     plates : force plates, in the order of the force samples
     labelled : whether the names are those of markers on the body, not mere numbers
@@ -90,7 +90,8 @@ class ForceSamples(NamedTuple):
     force : (n_plate, n_sample, 3) - in the markers' axes [N]; NaN = not measured
     moment : (n_plate, n_sample, 3) - about the laboratory's origin, in the markers' axes [N m]
 
-    The sign is the system's; the relay determines it by the weight of a person on the plates.
+    Whether these are forces on the person or on the plate is up to the system. The relay detects it by the
+    weight of a person on the plates.
     """
 
     stamps: StampArray
@@ -104,7 +105,7 @@ class CaptureFrame(NamedTuple):
     positions : (n_marker, 3) float64 - in the description's unit and axes, not shared; NaN = occluded
     arrived_ns : when its last byte was read, by streams.clock.now_ns
     stamp_ns : when it was captured, on the system's clock [ns]; None = the system does not say
-    number : the system's frame number; not trusted, counted; -1 = none
+    number : the system's frame number; only used to count missing frames, as it is unreliable; -1 = none
     age_ns : age on arrival, if the system reports its latency (sum of all that it knows) [ns]
     unnamed : (n, 3) - unlabelled markers, likewise in the description's unit; None = not reported
     forces : samples of force plates that came with it; None = none
@@ -122,7 +123,7 @@ class CaptureFrame(NamedTuple):
 class ClockPair(NamedTuple):
     """The system's clock and ours at one moment, from an echo or a time correction.
 
-    Once there is a pair, the arrivals of frames no longer tell the offset.
+    Once such a pair is known, it replaces the offset that is estimated from the arrival times of frames.
     """
 
     stamp_ns: int

@@ -58,8 +58,8 @@ class Relay:
     address : address of the system
     publisher : publisher of the streams; it stays open
     say : called with sentences on events
-    judge : determines unit and axes if the system does not state them
-    noted : returns sentences on the marker names of a session
+    judge : function that determines unit and axes if the system does not state them
+    noted : function that returns notes on the marker names of a session
 
     Raises CaptureError for an invalid option.
     """

@@ -117,8 +117,8 @@ class RelayedSession:
     ) -> tuple[list[Forces], str]:
         """Build the messages of force samples that came with a frame of the given stamp and time.
 
-        Returns the messages, none for other plates than those described, and a sentence on the sign of the
-        forces when it becomes known.
+        Returns the messages, and a sentence on the sign of the forces when it becomes known. No message is
+        built if the plates are not those of the description.
         """
         n_sample = len(samples.stamps)
         expected = (len(self._plates), n_sample, 3)

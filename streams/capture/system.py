@@ -3,16 +3,15 @@
 A new system is two files: a module in streams/capture/systems whose `SYSTEM` is a `CaptureSystem`, and one
 beside this module with its messages and their decoding.
 
-Its module is imported to know its scheme: what it needs beyond NumPy it imports when it is opened.
+The module is imported to learn the scheme of the system. So it must import packages other than NumPy only
+when a connection is opened.
 
 A connection is used by one thread. Its duties, beyond what its methods say:
 
 - nothing that the server sends may raise anything but CaptureError, block longer than the timeout, or make
-  memory grow: lengths and counts are checked before they are believed, and what is wrong but skippable is
-  counted;
-- what it received before it failed is handed over first;
-- it asks again for descriptions as often as its protocol needs, so that a changed list is handed over within
-  a second;
+memory grow: lengths and counts are checked before they are believed, and what is wrong but skippable is
+counted; - frames that it received before a failure are handed over before the failure is raised; - it asks
+again for descriptions as often as its protocol needs, so that a changed list is handed over within a second;
 - it finds out within two seconds that its server is gone, and says so by CaptureError.
 """
 
@@ -96,11 +95,11 @@ class CaptureSystem(NamedTuple):
     words : a one-line description
     default_port : 0 = it has no ports; default_host : where an address may be left out
     usual_up : the axis that points up if neither the system nor the person shows it
-    open : opens a connection, within five seconds; CaptureError
-    find : the servers that answer within so many seconds [s]; never raises but CaptureError
+    open : opens a connection within five seconds, or raises CaptureError
+    find : returns the servers that answer within a given time [s]; raises nothing but CaptureError
     options : option in addresses -> a one-line description
-    silence : question for the user if a server responds but sends no frames
-    unseen : the same if it sends frames without a marker
+    silence : question that is shown to the user if a server responds but sends no frames
+    unseen : question that is shown to the user if a server sends frames without a marker
     check : checks the values of an address before anything is opened; CaptureError for impossible ones
     """
 

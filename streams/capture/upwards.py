@@ -21,7 +21,8 @@ TURNS: Mapping[str, tuple[tuple[float, float, float], ...]] = {
 
 
 def turn_up(up: str) -> tuple[FloatArray | None, Literal["Y", "Z"]]:
-    """Return the rotation after which an axis of the system points up as Y or Z, and that axis.
+    """Return the rotation that makes an axis of the system point up as Y or Z, and the name of the axis that
+    points up afterwards.
 
     The rotation (3, 3) is for column vectors; None = none is needed.
     """

@@ -234,7 +234,7 @@ def _bound(
 ) -> tuple[BoundSocket, StopEndpoint | None]:
     """Bind the control socket and, at the same port number, the endpoint of the emergency stop.
 
-    A port that is chosen must be free for both.
+    If the system chooses the port, it must be free for both.
     """
     for n_left in reversed(range(PORTS_TRIED)):
         bound = BoundSocket(zmq.ROUTER, address, security, COMMANDS)
@@ -258,13 +258,20 @@ def request(
     security: Security | None = None,
     asked: str = ESTIMATOR,
 ) -> tuple[bool, str]:
-    """Send a command and wait for the answer; return (done, sentence), even when nobody answers.
+    """Send a command and wait for the answer; return (done, sentence): whether the command was carried out,
+    and the answer in words.
 
-    A connection that is lost before the answer is opened again, if the command cannot have been done or may
-    be done twice: a crowded endpoint closes some connections. It is also opened again for a while where the
-    other side cannot yet tell whose it is, as long as messages of a closed connection wait there.
+    The connection may be lost before the answer, as a crowded endpoint closes some connections. If the
+    command cannot have been carried out yet, or does no harm when it is carried out twice, a new connection
+    is opened and the command is sent again.
 
-    asked : name of the program that should answer, for that sentence
+    The other side may refuse a command because it cannot yet tell which user has sent it: messages of an
+    earlier, closed connection may still wait there. For a second the command is then sent again over new
+    connections.
+
+    If nobody answers in time, done is False, and the sentence says that nobody has answered.
+
+    asked : name of the program that should answer, used in that sentence
 
     Raises StreamError when the address, a key or an argument cannot be used.
     """

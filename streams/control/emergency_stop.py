@@ -60,7 +60,7 @@ class StopEndpoint(Closing):
     Attributes
     ----------
     address : udp://HOST:PORT
-    whence : HOST:PORT of the sender of the newest stop, as stated in the datagram
+    whence : HOST:PORT of the sender of the newest stop, as the datagram states it
 
     Raises StreamError where the port cannot be bound.
     """
@@ -118,10 +118,10 @@ class StopEndpoint(Closing):
 
 
 def answer_to(stop: bytes) -> bytes:
-    """Return the answer to a stop, never longer than the stop; empty for a stop that is too short or is
-    itself an answer.
+    """Return the answer to an emergency stop. It is never longer than the stop, and empty if the stop is too
+    short or is itself an answer.
 
-    Two endpoints would otherwise answer each other for ever.
+    If answers were answered, two endpoints would answer each other for ever.
     """
     if len(stop) < len(ANSWER) or stop.startswith(ANSWER):
         return b""
@@ -131,7 +131,7 @@ def answer_to(stop: bytes) -> bytes:
 def request_stop(control: str, timeout_s: float = 2.0) -> bool:
     """Send a stop to the program with this control address until it is answered; return whether it was.
 
-    StreamError if there is no such host, or the address does not support datagrams.
+    Raises StreamError if the host does not exist, or the address does not support datagrams.
     """
     check_address(control)
     if not stop_address(control):

@@ -75,11 +75,11 @@ class HeldControl(Closing):
         self._thread.start()
 
     def ask(self, name: str, args: Mapping[str, Any], then: Then) -> None:
-        """Give a command at once; `then` is called in the thread with (done, sentence), also when nobody
-        answers.
+        """Send a command without waiting for the answer. Later `then` is called in the connection's thread
+        with (done, sentence), also if nobody answers.
 
-        A command that cannot be sent in time is never sent. StreamError for an argument that cannot be
-        encoded.
+        A command that cannot be sent within the timeout is never sent. Raises StreamError for an argument
+        that cannot be encoded.
         """
         command, due_ns = Command(name=name, args=dict(args)), now_ns() + round(1e9 * self.timeout_s)
         parts = encode(command)

@@ -1,7 +1,7 @@
 """Log of commands: who gave which command, and its outcome, for the telemetry, and so for recordings.
 
-Every command that was done has a sentence. Refused commands and emergency stops, which may come in floods,
-are summarised in one sentence beyond a number per second.
+Every command that was carried out is logged in one sentence. Refused commands and emergency stops may come in
+floods; above a limit per second they are summarised in one sentence.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class CommandJournal:
         """Log a command.
 
         ok, text : its answer
-        floods : whether everybody may give it, so that it may come very often
+        floods : whether the command is summarised if it comes very often, as everybody may send it
         """
         if ok and name in QUIET:
             return

@@ -29,7 +29,7 @@ MOST = 1024
 def may_follow(ok: bool, text: str) -> bool:
     """Return whether a command may be sent after this answer to the request for a ticket.
 
-    It may if the answer has a ticket, or if the program knows no tickets.
+    It may be sent if the answer contains a ticket, or if the other program does not use tickets.
     """
     return ok or text.startswith(NO_COMMAND)
 

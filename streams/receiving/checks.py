@@ -58,7 +58,7 @@ class OrderCheck:
     def judge(self, seq: int) -> Verdict:
         """Judge a frame by its number; afterwards `n_lost` is the number of frames missing just before it.
 
-        The first frame of a session may have any seq (a late join is no loss).
+        The first received frame of a session may have any number: frames before it do not count as lost.
         """
         self.n_lost = gap = 0
         if seq <= self._last:
@@ -105,8 +105,8 @@ class CaptureClockCheck:
         """Return whether the capture clock went back, or ahead by more than the time that passed on this
         machine.
 
-        A delayed frame can only make the capture clock seem behind, so a stall of the network is not
-        taken for a leap of the clock: the reference is the least delay seen so far.
+        The reference is the least delay of a frame so far. A delayed frame makes the capture clock seem
+        behind, never ahead, so a stall of the network is not mistaken for a jump of the clock.
         """
         offset = t_capture - t_arrived
         first = self._t_capture < 0
@@ -121,7 +121,8 @@ class CaptureClockCheck:
 def clean(flat: FloatArray, sent: Iterable[bytes]) -> bool:
     """Replace infinities by NaN in place; return whether there were any.
 
-    sent : bytes of the numbers as received; they are searched first, as only faulty frames have infinities
+    sent : the same numbers as received bytes; these are searched first, as only faulty frames contain
+      infinities
     """
     for blob in sent:
         if INFINITY in blob or MINUS_INFINITY in blob:

@@ -45,8 +45,8 @@ class Intake:
     """Checker of the messages of one stream, which puts good frames into the ring; it uses no sockets.
 
     Bad data never raises an exception: each unused message is counted, and sooner or later reported in a
-    sentence. The time for anything but frames of the leading session is bounded: beyond it descriptors are
-    postponed (the newest is kept), and other messages are dropped unread.
+    sentence. The time for anything but frames of the leading session is limited. When it is used up,
+    descriptors are postponed (only the newest is kept), and other messages are dropped unread.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Intake:
 
     Attributes
     ----------
-    strangers : time budget for everything else
+    strangers : time budget for everything but frames of the leading session
     """
 
     def __init__(
@@ -126,8 +126,8 @@ class Intake:
     def _affords(self, parts: Sequence[bytes], t_ns: int) -> bool:
         """Return whether there is time left for a message.
 
-        While a session leads, a descriptor must not take more than the remaining time, as judged by its
-        number of bytes: decoding it delays everything.
+        While there is a leading session, a descriptor is only decoded if that will not take more than the
+        remaining time, as estimated from its number of bytes. The reason: decoding delays all other messages.
         """
         passed_ns = t_ns - self._earned_ns
         self.strangers.earn(max(0, passed_ns))

@@ -91,9 +91,11 @@ class KnownSession:
             self._heard_ns = t_ns
 
     def goes_on_beside(self, leader: KnownSession, t_ns: int) -> bool:
-        """Return whether frames of this session have come for some time since the leading session paused.
+        """Return whether frames of this session have continued to come for some time since the leading
+        session paused.
 
-        After a pause of the whole stream the first frame proves nothing. Called at each frame.
+        A single frame is not enough: after a pause of the whole stream, the first frame may be of any
+        session. The method is called at each frame of this session.
         """
         if not leader._heard_ns <= self._beside_ns <= t_ns:
             self._beside_ns = t_ns
@@ -151,8 +153,8 @@ class KnownSessions:
         """Return whether bytes may be a message of the leading session, or a short message of any session, by
         a quick test.
 
-        Without a leading session any message counts, so that a first session with a slow descriptor loses no
-        frames.
+        Without a leading session the result is true for any message. So the first session loses no frames
+        while its descriptor is being decoded.
         """
         first = self._by_id.values() if self.leader is None else (self.leader,)
         if any(known.may_be_of(payload) for known in first):

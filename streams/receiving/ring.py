@@ -126,8 +126,9 @@ class Ring:
         """Hand the writer's slot to the reader; return how many of the oldest unread frames were dropped for
         it.
 
-        A session replaces its own frames first, so that a short session does not displace those of another.
-        If there are too many in total, those of the first session are dropped last.
+        A session with too many unread frames loses its own oldest ones, so that one session does not displace
+        the frames of another. If there are too many frames in total, frames of the session `first` are
+        dropped last.
         """
         frame = self.slot()
         n_dropped = 0

@@ -45,8 +45,8 @@ class Unfinished:
     def cut(self) -> bool:
         """Shut the connection down if it brings a message that does not end; return whether it did.
 
-        Call it when there was nothing to read. What had arrived at the call before, and has not been read
-        since, is then certainly unfinished, however long ago that was.
+        Call it when there was nothing to read. Bytes that had arrived before the previous call and have not
+        been read since then belong to an unfinished message, however long ago that call was.
         """
         if self._fd is None or self._port is None:
             return False

@@ -93,8 +93,8 @@ class ChunkedFile:
     ----------
     n_message : number of messages in the file
 
-    Every method raises OSError if writing fails; the file then has its previous content (as far as it can be
-    truncated), and the call may be repeated.
+    Every method raises OSError if writing fails. The file is then truncated to its previous content, if the
+    disk permits it, and the call may be repeated.
     """
 
     def __init__(self, path: Path, metadata: Mapping[str, Mapping[str, str]]) -> None:

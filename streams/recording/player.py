@@ -48,7 +48,7 @@ class PlayedStream(NamedTuple):
     session : the descriptor that the frames fit, of markers or forces
     times : (n,) [s], not decreasing
     data : field name -> (n, ...), of the shape in the descriptor
-    clocks : fields that hold times, which go on when the recording starts over
+    clocks : fields that contain times, which continue to increase when the recording starts over
     """
 
     session: Session
@@ -72,7 +72,11 @@ class _Track:
         return self._channel.session.stream
 
     def time(self, lap_s: float) -> float:
-        """Return the time of the next frame [s], counted on over the laps of a loop."""
+        """Return the time of the next frame [s]. In a loop it continues to increase: the duration of all
+        completed laps is added.
+
+        lap_s : duration of one lap of the loop, including the rest at its end [s]
+        """
         n_lap, index = divmod(self.n_sent, self.n_frame)
         return float(self._channel.times[index]) + n_lap * lap_s
 
@@ -119,8 +123,8 @@ def play(
     loop : start over at the end, after a rest, until `stop` is set; seq and time go on
     stop : set it to end early
     on_frame : called after each frame of markers with its seq
-    beside : other channels on the same clock, each with its own rate; at equal times their frames are sent
-        first, so that forces are available when the markers arrive
+    beside : other channels with times on the same clock, each with its own rate; at equal times their frames
+      are sent before those of the markers, so that forces are available when the markers arrive
     wait_s : time to wait for a first subscriber, so that it misses nothing; then it starts anyway [s]
     say : called with a plain sentence where it has to wait
 

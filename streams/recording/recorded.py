@@ -1,6 +1,6 @@
 """Reading of recordings, closed properly or cut by a crash, however damaged or malicious.
 
-Checksums are verified: damaged chunks are left out and reported, all else is read.
+Checksums are verified. Damaged chunks are left out and reported; everything else is read.
 """
 
 from __future__ import annotations
@@ -214,9 +214,9 @@ def message_of(content: bytes) -> Message:
 
 
 def content_of(content: bytes, whole: bool) -> list[Channel | Message] | None:
-    """Decode channels and messages of an uncompressed chunk; None where it is damaged.
+    """Decode the channels and messages of an uncompressed chunk; return None if the chunk is damaged.
 
-    whole : whether it is complete, so that its checksum can be compared
+    whole : whether the chunk is complete, so that its checksum can be verified
     """
     text = content[CHUNK_HEAD:]
     if whole:

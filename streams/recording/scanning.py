@@ -89,7 +89,7 @@ class RecordScan(Iterator[ScannedRecord]):
     ended : whether the file ends correctly
     crc : checksum of all bytes before the last record
     at : position of the next record
-    given_up : whether the search for it was abandoned, as it takes too long
+    given_up : whether the search for the next record was abandoned because it took too long
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -195,9 +195,10 @@ class RecordScan(Iterator[ScannedRecord]):
         """Find the first valid record; return its position, -1 = none, and that of a first possible record
         that ends beyond the text.
 
-        A chunk is valid by its checksum, the end of the data by the record that follows. So is a message,
-        except in files with messages in chunks: those of a damaged chunk must not be trusted.
-        to_end : whether nothing follows the text
+        A chunk is valid if its checksum is right. The record that ends the data is valid if a valid record
+        follows. The same holds for a message, except in files whose messages are in chunks: there a message
+        outside a chunk comes from a damaged chunk and must not be trusted.
+        to_end : whether the text reaches to the end of the file
         """
         open_place = max(start, len(text) - HEAD)
         for found in _SOUND.finditer(text, start):

@@ -1,9 +1,9 @@
 """Schemas of the messages in a recording, for programs that read the file without rtsim.
 
 The bytes of a message are MessagePack; their maps have the keys, types and bounds of a JSON Schema
-(https://json-schema.org, draft 2020-12), which stands in the file. Arrays of a frame are binary there,
-little-endian float64 in the shape that the session's descriptor states, which a JSON Schema calls a string
-in base64.
+(https://json-schema.org, draft 2020-12), which stands in the file. The arrays of a frame are binary:
+little-endian float64 in the shape that the session's descriptor states. The JSON Schema describes them as
+strings in base64, as it has no type for binary data.
 """
 
 from __future__ import annotations

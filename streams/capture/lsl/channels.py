@@ -109,10 +109,10 @@ def _marker_axis(channel: LslChannel) -> tuple[str, int]:
 
 
 def _ended(label: str, endings: Sequence[str]) -> tuple[str, str]:
-    """Split a label that ends in one of these endings into the name before it and the ending; ("", "") for
-    other labels.
+    """Split a label that ends in one of these endings into the name before the ending and the ending. Return
+    ("", "") for other labels.
 
-    No regular expression is used: a long row of separators could keep one busy for hours.
+    No regular expression is used, because matching one against a long row of separators could take hours.
     """
     label = label.strip()
     n = len(endings[0])

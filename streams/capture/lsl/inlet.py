@@ -1,5 +1,5 @@
-"""Reader of one Lab Streaming Layer stream; a separate thread compares its clock, so that reading never waits
-for it.
+"""Reader of one Lab Streaming Layer stream. A separate thread compares the clock of the stream's sender with
+this machine's clock, so that reading never waits for the comparison.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LslInlet:
     ----------
     info : description of the stream, as a search returns it
 
-    Raises CaptureError where the stream cannot be opened, or is one of texts.
+    Raises CaptureError if the stream cannot be opened, or if its values are texts.
     """
 
     def __init__(self, info: Any) -> None:

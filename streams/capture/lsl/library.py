@@ -39,11 +39,11 @@ def lsl() -> Any:
 
 
 def correction(library: Any, inlet: Any, timeout_s: float) -> tuple[float, float]:
-    """Measure the correction from a sender's clock to liblsl's own; return it and the round trip of the
-    measurement, both [s].
+    """Measure the difference between the clock of a sender and that of liblsl; return the difference and the
+    round trip of the measurement, both [s].
 
-    pylsl does not provide the round trip; if a version of it gives no access to liblsl, it is 0. Raises
-    RuntimeError after the timeout, and where the stream is gone.
+    pylsl does not report the round trip, so liblsl is asked directly; if a version of pylsl gives no access
+    to liblsl, the round trip is 0. Raises RuntimeError after the timeout, and if the stream no longer exists.
     """
     shared: Any = getattr(getattr(library, "lib", None), "lib", None)
     if not hasattr(shared, "lsl_time_correction_ex") or not hasattr(inlet, "obj"):

@@ -18,13 +18,15 @@ SAME = 1e-3
 class NamedRows:
     """Positions of all markers that the definitions name, from frame to frame.
 
-    names : "Anna:LASI", the set and the marker; without the set's name where the marker begins with it
+    names : names such as "Anna:LASI", made of the marker set and the marker; a marker name that begins with
+      the name of the set stays as it is
 
-    Positions come from the marker sets, in the order of their names. Whether a marker is seen is said by the
-    labelled marker of the same number, `asset << 16 | place in the set from 1`: where its flag says
-    occluded, or where it is missing although others of the asset were there before, the marker is NaN. If a
-    labelled marker is elsewhere than the marker of its number, the numbering differs: then the flags of that
-    set are not used, `disagreeing` counts it, and only 0, 0, 0 is an occlusion.
+    Positions come from the marker sets, in the order of their names. The labelled marker with the same
+    number, `asset << 16 | place in the set from 1`, shows whether a marker is visible. The marker is NaN if
+    the flag of the labelled marker says occluded, or if the labelled marker is missing although others of the
+    asset were there before. If a labelled marker and the marker of its number have different positions, the
+    numbers do not correspond. Then the flags of that set are not used, `disagreeing` counts the case, and
+    only the position 0, 0, 0 means an occlusion.
     """
 
     def __init__(self, definitions: Definitions) -> None:

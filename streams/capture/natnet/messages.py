@@ -1,7 +1,8 @@
 """NatNet messages (3.0 to 4.2) other than frames: the server's description of itself, and of what it tracks.
 
-Every message is two unsigned numbers of two bytes, the kind and the bytes that follow, and those bytes, all
-little-endian. Field by field as in NaturalPoint's NatNet SDK 4.1 (PythonSample/NatNetClient.py).
+Every message consists of two unsigned numbers of two bytes, its kind and the number of bytes that follow, and
+of those bytes, all little-endian. Field by field as in NaturalPoint's NatNet SDK 4.1
+(PythonSample/NatNetClient.py).
 """
 
 from __future__ import annotations
@@ -169,8 +170,8 @@ def decode_echo(packet: bytes) -> tuple[int, int]:
 def decode_definitions(packet: bytes, version: Version) -> Definitions:
     """Decode the definitions of what a server tracks, in the format of a NatNet version.
 
-    The set named `all`, which repeats the markers of the others, is left out where there are others. Raises
-    DecodeError for any other packet, and for one whose fields contradict its length.
+    The set named `all`, which repeats the markers of the other sets, is left out if there are other sets.
+    Raises DecodeError for a packet of another kind, and for one whose fields contradict its length.
     """
     kind, end = opened(packet)
     if kind != DEFINITIONS:

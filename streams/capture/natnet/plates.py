@@ -58,7 +58,7 @@ class NatNetPlates:
         """Return the force samples that came with a frame, spread over its period from its stamp on, as
         analog samples are in C3D.
 
-        None where there are no plates, no stamps, or no samples.
+        Returns None if there are no plates, no stamps, or no samples.
         """
         if not self._plates or stamp_ns is None or period_ns <= 0:
             return None

@@ -1,9 +1,9 @@
 """Conversion of QTM's forces to forces and moments about the laboratory's origin.
 
-QTM gives force F, moment M and application point p of each sample, and does not say about which point the
-moment is. The point can be inferred: about its application point a force has only a vertical moment, so that
-of the possible points o (the laboratory's origin, the plate's centre, p itself) the right one minimises M -
-(p - o) x F along the surface. The result is p x F plus the remaining vertical moment.
+QTM gives force F, moment M and application point p of each sample, but not the point o to which the moment
+refers. Possible points are the laboratory's origin, the plate's centre and p itself. About its application
+point a force has only a vertical moment. So the right point o is the one for which the components of M - (p -
+o) x F along the surface are smallest. The result is p x F plus the remaining vertical moment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class QtmForces:
     Attributes
     ----------
     n_unknown : number of samples of plates that the settings do not name
-    n_beside : number of samples whose application point is outside its plate, taken as not measured
+    n_beside : number of samples that were taken as not measured, because their application point is outside
+      the plate
     """
 
     def __init__(self, description: CaptureDescription, numbers: tuple[int, ...], metres: float) -> None:
@@ -44,10 +45,11 @@ class QtmForces:
         self.n_unknown = self.n_beside = 0
 
     def samples(self, plates: list[QtmPlateSamples], stamp_ns: int) -> ForceSamples | None:
-        """Return the force samples that came with a frame of that stamp; None without samples of known
-        plates.
+        """Return the force samples that came with a frame with the given time stamp; None if no sample is of
+        a known plate.
 
-        The first sample of a frame is taken as simultaneous with it, the others follow at the plates' rate.
+        The first sample is taken as simultaneous with the frame. The others follow at the sampling rate of
+        the plates.
         """
         known = [(self._place[p.plate], p) for p in plates if p.plate in self._place and len(p.values)]
         self.n_unknown += sum(len(p.values) for p in plates if p.plate not in self._place)

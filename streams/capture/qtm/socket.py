@@ -17,7 +17,7 @@ SHORTEST_S = 1e-4
 
 
 class QtmSocket:
-    """A connection to QTM. CaptureError where it cannot be opened or was closed.
+    """A connection to QTM. Raises CaptureError if it cannot be opened or was closed.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """A connection to a Vicon server over TCP: the server announces its data, the client requests some, and
 frames follow.
 
-Without the vendor's SDK; the protocol as in the source of DataStream SDK 1.11 (MIT licence).
+The vendor's SDK is not needed. The protocol is that in the source of DataStream SDK 1.11 (MIT licence).
 """
 
 from __future__ import annotations
@@ -324,8 +324,9 @@ class ViconConnection:
 class _FrameNumbers:
     """Clock made from frame numbers, as long as the numbers increase as frames arrive.
 
-    The server has no clock, but its frame numbers times their period are one. Numbers that restart are joined
-    to those before by their arrival times; numbers that stand still are not used.
+    The server sends no clock, but its frame numbers times the frame period can serve as a clock. If the
+    numbers restart, the new ones are joined to the former ones by their arrival times. Numbers that do not
+    increase are not used.
     """
 
     def __init__(self) -> None:

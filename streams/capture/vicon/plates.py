@@ -22,8 +22,8 @@ CORNERS = ((1, 1), (0, 1), (0, 0), (1, 0))
 class ViconPlates:
     """The force plates whose pose is known.
 
-    in_millimetres : whether moments are in N mm. The SDK's source says N/mm, its manual N m, so this is
-        inferred from the data: the lever arm of a plate's moment is below a metre
+    in_millimetres : whether moments are in N mm. The SDK's source says N/mm and its manual N m, so the unit
+      is inferred from the data: moment divided by force, the lever arm on the plate, is below a metre
     """
 
     def __init__(self, statics: ViconStatics) -> None:
