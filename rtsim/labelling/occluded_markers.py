@@ -98,6 +98,7 @@ class OccludedMarkers:
         self._joined = np.eye(len(body.shapes), dtype=bool)
         for k, shape in enumerate(body.shapes):
             self._joined[k, [joint.other for joint in shape.joints]] = True
+        self._joined = self._joined @ self._joined  # and beyond: a shank of two markers fixes no foot
         self.forget()
 
     def forget(self) -> None:

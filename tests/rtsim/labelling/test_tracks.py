@@ -55,3 +55,19 @@ def test_a_hidden_marker_is_where_the_others_carry_it(walked: np.ndarray, both_l
     assert foretold.markers.tolist() == [k]
     assert foretold.rigid.all()
     assert np.linalg.norm(foretold.places[0] - truth[40]) < 0.02
+
+
+def test_a_heel_is_expected_by_the_leg_where_its_foot_is_hidden(walked: np.ndarray, both_legs: Both) -> None:
+    """Protects feet below shanks of two markers, which fix nothing alone: the thigh says how the leg lies."""
+    body, names = both_legs
+    hidden, k = OccludedMarkers(body), names.index("RHEE")
+    foot = body.segment_of == body.segment_of[k]
+    shank = np.flatnonzero(body.segment_of == body.segment_of[names.index("RTTB")])
+    frames = walked.copy()
+    frames[:, shank[2:]] = np.nan
+    frames[20:, foot] = np.nan
+    for frame in frames[:22]:
+        hidden.take(frame, hidden.foretell(frame), np.ones(len(names), bool), 0.01)
+    foretold = hidden.foretell(frames[22])
+    at = foretold.markers.tolist().index(k)
+    assert np.linalg.norm(foretold.places[at] - walked[22, k]) < foretold.reach[at]
