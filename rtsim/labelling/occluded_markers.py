@@ -26,10 +26,10 @@ ANEW_S = 1.0
 """Time for which it is kept where a marker was before it was named anew, unless its name is certain [s]."""
 LONGEST_S = 5.0
 """Longest time over which a marker's place is predicted [s]."""
-RIGID, BENDS, AGES, SWINGS, OLD_S = 0.025, 0.045, 0.08, 0.15, 0.6
+RIGID, BENDS, AGES, SWINGS, OLD_S = 0.04, 0.045, 0.08, 0.15, 0.6
 """Error of the expected place of a marker: with three or more of its segment [m], with fewer [m], and its
 growth without and with one other of its segment [m/s], for at most OLD_S [s]."""
-STRETCH, STRETCH_PART = 0.015, 0.05
+STRETCH, STRETCH_PART = 0.03, 0.05
 """Change of the distance of two markers of a segment [m], and in parts of it."""
 
 

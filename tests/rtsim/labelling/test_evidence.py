@@ -48,6 +48,19 @@ def test_a_stranger_on_a_hidden_segment_is_not_one_of_its_markers(
     assert named.missing[-1] == 0
 
 
+def test_a_marker_that_skin_has_moved_while_it_was_hidden_is_taken(
+    walked: Array, both_legs: Both, name_frames: Callable[..., Any]
+) -> None:
+    """Protects shoulders and hips that come back 30 mm off, as in a squat: named at once, and in doubt."""
+    frames, k = walked.copy(), both_legs[1].index("RTH2")
+    frames[60:80, k] = np.nan
+    frames[80:, k] += np.array([0.024, 0.018, 0.0])
+    named = name_frames(frames)
+    assert named.missing.sum() == 0
+    assert named.wrong.sum() == 0
+    assert named.doubted[80]
+
+
 def exchanging(k: int, away: Array) -> Callable[..., Generator[None, None, FoundPerson | None]]:
     """A search that is right but for one marker, which it sees at the point that is so far from it [m]."""
 

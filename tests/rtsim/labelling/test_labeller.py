@@ -214,7 +214,7 @@ def test_a_marker_that_skin_has_moved_is_named_once_in_place(
     """Protects a marker that comes up beyond its reach, as in a squat: named 0.3 s after it is in place."""
     frames, k = walked.copy(), both_legs[1].index("RTH2")
     frames[60:80, k] = np.nan
-    frames[80:95, k] += np.linspace(0.035, 0.0, 15)[:, None] * np.array([0.8, 0.6, 0.0])
+    frames[80:95, k] += np.linspace(0.055, 0.0, 15)[:, None] * np.array([0.8, 0.6, 0.0])
     named = name_frames(frames)
     assert named.wrong.sum() == 0
     assert named.missing[80] == 1
