@@ -118,7 +118,7 @@ def figures(found: SoakResult) -> list[BenchFigure]:
     is_late = (rows[:, STATUS] & int(Status.LATE)) > 0
     span = found.account.times[-1] if found.account.times else 0.0
     settled = 1e-9 * (rows[:, RECEIVED] - rows[:1, RECEIVED]) >= settle_s(span)
-    of_recorder = re.search(r"(\d+) frames? not received", found.recorder)
+    of_recorder = re.search(r"(\d+) frames? lost before", found.recorder)
     return [
         BenchFigure("minutes", span / MINUTE_S, "min"),
         BenchFigure("results", float(len(rows)), "frames"),

@@ -68,9 +68,9 @@ def export_beside(recording: Path, out: Path, into: Path | None, up: str | None,
     source = into or str(meta.get("source") or "")
     if into is None and not is_c3d(Path(source)):
         raise ConfigError(
-            f"{recording} does not name the C3D file that was solved"
+            f"{recording} does not say which C3D file was solved"
             + (f", but {source}" if source else ""),
-            where=str(out), remedy="name that file by --into",
+            where=str(out), remedy="name the C3D file with --into",
         )  # fmt: skip
     check_source(source, out, "OUT")
     gait = gait_of(results, source, str(meta.get("person") or ""))

@@ -20,38 +20,43 @@ from rtsim.live.processes.children import CHILD
 from rtsim.live.processes.signals import CLOSED_PIPE, answer_requests, exit_code
 
 COMMANDS = {
-    "live": "Estimate joint angles and loads live from a walker, a file or a stream; table in the terminal.",
-    "estimate": "Estimate from a marker stream and publish results, without a table (`live` starts it).",
-    "analyse": "Solve a recording by the stages of a live run, as fast as it goes; files and figures.",
-    "report": "Report a person's gait: angles and moments over the cycle, steps, scores, quality.",
-    "paper": "Recompute figures and tables of a published paper, with its numbers beside ours.",
-    "norms": "Make norms of gait from trials of your own, or read them from .gcd and csv.",
+    "live": "Estimate joint angles and loads live from the synthetic walker, a file or a stream; table "
+    "in the terminal.",
+    "estimate": "Estimate from a marker stream and publish the results, without a table (`live` starts "
+    "this command).",
+    "analyse": "Solve a recording offline with the same stages as a live run; write files and figures.",
+    "report": "Report a person's gait: angles and moments over the cycle, steps, scores, data quality.",
+    "paper": "Recompute figures and tables of a published paper, and compare the numbers.",
+    "norms": "Make gait norms from your own trials, or read norms from .gcd and .csv files.",
     "connect": "Relay a capture system (Qualisys, ...) as live streams; list the servers that answer.",
-    "replay": "Play a recording or the walker as a live stream, or compute a recorded run again (--exact).",
-    "diff": "Show where, and by how much, two recordings or two tables of results differ.",
+    "replay": "Play a recording or the synthetic walker as a live stream, or compute a recorded run "
+    "again (--exact).",
+    "diff": "Show where two recordings or two tables of results differ, and by how much.",
     "record": "Record a stream to an MCAP file that survives a crash.",
     "recover": "Recover a recording that was cut or damaged, and give it an index.",
     "export": "Write a recording as .trc, .mot, .sto or .csv.",
     "monitor": "Open the monitor window on a result stream.",
     "serve": "Serve a page for tablets and browsers on a result stream, read only.",
-    "bridge": "Pass results on to Lab Streaming Layer and others, and take electromyograms from it.",
+    "bridge": "Pass results to Lab Streaming Layer and other programs, and receive electromyograms.",
     "calibrate": "Build a subject model from a trial, or a mandible from a scan and a trial.",
-    "lab": "Propose a marker map from a static trial, for names that no shipped map knows.",
+    "lab": "Propose a marker map from a static trial, for marker names that are in no shipped map.",
     "scale": "Scale a model to a person by a static trial, and place its markers.",
-    "fit": "Fit parameters of a model to what was measured of a person.",
-    "moment-arms": "Lengths and moment arms of a model's muscles, at one pose or along a sweep.",
-    "simulate": "Simulate a model forward in time under its contacts, ligaments, springs and loads.",
-    "study": "Run an analysis, a simulation or a fit over many values of its keys, into one table.",
+    "fit": "Fit parameters of a model to measurements of a person.",
+    "moment-arms": "Compute lengths and moment arms of a model's muscles, at one pose or along a sweep.",
+    "simulate": "Simulate a model forward in time with its contacts, ligaments, springs and loads.",
+    "study": "Repeat an analysis, a simulation or a fit over many values of its keys, and collect the "
+    "results in one table.",
     "hil": "Let a simulated limb and a device exchange motion and torque, with hardware in the loop.",
-    "tune": "Set parameters of a run with a device while it runs, within their ranges; undo, snapshots.",
-    "device": "Simulate an orthosis as a device in the loop, in a process of its own.",
-    "show": "List the shipped configs; print one, or copy it to change it.",
+    "tune": "Change parameters of a run with a device while it runs, within their ranges; undo, snapshots.",
+    "device": "Simulate an orthosis as a device for hardware-in-the-loop runs, in its own process.",
+    "show": "List the shipped configs; print a config, or copy it for changes.",
     "check": "Check configs: models, labs, runs, subjects.",
     "command": "Send a command to a running estimator (set_method, tare, mark, status, stop, ...).",
     "warmup": "Compile the kernels now, so that the next start is quick.",
     "doctor": "Check the installation or a stream, and report what is wrong in plain words.",
-    "keys": "Make CURVE keys for streams that leave this machine.",
-    "bench": "Measure: mbo, dynamics, moment-arms, rosenbrock, friction, knee, paced, latency, hostile, ...",
+    "keys": "Generate CURVE keys, which encrypt streams to other machines.",
+    "bench": "Run benchmarks: mbo, dynamics, moment-arms, rosenbrock, friction, knee, paced, latency, "
+    "hostile, ...",
 }
 
 

@@ -35,14 +35,14 @@ class ControllerSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw
     def __post_init__(self) -> None:
         for name, (low, high) in self.ranges.items():
             if name not in self.values:
-                known = ", ".join(self.values) or "none, as there are no parameters"
+                known = ", ".join(self.values) or "none, because the controller has no parameters"
                 raise ValueError(f"controller.ranges: unknown key {name!r}; allowed: {known}")
             value = self.values[name]
             if not low <= value <= high or (low < 0.0 and not self.is_signed(name)):
                 raise ValueError(
-                    f"controller.ranges.{name}: {[low, high]}; allowed: the smaller one first, "
-                    f"{name} = {value:g} between, and no bound below zero unless this parameter may be "
-                    f"negative"
+                    f"controller.ranges.{name}: {[low, high]}; allowed: [low, high] with low < high, "
+                    f"the present value {name} = {value:g} between them, and no bound below zero "
+                    "unless this parameter can be negative"
                 )
 
     @property

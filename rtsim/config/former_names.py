@@ -27,9 +27,9 @@ def with_current_names(tables: dict[str, Any], where: str) -> dict[str, Any]:
         if name != key and name in tables:
             name = key
         elif name != key:
-            tell(f"the key {key} is called {name} now", where)
+            tell(f"the key {key} was renamed {name}", where)
         if isinstance(value, str) and (key, value) in VALUES:
-            tell(f'{key} = "{value}" is called "{VALUES[key, value]}" now', where)
+            tell(f'{key} = "{value}" was renamed "{VALUES[key, value]}"', where)
             value = VALUES[key, value]
         current[name] = _within(value, where)
     return current
@@ -46,4 +46,4 @@ def _within(value: Any, where: str) -> Any:
 
 def tell(sentence: str, where: str) -> None:
     """Warn that a name has changed; the file is still read as before."""
-    warnings.warn(f"{where}: {sentence}; the former name is still understood", FormerName, stacklevel=2)
+    warnings.warn(f"{where}: {sentence}; the former name is still accepted", FormerName, stacklevel=2)

@@ -33,7 +33,7 @@ def load_toml(path: Path, record: type[Record]) -> Record:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Read the tables of a TOML file, unchecked; ConfigError names file, line and remedy."""
-    data = read_bounded(path, MOST_BYTES, "no config is that large; give a UTF-8 TOML file")
+    data = read_bounded(path, MOST_BYTES, "the file is too large for a config; give a UTF-8 TOML file")
     try:
         text = data.decode("utf-8-sig")  # with or without the mark that some editors put first
     except UnicodeDecodeError as error:
@@ -49,16 +49,18 @@ def parse_toml(text: str, where: str) -> dict[str, Any]:
     if deep:
         line = text.count("\n", 0, deep.start()) + 1
         raise ConfigError(
-            f"not valid TOML: a key of more than {MOST_DOTS} parts (at line {line})",
+            f"not valid TOML: a key has more than {MOST_DOTS} parts (at line {line})",
             where=where,
-            remedy="mend the line named",
+            remedy="correct the line named in this message",
         )
     try:
         return with_current_names(tomllib.loads(text), where)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"not valid TOML: {error}", where=where, remedy="mend the line named") from None
+        raise ConfigError(
+            f"not valid TOML: {error}", where=where, remedy="correct the line named in this message"
+        ) from None
     except RecursionError:
-        raise ConfigError("not valid TOML: nested without end", where=where) from None
+        raise ConfigError("not valid TOML: arrays or tables are nested too deeply", where=where) from None
     except ValueError as error:  # numbers of thousands of digits, dates that no calendar has
         words = str(error).partition(";")[0]  # then comes advice for programmers
         raise ConfigError(f"not valid TOML: {words}", where=where, remedy="correct the value") from None

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 
 # (record, key) or ("kind", value) of earlier model files -> what it is now
-LIGAMENT = "write [[ligaments]] with length = { target_mm, mean_mm, polynomial }"
+LIGAMENT = "write a [[ligaments]] entry with length = { target_mm, mean_mm, polynomial }"
 FORMER = {
-    ("ModelSpec", "displacement"): "remove it: nothing reads it",
-    ("ModelSpec", "contact_elements"): "remove it: all [[contacts]] are reported",
+    ("ModelSpec", "displacement"): "remove this key: rtsim does not read it",
+    ("ModelSpec", "contact_elements"): "remove this key: all [[contacts]] are reported",
     ("Element", "ligament"): LIGAMENT,
     ("Element", "mean_mm"): LIGAMENT,
     ("Element", "length_polynomial"): LIGAMENT,
     ("kind", "sphere_on_plane"): (
         "write [[contacts]] with ellipsoid = { ..., radius_mm } and plane = { ..., normal }, "
-        'or kind = "plane" for a point at a distance from a plane'
+        'or [[elements]] with kind = "plane" for a point at a constant distance from a plane'
     ),
 }
 

@@ -15,7 +15,9 @@ def configs_root() -> Path:
         if (candidate / "models").is_dir():
             return candidate
     raise ConfigError(
-        "the shipped configs are missing", where=str(package), remedy="reinstall rtsim from a complete wheel"
+        "the shipped configs are missing from this installation",
+        where=str(package),
+        remedy="reinstall rtsim from a complete package (wheel)",
     )
 
 

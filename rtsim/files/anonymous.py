@@ -77,7 +77,7 @@ class Anonymiser:
         if isinstance(message, End):
             return replace(message, reason=REASON)
         if isinstance(message, Device) and message.fault:
-            self.n_text["faults of a device"] += 1
+            self.n_text["names of faults of a device"] += 1
             return replace(message, fault="a fault of the device")
         return message
 
@@ -129,7 +129,7 @@ class Anonymiser:
                 value = self._label(value)
             if value in known:
                 return value
-            self.n_text["texts of descriptors and commands"] += 1
+            self.n_text["texts in descriptors and commands"] += 1
             return None
         if isinstance(value, Mapping):
             return self._plain(value, known)
@@ -159,7 +159,7 @@ def write_anonymous(recording: Path, out: Path) -> AnonymousCopy:
                         n_bad += 1
                         continue
                     if isinstance(message, Journal):  # files, paths and raw frames of a person
-                        anonymiser.n_text["entries of the journal"] += 1
+                        anonymiser.n_text["entries of the command log"] += 1
                         continue
                     topic, payload = encode(anonymiser.of(message))
                     recorder.write(topic, payload, t_ns)

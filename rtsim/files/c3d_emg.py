@@ -60,14 +60,14 @@ def read_c3d_emg(source: str, wanted: str) -> C3dEmg:
     if path.suffix.lower() != ".c3d":
         raise ConfigError(
             f"{source} has no analog channels", where=OPTION, allowed="a C3D file as the source (.c3d)",
-            remedy="leave it out; of a live stream `rtsim bridge emg` shows electromyograms",
+            remedy="remove the option; `rtsim bridge emg` shows electromyograms of a live stream",
         )  # fmt: skip
     content, _ = whole_content(path, with_analogs=True)
     labels = texts_of(content, "LABELS", content.analogs.shape[1])
     if not content.analogs.size or not labels:
         raise ConfigError(
             "the file has no analog channels", where=source,
-            remedy=f"export the trial with them, or leave {OPTION} out",
+            remedy=f"export the trial with analog channels, or remove {OPTION}",
         )  # fmt: skip
     if not 0.0 < content.analog_rate < math.inf:
         raise ConfigError(f"the rate of the analog samples is {content.analog_rate:g} Hz", where=source)
@@ -127,14 +127,14 @@ def find_channels(name: str, labels: Sequence[str], source: str, of_plates: Cont
         more = f" and {len(there) - MOST_NAMED} more" if len(there) > MOST_NAMED else ""
         raise ConfigError(
             f"{source} has no analog channel {name!r}", where=OPTION,
-            allowed=f"{', '.join(there[:MOST_NAMED])}{more}" if there else "nothing: all are of force plates",
-            remedy="name channels with commas between, or a pattern as 'EMG*'",
+            allowed=f"{', '.join(there[:MOST_NAMED])}{more}" if there else "none: all belong to force plates",
+            remedy="separate names of channels by commas, or give a pattern such as 'EMG*'",
         )  # fmt: skip
     if len(found) > 1:
         raise ConfigError(
             f"{len(found)} analog channels of {source} are called {name!r}", where=OPTION,
             allowed=", ".join(dict.fromkeys(labels[k] for k in found)),
-            remedy="give the whole name, or rename them at the capture system",
+            remedy="give the whole name of one channel, or rename the channels in the capture system",
         )  # fmt: skip
     return found
 
@@ -150,7 +150,7 @@ def check_no_plates(content: Content, columns: Sequence[int], labels: Sequence[s
     taken = plate_columns(content)
     if of_plate := [labels[column] for column in columns if column in taken]:
         raise ConfigError(
-            f"{of_plate[0]} of {source} is a channel of a force plate, no electromyogram", where=OPTION,
+            f"{of_plate[0]} of {source} is a channel of a force plateand not an electromyogram", where=OPTION,
             remedy="leave it out",
         )  # fmt: skip
 
@@ -163,7 +163,7 @@ def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[
     for unit, name in zip(units, names, strict=True):
         if unit and unit.lower() not in known:
             raise ConfigError(
-                f"{name} of {source} is in {unit}, so no electromyogram", where=OPTION,
+                f"{name} of {source} is in {unit}, so it is not an electromyogram", where=OPTION,
                 allowed="channels in V, mV or uV, or without a unit", remedy="leave it out",
             )  # fmt: skip
     untold = [name for name, unit in zip(names, units, strict=True) if not unit]
@@ -171,13 +171,13 @@ def scales_of(units: Sequence[str], names: Sequence[str], source: str) -> tuple[
         return np.array([known[unit.lower()] for unit in units]), "V", []
     if len(untold) < len(names):
         raise ConfigError(
-            f"{untold[0]} of {source} states no unit, and {next(n for n in names if n not in untold)} does",
-            where=OPTION, remedy="choose channels of one kind",
+            f"{untold[0]} of {source} states no unit, but {next(n for n in names if n not in untold)} does",
+            where=OPTION, remedy="choose channels that all state a unit, or channels without units",
         )  # fmt: skip
     return (
         np.ones(len(names)),
         "1",
-        [f"{', '.join(names)}: no unit is stated, the numbers are as in the file."],
+        [f"{', '.join(names)}: no unit is stated; the numbers are used as they are in the file."],
     )
 
 
@@ -186,7 +186,9 @@ def oddities(name: str, samples: FloatArray) -> list[str]:
     there = samples[np.isfinite(samples) & (np.abs(samples) <= GREATEST)]
     if len(there) < len(samples):
         share = 100.0 * (1.0 - len(there) / len(samples))
-        return [f"{name}: {share:.1f} % of its samples are missing, the envelope has gaps there."]
+        return [
+            f"{name}: {share:.1f} % of the samples of this channel are missing; the envelope has gaps there."
+        ]
     if np.ptp(there) == 0.0:
         return [f"{name} is constant: was its electrode connected?"]
     if len(np.unique(there)) < LEAST_VALUES:
@@ -198,6 +200,6 @@ def oddities(name: str, samples: FloatArray) -> list[str]:
     if len(long) < LEAST_RUNS:
         return []
     return [
-        f"{name} is saturated: {int(long.sum())} samples are at its limits ({there.min():g} and "
-        f"{there.max():g}); its envelope is too small there."
+        f"{name} is saturated: {int(long.sum())} samples are at the limits of the channel "
+        f"({there.min():g} and {there.max():g}); the envelope of this channel is too small there."
     ]

@@ -160,7 +160,7 @@ def check_format(path: str | Path, formats: Sequence[FileFormat], what: str, rem
             return row
     kind = "a folder" if is_folder else f"files of type {suffix or '(no suffix)'!r}"
     raise ConfigError(
-        f"{what} of {kind} cannot be read", where=str(path), allowed=listed(formats), remedy=remedy
+        f"{what} cannot be read from {kind}", where=str(path), allowed=listed(formats), remedy=remedy
     )
 
 

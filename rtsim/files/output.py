@@ -36,7 +36,7 @@ def check_writable(path: Path, where: str, in_place: bool = False) -> None:
         there = _is_there(path)
         if there and not path.is_file() and not path.is_dir() and not in_place:
             raise ConfigError(
-                f"{path.name} is no regular file", where=where, remedy="give the name of a new file"
+                f"{path.name} is not a regular file", where=where, remedy="give the name of a new file"
             )
         if there and in_place and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))

@@ -127,7 +127,7 @@ def read_recorded_markers(
             raw = _raw_trial(course, field, path, (*content.notes, *notes))
             return to_ground(raw, up=up, units=units, person=person)
     raise ConfigError(
-        "the recording contains no markers", where=str(path), remedy="record the marker stream too"
+        "the recording contains no markers", where=str(path), remedy="record the marker stream as well"
     )
 
 
@@ -142,7 +142,7 @@ def read_model_markers(path: str | Path, *, up: str | None = None, units: str | 
         raise ConfigError(
             "the recording contains no markers of a model",
             where=str(path),
-            remedy="record the results of an estimator",
+            remedy="record the results of an estimator as well",
         )
     raw = _raw_trial(course, "markers_model", path, (*content.notes, *notes))
     return to_ground(raw, up=up, units=units)
@@ -155,7 +155,7 @@ def read_force_messages(path: str | Path) -> RecordedForces:
     course, notes = _longest(content, "forces")
     if course is None:
         raise ConfigError(
-            "the recording contains no forces", where=str(path), remedy="record the forces stream too"
+            "the recording contains no forces", where=str(path), remedy="record the stream of forces as well"
         )
     _, fields, said = _stack(course.session, course.frames, path)
     return RecordedForces(course.session, fields, str(path), (*content.notes, *notes, *said))
@@ -171,7 +171,7 @@ def read_results(path: str | Path) -> Results:
     course, notes = _longest(content, "result")
     if course is None:
         raise ConfigError(
-            "the recording contains no results", where=str(path), remedy="record the result stream"
+            "the recording contains no results", where=str(path), remedy="record the stream of results"
         )
     frames, fields, said = _stack(course.session, course.frames, path)
     times, told = _times(frames, course.session.rate)
@@ -247,9 +247,9 @@ def _load(path: Path) -> _Content:
     if recorded.note:
         notes.append(recorded.note)
     if n_bad:
-        notes.append(f"messages that could not be decoded, left out: {n_bad}")
+        notes.append(f"number of messages left out because they could not be decoded: {n_bad}")
     if sorting.n_orphan:
-        notes.append(f"frames without a descriptor, left out: {sorting.n_orphan}")
+        notes.append(f"number of frames left out without a stream descriptor: {sorting.n_orphan}")
     return _Content(sorting.courses, notes, commands)
 
 
@@ -270,7 +270,7 @@ def _longest(content: _Content, stream: str, field: str | None = None) -> tuple[
     if len(found) == 1:
         return best, []
     return best, [
-        f"the recording contains {len(found)} sessions of {stream}: the longest was read "
+        f"the recording contains {len(found)} sessions of {stream}; the longest session was read "
         f"({len(best.frames)} frames)"
     ]
 
@@ -289,18 +289,21 @@ def _stack(
     fitting = [unique[seq] for seq in sorted(unique) if layout.misfit(unique[seq].data) is None]
     good = [frame for k, frame in enumerate(fitting) if not (k and _repeats(frame, fitting[k - 1]))]
     if not good:
-        raise ConfigError("no frame of the recording fits its descriptor", where=str(path))
+        raise ConfigError("no frame of the recording fits the stream descriptor", where=str(path))
     rows = np.empty((len(good), layout.n_value))
     for frame, row in zip(good, rows, strict=True):
         layout.unpack_into(frame.data, layout.views(row))
     notes = []
     if len(good) < len(fitting):
-        notes.append(f"results that were repeated while no frame came, left out: {len(fitting) - len(good)}")
+        notes.append(
+            "number of results left out because they repeat the last one while no frame "
+            f"arrived: {len(fitting) - len(good)}"
+        )
     if len(fitting) < len(unique):
-        notes.append(f"frames that do not fit the descriptor, left out: {len(unique) - len(fitting)}")
+        notes.append(f"number of frames that do not fit the stream descriptor: {len(unique) - len(fitting)}")
     lost = fitting[-1].seq - fitting[0].seq + 1 - len(fitting)
     if lost:
-        notes.append(f"frames that are not in the recording (gaps in seq): {lost}")
+        notes.append(f"number of frames missing in the recording (gaps in seq): {lost}")
     return good, _split(rows, layout.specs), notes
 
 
@@ -337,15 +340,15 @@ def _times(frames: Sequence[Frame], rate: float) -> tuple[FloatArray, list[str]]
     ticks = np.array([frame.t_capture for frame in frames], dtype=np.int64)
     clock = 1e-9 * (ticks - ticks[0])
     if _increase(clock):
-        return clock, ["the trial was played more than once: times are those of the source's clock"]
+        return clock, ["the trial was played more than once; the times are those of the source's clock"]
     if RATES[0] <= rate <= RATES[1]:
         return np.arange(len(frames)) / rate, [
-            f"neither the times nor the source's clock increase: times were rebuilt from the rate {rate:g} Hz"
+            "neither the times nor the source's clock increase; the times were computed from the "
+            f"rate of {rate:g} Hz"
         ]
     return clock, [
-        "neither the times nor the source's clock increase, and the recording states no usable rate: times "
-        "are "
-        "those of the source's clock as they are"
+        "neither the times nor the source's clock increase, and the recording states no usable rate; "
+        "the times of the source's clock are used unchanged"
     ]
 
 
@@ -371,12 +374,16 @@ def _raw_trial(course: _Course, field: str, path: Path, notes: Sequence[str]) ->
             step = float(np.median(np.diff(times)))
         if not (_increase(times) and 0.0 < step < LONGEST_STEP_S):
             raise ConfigError(
-                f"the descriptor gives no rate, nor do the times: their median step is {step:.6g} s",
+                "neither the descriptor nor the times give a rate: the median step of the times is "
+                f"{step:.6g} s",
                 where=str(path),
-                remedy="record it again from a source that counts its time",
+                remedy="record the stream again from a source that states its times",
             )
         rate = 1.0 / step
-        told = [*told, f"the descriptor gives no rate: {rate:.6g} Hz was taken from the median step"]
+        told = [
+            *told,
+            f"the descriptor gives no rate: {rate:.6g} Hz was computed from the median step of the times",
+        ]
     up = session.meta.get("up", "")
     names, renamed = unique_names(spec.labels, samples_seen(fields[field]))
     return RawTrial(

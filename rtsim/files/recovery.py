@@ -47,7 +47,9 @@ def recover(path: Path, out: Path) -> RecoveredRecording:
     if not found.note:
         return found
     if not found.n_message:
-        raise ConfigError("no message of it can be read", where=str(path), remedy="give another recording")
+        raise ConfigError(
+            "no message in the file can be read", where=str(path), remedy="give another recording"
+        )
     with whole(out) as part:
         part.unlink()  # a recording makes its file itself
         messages = read_messages(path)
@@ -77,7 +79,7 @@ def examined(path: Path) -> RecoveredRecording:
     seconds = 1e-9 * (last - first) if n_kept else 0.0
     note, n_left = messages.note, messages.n_read - n_kept
     if note and n_left:
-        note += f"; {n_left} messages of more than {MOST_TOPICS} topics were left out"
+        note += f"; {n_left} messages were left out, because the file has more than {MOST_TOPICS} topics"
     return RecoveredRecording(n_kept, seconds, messages.n_lost, note, messages.metadata)
 
 

@@ -25,10 +25,10 @@ def metres_per_unit(text: str, where: str) -> float:
     factor = METRES.get(text.strip().strip(".").lower())
     if factor is None:
         raise ConfigError(
-            f"{text!r} is not a unit of length",
+            f"{text!r} is not a known unit of length",
             where=where,
             allowed="m, cm, mm, dm, in, ft",
-            remedy="give --units with the unit the file is really in",
+            remedy="give --units with the true unit of the file",
         )
     return factor
 
@@ -58,26 +58,26 @@ def resolve_units(
     if scale is None:
         if len(fitting) == 1:
             return METRES[fitting[0]], [
-                f"the file declares no units: {fitting[0]} was taken, which puts {what} {size:.4g} "
-                f"{fitting[0]} apart; give --units to override"
+                f"the file declares no units: {fitting[0]} was used, in which {what} are {size:.4g} "
+                f"{fitting[0]} apart; give --units if this is wrong"
             ]
         raise ConfigError(
-            "the file declares no units of length and the data do not show them",
+            "the file declares no units of length, and the data do not show the unit",
             where=source,
-            remedy="give --units with the unit the file is in (m, cm or mm)",
+            remedy="give --units with the unit of the file (m, cm or mm)",
         )
     assert size is not None
     claim = f"with the declared unit {declared.strip()!r}, {what} would be {size * scale:.4g} m apart"
     if len(fitting) == 1:
         return METRES[fitting[0]], [
-            f"{claim}: the positions were read as {fitting[0]}; give --units to override"
+            f"{claim}; the positions were read as {fitting[0]}; give --units if this is wrong"
         ]
     if not fitting and size * scale < believed[0]:
-        return scale, [f"{claim}; the declared unit was kept; give --units if it is wrong"]
+        return scale, [f"{claim}; the declared unit was used; give --units if this unit is wrong"]
     raise ConfigError(
-        f"{claim}, which no person is",
+        f"{claim}, which is impossible for a person",
         where=source,
-        remedy="give --units with the unit the file is really in (m, cm or mm)",
+        remedy="give --units with the true unit of the file (m, cm or mm)",
     )
 
 

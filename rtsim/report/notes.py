@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 ROUTINE = re.compile(
-    r"lengths were converted to |up axis: .*, as (the file says|asked)|positions were rotated from |"
+    r"lengths were converted to |up axis: .*, as (the file states|requested by)|positions were rotated from |"
     r"unlabelled trajectories left out |model outputs left out |positions computed by a model, left out "
 )
 """Pattern of notes on how a complete file was read."""

@@ -35,7 +35,7 @@ def for_person(spec: ModelSpec, subject: Subject) -> ModelSpec:
             spec = spec.without_root()
         except ValueError as fault:
             raise ConfigError(
-                f"it has no {bodies[0]}, which the model needs: {fault}",
+                f"the subject has no segment {bodies[0]}, which the model needs: {fault}",
                 where=f"subject {subject.name}",
                 remedy=f"calibrate with the markers of the {bodies[0]}",
             ) from None
@@ -76,7 +76,7 @@ class Anatomy:
             raise ConfigError(
                 f"the segments are {', '.join(subject.segments)}",
                 where=f"subject {subject.name}",
-                allowed=f"those of the model in its order: {', '.join(bodies)}",
+                allowed=f"the segments of the model in the order of the model: {', '.join(bodies)}",
                 remedy="calibrate again with this model",
             )
         self.segments = {n: s.segment() for n, s in subject.segments.items()}
@@ -85,7 +85,8 @@ class Anatomy:
             # the volume of u, v / |v|, w: 0 in a plane, NaN or 0 where no three directions have these angles
             if not abs(np.linalg.det(basis)) > FLAT * self.segments[name].length:
                 raise ConfigError(
-                    "alpha_deg, beta_deg and gamma_deg cannot be the angles between three directions",
+                    "alpha_deg, beta_deg and gamma_deg cannot be the angles between three directions "
+                    "in space",
                     where=f"subject {subject.name}: segments.{name}",
                     remedy="calibrate again",
                 )
@@ -101,9 +102,9 @@ class Anatomy:
         """Return the position of a place of the model in the frame of its segment, or in ground, (3,) [m]."""
         if place.of_subject and not self.segments:
             raise ConfigError(
-                "lies at an end, a landmark or a scaled offset, which only the segments of a subject have",
+                "depends on an end, a landmark or a scaled offset, which only the segments of a subject have",
                 where=where,
-                remedy="give a subject, or an offset_mm alone",
+                remedy="give a subject, or only an offset_mm",
             )
         if place.point:
             try:

@@ -31,9 +31,9 @@ def join(right: Subject, left: Subject) -> Subject:
     """
     if (right.side, left.side) != ("right", "left"):
         raise ConfigError(
-            f"the legs labelled right and left stand on the {right.side} and the {left.side}",
+            f"the legs labelled right and left stand on the {right.side} and the {left.side} of the body",
             where=f"subject {right.name}",
-            remedy="check right and left of the labels, or solve one side with --side",
+            remedy="check whether right and left are exchanged in the labels, or solve one side with --side",
         )
     other = {name: mirrored(segment) for name, segment in left.segments.items()}
     pelvis, opposite = right.segments[MIDDLE], other[MIDDLE]

@@ -228,14 +228,15 @@ def notes_on_lengths(measures: ConventionalMeasures, name: str, side: str) -> li
     opposite = "left" if side == "right" else "right"
     if own is None:
         return [
-            f"no {side} leg length is known: the hip centre was put by the length of the {opposite} leg; "
-            "give --leg-length RIGHT,LEFT"
+            f"no {side} leg length is known: the hip centre was computed from the length of the "
+            f"{opposite} leg; give --leg-length RIGHT,LEFT"
         ]
     if name != "davis1991":
         return []
     return [
-        f"no {opposite} leg length is known: the {side} hip centre was put by the length of its own leg, "
-        "where Davis takes the mean of both; give --leg-length RIGHT,LEFT"
+        f"no {opposite} leg length is known: the {side} hip centre was computed from the length of "
+        f"the {side} leg alone, although Davis uses the mean of both legs; give --leg-length "
+        "RIGHT,LEFT"
     ]
 
 
@@ -249,15 +250,17 @@ def notes_on_pelvis(measures: ConventionalMeasures, side: str, apart: float) -> 
         stored, usual = 1e3 * own.asis_trochanter, usual_trochanter(1e3 * own.leg_length)
         if abs(stored - usual) > MOST_OFF_TROCHANTER:
             notes.append(
-                f"check the {side} distance from the ASIS to the trochanter: it is stored as {stored:.3g} "
-                f"mm, and a leg of {1e3 * own.leg_length:.4g} mm usually has {usual:.0f} mm: in another unit?"
+                f"check the {side} distance from the ASIS to the trochanter: the stored value is "
+                f"{stored:.3g} mm, but for a leg of {1e3 * own.leg_length:.4g} mm {usual:.0f} mm is "
+                "usual; is the value in another unit?"
             )
     if measures.inter_asis is not None and np.isfinite(apart):
         low, high = USUAL_INTER_ASIS
         if not low <= measures.inter_asis / apart <= high:
             notes.append(
-                f"check the distance of both ASIS: it is stored as {1e3 * measures.inter_asis:.4g} mm, and "
-                f"their markers are {1e3 * apart:.0f} mm apart"
+                "check the distance between both ASIS: the stored value is "
+                f"{1e3 * measures.inter_asis:.4g} mm, but the ASIS markers are {1e3 * apart:.0f} mm "
+                "apart"
             )
     return notes
 

@@ -33,17 +33,17 @@ def check_width(width: float, label_side: str, joint: str, where: str) -> None:
     (low, high), bone = WIDTHS[joint]
     if low <= width <= high:
         return
-    said = f"; no {width_name(label_side, joint)} is stored with it"
+    said = f"; no {width_name(label_side, joint)} is stored in the trial"
     if width:
-        said = f", and {1e3 * width:.3g} mm is no such width"
+        said = f", and {1e3 * width:.3g} mm is not a possible width"
         if low <= 1e3 * width <= high:
-            said += f": metres, where mm are expected? {1e6 * width:.0f} mm would do"
+            said += f"; is the value in metres instead of mm? {1e6 * width:.0f} mm is possible"
     raise ConfigError(
         f"without a medial {bone[0]} marker the width of the {label_side} {joint} is needed{said}",
         where=where,
         allowed=f"{1e3 * low:.0f} to {1e3 * high:.0f} mm",
-        remedy=f"measure it between the {bone[1]} and give {joint}_width_mm (--{joint}-width), or put on a "
-        "medial marker",
+        remedy=f"measure the width between the {bone[1]} and give {joint}_width_mm (--{joint}-width), or "
+        "use a medial marker",
     )
 
 

@@ -113,7 +113,9 @@ def load_subject(path: Path) -> Subject:
         check_person(subject)
         check_numbers(subject)
     except ValueError as error:
-        raise ConfigError(str(error), where=str(path), remedy="correct it, or calibrate again") from None
+        raise ConfigError(
+            str(error), where=str(path), remedy="correct this entry, or calibrate again"
+        ) from None
     return subject
 
 
@@ -123,27 +125,27 @@ def check_person(subject: Subject) -> None:
     """
     names = subject.marker_names
     if not names:
-        raise ValueError("segments: none of them has markers_mm; allowed: one marker or more")
+        raise ValueError("segments: no segment has markers_mm; allowed: at least one marker")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         at = ", ".join(key for key, segment in subject.segments.items() if twice in segment.markers_mm)
-        raise ValueError(f"segments: the marker {twice!r} is on {at}; allowed: on one segment")
+        raise ValueError(f"segments: the marker {twice!r} is on {at}; allowed: each marker on one segment")
     for key, (low, high) in PERSON.items():
         size = getattr(subject, key)
         if size is not None and not low <= size <= high:
-            raise ValueError(f"{key}: {size:g} is no person's; allowed: {low:g} to {high:g}")
+            raise ValueError(f"{key}: {size:g} is impossible for a person; allowed: {low:g} to {high:g}")
     for key, segment in subject.segments.items():
         low, high = (1e3 * x for x in LENGTHS.get(kind_of_segment(key), (0.0, FARTHEST_M)))
         if not low <= segment.length_mm <= high:
             raise ValueError(
-                f"segments.{key}.length_mm: {segment.length_mm:g} is no length of a {key}; "
-                f"allowed: {low:g} to {high:g} mm"
+                f"segments.{key}.length_mm: {segment.length_mm:g} is not a possible length of a "
+                f"{key}; allowed: {low:g} to {high:g} mm"
             )
         for angle in ("alpha_deg", "beta_deg", "gamma_deg"):
             if not ANGLES[0] <= getattr(segment, angle) <= ANGLES[1]:
                 raise ValueError(
-                    f"segments.{key}.{angle}: {getattr(segment, angle):g} is no angle between two axes of a "
-                    f"segment; allowed: {ANGLES[0]:g} to {ANGLES[1]:g} deg"
+                    f"segments.{key}.{angle}: {getattr(segment, angle):g} is not a possible angle "
+                    f"between two axes of a segment; allowed: {ANGLES[0]:g} to {ANGLES[1]:g} deg"
                 )
         for name, x in (*segment.markers_mm.items(), *segment.points_mm.items()):
             away = 1e-3 * math.hypot(*x)
@@ -165,7 +167,9 @@ def subject_text(subject: Subject) -> str:
         points = {**segment.markers_mm, **segment.points_mm}
         lost = next((point for point, x in points.items() if not np.isfinite(x).all()), None)
         if lost is not None:
-            raise ConfigError(f"{lost} has no position", where=f"subject {subject.name}: segments.{name}")
+            raise ConfigError(
+                f"the marker {lost} has no position", where=f"subject {subject.name}: segments.{name}"
+            )
     lines = [
         "# Subject model: segment parameters and marker positions, in millimetres and degrees.",
         *(entry(key, getattr(subject, key)) for key in ("name", "source", "side", "hip_regression")),

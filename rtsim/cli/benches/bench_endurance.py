@@ -38,7 +38,7 @@ def soak(as_json: bool, minutes: float) -> None:
 @command.command("capacity")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(1.0, 600.0), default=5.0, show_default=True,
-              help="Length of each try.")  # fmt: skip
+              help="Length of each attempt.")  # fmt: skip
 def capacity(as_json: bool, seconds: float) -> None:
     """Find the highest rate of an estimator, its largest number of markers at 200 Hz, and what limits
     them.
@@ -52,7 +52,7 @@ def capacity(as_json: bool, seconds: float) -> None:
 
 @command.command("faults")
 @AS_JSON
-@click.option("--only", default="", metavar="NAME", help="Only faults with this text in their name.")
+@click.option("--only", default="", metavar="NAME", help="Only faults whose name contains this text.")
 def faults(as_json: bool, only: str) -> None:
     """Test real processes against failing sources, clocks, networks, machines and packages.
 

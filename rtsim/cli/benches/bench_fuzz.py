@@ -15,15 +15,18 @@ from rtsim.cli.terminal.types import NumberWithin
 @command.command("fuzz")
 @AS_JSON
 @click.option("--minutes", type=NumberWithin(0.0), default=10.0, show_default=True,
-              help="Time of all targets together.")  # fmt: skip
-@click.option("--only", multiple=True, metavar="TARGET", help="Only this target (repeatable).")
+              help="Total time for all fuzz targets.")  # fmt: skip
+@click.option("--only", multiple=True, metavar="TARGET", help="Run only this fuzz target (repeatable).")
 @click.option("--corpus", type=click.Path(file_okay=False, path_type=Path), default=None,
-              help="Folder of inputs and findings (default: build/fuzz in the checkout).")  # fmt: skip
+              help="Folder of test inputs and findings (default: build/fuzz in the checkout).")  # fmt: skip
 @click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Seed of the random inputs (default: by the clock)."
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    help="Seed of the random inputs (default: taken from the clock).",
 )
 @click.option("--repeat", type=click.Path(exists=True, dir_okay=False, path_type=Path), default=None,
-              help="With --only TARGET: run it on one input, and print the outcome.")  # fmt: skip
+              help="With --only TARGET: run it once on this input, and print the outcome.")  # fmt: skip
 def fuzz(
     as_json: bool, minutes: float, only: tuple[str, ...], corpus: Path | None, seed: int, repeat: Path | None
 ) -> None:

@@ -26,7 +26,9 @@ def command() -> None:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Figures as JSON.")
 QUICK = click.option(
-    "--quick", is_flag=True, help="Measure only a part, in a minute or less once kernels are compiled."
+    "--quick",
+    is_flag=True,
+    help="Run only part of the benchmark: a minute or less once the kernels are compiled.",
 )
 
 
@@ -36,6 +38,6 @@ def need_checkout() -> None:
     found = find_spec("benchmarks")
     if found is None or found.origin is None or Path(found.origin).resolve().parents[1] != root:
         raise ConfigError(
-            "this bench is no part of an installed rtsim", where="rtsim bench",
-            remedy="take a checkout of the project, and install it there with pip install -e .",
+            "this benchmark is not included in an installed rtsim", where="rtsim bench",
+            remedy="clone the repository of the project, and install rtsim from it with pip install -e .",
         )  # fmt: skip

@@ -13,9 +13,13 @@ from rtsim.cli.terminal.types import Config, MethodName
 @command.command("mbo")
 @AS_JSON
 @click.option(
-    "--data", type=click.Path(exists=True, path_type=Path), help="Trial to solve (default: the walker)."
+    "--data",
+    type=click.Path(exists=True, path_type=Path),
+    help="Trial to solve (default: the synthetic walker).",
 )
-@click.option("--subject", default="", help="Subject of the trial (default: calibrated from the trial).")
+@click.option(
+    "--subject", default="", help="Subject of the trial (default: calibrated from the trial itself)."
+)
 @click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each measurement.")
 def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     """Measure the speed of the methods zero, minimised and prescribed: the kernel alone, and whole frames.
@@ -37,9 +41,15 @@ def mbo(as_json: bool, data: Path | None, subject: str, seconds: float) -> None:
     type=click.IntRange(1),
     default=400,
     show_default=True,
-    help="Number of timed batches of each function.",
+    help="Number of timed batches for each function.",
 )
-@click.option("--repeats", type=click.IntRange(1), default=500, show_default=True, help="Calls in a batch.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=500,
+    show_default=True,
+    help="Calls of the function in each batch.",
+)
 def dynamics(as_json: bool, batches: int, repeats: int) -> None:
     """Inverse and forward dynamics, mass matrix and Jacobians of a body, beside Pinocchio if installed."""
     from rtsim.bench import figures
@@ -75,11 +85,11 @@ def recruitment(as_json: bool) -> None:
 
 @command.command("fdk")
 @AS_JSON
-@click.option("--seconds", type=float, default=10.0, show_default=True, help="Length of each task.")
+@click.option("--seconds", type=float, default=10.0, show_default=True, help="Duration of each task.")
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the cartilage surfaces of a jaw (default: the folder of the test data, if any).",
+    help="Folder with the cartilage surfaces of a jaw (default: the folder of the test data, if it exists).",
 )
 def fdk(as_json: bool, seconds: float, data: Path | None) -> None:
     """Force-dependent kinematics of the mandible: chewing, protrusion and opening, frame by frame."""
@@ -109,7 +119,7 @@ def knee_fdk(as_json: bool, data: Path | None) -> None:
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the surfaces of a knee (default: that of the test data, else generated ones).",
+    help="Folder with the surfaces of a knee (default: the folder of the test data, else generated ones).",
 )
 def mesh(as_json: bool, data: Path | None) -> None:
     """Contact of meshes: spheres beside OpenSim if installed, a knee's cartilage, errors of the force."""
@@ -121,7 +131,7 @@ def mesh(as_json: bool, data: Path | None) -> None:
 
 @command.command("jaw")
 @AS_JSON
-@click.option("--seconds", type=float, default=12.0, show_default=True, help="Length of each task.")
+@click.option("--seconds", type=float, default=12.0, show_default=True, help="Duration of each task.")
 def jaw(as_json: bool, seconds: float) -> None:
     """Both models of the mandible's joint on the same synthetic motions: condyle positions, joint forces."""
     from rtsim.bench import figures
@@ -168,9 +178,15 @@ def torque_generators(as_json: bool, folder: Path | None) -> None:
     type=click.IntRange(1),
     default=200,
     show_default=True,
-    help="Number of timed batches of each function.",
+    help="Number of timed batches for each function.",
 )
-@click.option("--repeats", type=click.IntRange(1), default=200, show_default=True, help="Steps in a batch.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=200,
+    show_default=True,
+    help="Integration steps in each batch.",
+)
 def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
     """Integration methods: order, error and time per step of each; the linear algebra of a step; steps of
     long chains.
@@ -185,7 +201,11 @@ def rosenbrock(as_json: bool, batches: int, repeats: int) -> None:
 @AS_JSON
 @click.argument("trials", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
+    "--method",
+    type=MethodName(),
+    default="minimised",
+    show_default=True,
+    help="Method by which the model is solved.",
 )
 def rates(as_json: bool, trials: tuple[Path, ...], method: str) -> None:
     """Noise and delay of speeds and accelerations by each filter, on TRIALS or on the synthetic walker."""
@@ -228,7 +248,7 @@ def foot(as_json: bool) -> None:
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder with the recording gait_bmc, whose steps are fitted as well.",
+    help="Folder with the recording gait_bmc, whose footsteps are fitted as well.",
 )
 def foot_fit(as_json: bool, data: Path | None) -> None:
     """Identify the contact of a foot from synthetic steps with known parameters: computing time, errors,

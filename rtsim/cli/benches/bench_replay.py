@@ -25,7 +25,9 @@ def replay(as_json: bool, folder: Path) -> None:
     """
     paths = sorted(folder.rglob("*.mcap"))
     if not paths:
-        raise ConfigError("there is no recording (.mcap) in it", where=str(folder), remedy="give another")
+        raise ConfigError(
+            "the folder contains no recording (.mcap)", where=str(folder), remedy="give another"
+        )
     rows = []
     for path in paths:
         row = row_of(path)

@@ -20,13 +20,13 @@ from rtsim.files.output import check_free, write_text
     "--method", type=MethodName(), default="minimised", show_default=True, help="Method of the model."
 )
 @click.option("--forces", is_flag=True, help="Measure with force plates, rates and inverse dynamics as well.")
-@click.option("--config", default="", help="A run config; repeat its recording, not the walker.")
+@click.option("--config", default="", help="A run config; its recording replaces the walker.")
 def latency(as_json: bool, rate: float, seconds: float, method: str, forces: bool, config: str) -> None:
     """Latency percentiles, losses and CPU of player, estimator and subscriber as three processes."""
     from rtsim.bench import figures
     from rtsim.bench.runs import latency
 
-    check_of_use("--forces", not (config and forces), "the walker", "the run config names its own")
+    check_of_use("--forces", not (config and forces), "the walker", "the run config has a recording")
     run = make_run(config=config) if config else None
     click.echo(figures.report("latency", latency.run(rate, seconds, method, forces, run, config), as_json))
 
@@ -34,8 +34,8 @@ def latency(as_json: bool, rate: float, seconds: float, method: str, forces: boo
 @command.command("adapters")
 @AS_JSON
 @QUICK
-@click.option("--only", multiple=True, metavar="SYSTEM", help="Check this capture system alone (repeatable).")
-@click.option("--endurance", is_flag=True, help="Instead, run each system for ten minutes, with restarts.")
+@click.option("--only", multiple=True, metavar="SYSTEM", help="Check only this capture system (repeatable).")
+@click.option("--endurance", is_flag=True, help="Instead, test each system for ten minutes, with restarts.")
 def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool) -> None:
     """Test `rtsim connect` against simulated servers that speak the protocols of capture systems, at 200 Hz.
 
@@ -51,7 +51,7 @@ def adapters(as_json: bool, quick: bool, only: tuple[str, ...], endurance: bool)
         check_of_use(
             "--only", scheme in doubled_schemes(), f"{', '.join(doubled_schemes())}", "give one of these"
         )
-    check_of_use("--quick", not (quick and endurance), "the short measures", "leave one of them out")
+    check_of_use("--quick", not (quick and endurance), "the short measures", "leave out one of the two")
     click.echo(figures.report("adapters", restarts.run(only) if endurance else run.run(quick, only), as_json))
 
 
@@ -96,7 +96,7 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
 @command.command("hil")
 @AS_JSON
 @click.option("--seconds", type=NumberWithin(0.2), default=60.0, show_default=True,
-              help="Duration of the exchange with the model, and of the exchange without it.")  # fmt: skip
+              help="Duration of the exchange with the model, and of that without the model.")  # fmt: skip
 @click.option(
     "--config", type=Config("hil"), default="ankle", show_default=True, help="Run: .toml or shipped name."
 )
@@ -108,7 +108,7 @@ def monitor(as_json: bool, seconds: float, frozen: float | None, replay: float |
     help="Ticks per second [Hz].",
 )
 @click.option("--urgent", is_flag=True, help="Run both at real-time priority, where the system permits it.")
-@click.option("--hostile", is_flag=True, help="Instead, test faulty peers: wrong values, stalls, floods.")
+@click.option("--hostile", is_flag=True, help="Instead, test faulty devices: wrong values, stalls, floods.")
 @click.option("--only", default="", metavar="NAME", help="With --hostile: cases with this text in the name.")
 def hil(
     as_json: bool, seconds: float, config: str, rate: float, urgent: bool, hostile: bool, only: str
@@ -144,10 +144,10 @@ def hil(
 @command.command("tune")
 @AS_JSON
 @click.option(
-    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="Number of searches of each kind."
+    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="Number of searches by method."
 )
 @click.option("--spline-seeds", type=click.IntRange(0), default=3, show_default=True,
-              help="Simulations for the torque spline's search; 0 leaves it out.")  # fmt: skip
+              help="Number of simulations to find a torque spline; 0: none.")  # fmt: skip
 @QUICK
 def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     """`rtsim tune --auto` offline: regret of each search relative to a fine grid, without and with noise.
@@ -179,7 +179,7 @@ def tune(as_json: bool, seeds: int, spline_seeds: int, quick: bool) -> None:
     type=click.IntRange(1, 8),
     default=1,
     show_default=True,
-    help="Part of a processor that is left to the estimator; other processes use up the rest.",
+    help="Fraction of a processor left to the estimator; other processes use the rest.",
 )
 def hostile(as_json: bool, seconds: float, only: str, slow: int) -> None:
     """Attacks on a running estimator during a stream at 200 Hz: answered frames, growth of its memory."""
@@ -229,7 +229,7 @@ def stoop_lift(as_json: bool, folder: Path | None) -> None:
 @AS_JSON
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--live", is_flag=True, help="Run through `rtsim live` over sockets, at the recorded pace.")
-@click.option("--only", default="*", show_default=True, help="Pattern of the recordings' names.")
+@click.option("--only", default="*", show_default=True, help="Pattern of file names, such as *.c3d.")
 @click.option("--side", type=click.Choice(["right", "left", "both"]), help="Leg (default: both).")
 def recordings(as_json: bool, folder: Path, live: bool, only: str, side: str | None) -> None:
     """Known recordings with force plates under FOLDER: pressure under feet, peaks, weight, residual."""
@@ -336,7 +336,7 @@ def trials(as_json: bool, folder: Path, methods: tuple[str, ...], table_path: Pa
 )
 @click.option(
     "--model", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Use motions of this model with its own markers, too, as many as walkers.",
+    help="Also use motions of this model with its own markers, as many as there are walkers.",
 )  # fmt: skip
 def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None:
     """Measure how often the truth is within 1.96 stated standard deviations, on synthetic walkers with
@@ -355,9 +355,9 @@ def coverage(as_json: bool, walkers: int, seed: int, model: Path | None) -> None
 @command.command("damage")
 @AS_JSON
 @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--quick/--full", default=True, help="A sample of some minutes (default), or all cases.")
-@click.option("--only", default="", metavar="CLASS", help="Test this class of damage alone.")
-@click.option("--method", default="", help="Test this method alone (default: all methods of the model).")
+@click.option("--quick/--full", default=True, help="Run a sample of some minutes (default), or all cases.")
+@click.option("--only", default="", metavar="CLASS", help="Test only this class of damage.")
+@click.option("--method", default="", help="Test only this method (default: all methods of the model).")
 @click.option("--side", type=click.Choice(["right", "left", "both"]), help="Side (default: each, then both).")
 @click.option(
     "--table", "table_path", type=click.Path(dir_okay=False, path_type=Path), help="Markdown table to write."

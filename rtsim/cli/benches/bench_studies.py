@@ -13,14 +13,15 @@ from rtsim.errors import ConfigError
 SEED = click.option(
     "--seed",
     type=click.IntRange(0),
-    help="Seed that repeats the kills of an earlier run (default: a new seed).",
+    help="Seed of an earlier run, which repeats the kills of that run (default: a new seed).",
 )
 
 
 @command.command("study")
 @AS_JSON
 @click.option("--kills", type=click.IntRange(0), default=0, metavar="N",
-              help="Instead, kill a worker, the command or the scheduler of N studies.")  # fmt: skip
+              help="Run N studies and kill a worker, the command or the scheduler in each, instead of "
+                  "the usual benchmark.")  # fmt: skip
 @SEED
 def study(as_json: bool, kills: int, seed: int | None) -> None:
     """`rtsim study`: 256 weights of ligaments over one gait cycle, on one process and on two."""
@@ -38,7 +39,7 @@ def study(as_json: bool, kills: int, seed: int | None) -> None:
     found, measured = studies.run(kills, seed_of(seed))
     for one in found:
         if one.fault:
-            click.echo(f"study of seed {one.seed}, {one.victim} killed: {one.fault}", err=True)
+            click.echo(f"study of seed {one.seed}, the {one.victim} was killed: {one.fault}", err=True)
     click.echo(figures.report("study-kills", measured, as_json))
     if any(one.fault for one in found):
         raise SystemExit(1)
@@ -71,7 +72,11 @@ def need_kills() -> None:
     """Raise ConfigError if processes cannot be killed and forked, or the benchmark is not installed."""
     need_checkout()
     if sys.platform == "win32":
-        raise ConfigError("this bench forks and kills processes", where="rtsim bench", allowed="Linux, macOS")
+        raise ConfigError(
+            "this benchmark forks and kills processes, which this system does not support",
+            where="rtsim bench",
+            allowed="Linux, macOS",
+        )
 
 
 def seed_of(seed: int | None) -> int:

@@ -10,14 +10,22 @@ from rtsim.cli.benches.bench_group import AS_JSON, command, need_checkout
 @command.command("mutation")
 @AS_JSON
 @click.option(
-    "--room", "rooms", multiple=True, metavar="NAME", help="Folder of sources (repeatable; default: all)."
+    "--room",
+    "rooms",
+    multiple=True,
+    metavar="NAME",
+    help="Folder of source files (repeatable; default: all folders).",
 )
 @click.option(
-    "--count", type=click.IntRange(1), default=20, show_default=True, help="Number of mutants of each folder."
+    "--count", type=click.IntRange(1), default=20, show_default=True, help="Number of mutants in each folder."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed by which mutants are drawn.")
 @click.option(
-    "--nearby", is_flag=True, help="Only the tests of the folder: quicker, and the score is a lower bound."
+    "--seed", type=int, default=0, show_default=True, help="Seed of the random selection of mutants."
+)
+@click.option(
+    "--nearby",
+    is_flag=True,
+    help="Run only the tests of the mutated folder: this is quicker, and gives a lower bound of the score.",
 )
 def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearby: bool) -> None:
     """Change the sources at random places (mutants) and measure the share of changes that the tests detect.
@@ -49,7 +57,9 @@ def mutation(as_json: bool, rooms: tuple[str, ...], count: int, seed: int, nearb
     show_default=True,
     help="Number of frames of the synthetic walker.",
 )
-@click.option("--only", default="", metavar="NAME", help="Only this way of computing, such as without_avx.")
+@click.option(
+    "--only", default="", metavar="NAME", help="Measure only this way of computing, such as without_avx."
+)
 def agreement(as_json: bool, frames: int, only: str) -> None:
     """Compute the same frames repeatedly, in threads, without the compiler, and without AVX, and report
     differences of the results.

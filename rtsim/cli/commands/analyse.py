@@ -58,7 +58,9 @@ N_TOLD = 10
 @CURVES_OPTION
 @ANYWAY_OPTION
 @ALL_NOTES_OPTION
-@click.option("--compare", is_flag=True, help="Compare the results of the choices of a config.")
+@click.option(
+    "--compare", is_flag=True, help="Solve the trial with each choice of a config, and compare the results."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
     source: str, outputs: tuple[Path, ...], plot: Path | None, plot_size: str | None, plot_dpi: int | None,
@@ -81,7 +83,10 @@ def command(
 
     if is_stream(source):
         raise ConfigError(
-            f"{source!r} is a stream", where="SOURCE", allowed="walker, or a file", remedy="use `rtsim live`"
+            f"{source!r} is a stream, not a file",
+            where="SOURCE",
+            allowed="walker, or the path of a file",
+            remedy="use `rtsim live`",
         )
     if Path(source).suffix.lower() not in STORAGE_SUFFIXES:  # of a motion the run tells more
         check_there(source)
@@ -93,12 +98,14 @@ def command(
     check_into(outputs, run.source)
     is_table = any(path.suffix.lower() in (*STORAGE_SUFFIXES, ".csv") for path in outputs)
     for option, usual in (("--frames", frames == USUAL_FRAMES), ("--columns", columns == COLUMNS[0])):
-        check_of_use(option, is_table or usual, "tables", "add --out FILE.csv, or leave it out")
+        check_of_use(option, is_table or usual, "tables", "add --out FILE.csv, or remove this option")
     console = LastingConsole(stderr=True)
     if compare:
         check_of_use("--compare", run.compare is not None, "a run config with a table [compare]")
         check_of_use(
-            "--out" if outputs else "--plot", not (outputs or paper), "one choice, not for --compare"
+            "--out" if outputs else "--plot",
+            not (outputs or paper),
+            "a run of one choice, not to --compare",
         )
         from rtsim.cli.runs.compared_choices import compared
 
@@ -229,7 +236,11 @@ def gone_through(
     if loop.reason != INTERRUPTED and not anyway:
         check_named(ready.stages, run, run.source)
     if results is None:
-        raise ConfigError("no frame was solved", where=run.source, remedy="read the messages above")
+        raise ConfigError(
+            "no frame of the trial could be solved",
+            where=run.source,
+            remedy="read the messages printed above: they say why frames failed",
+        )
     gauges = kept.telemetry.gauges if kept.telemetry else {}
     return AnalysedRecording(
         results=results,

@@ -25,8 +25,9 @@ def command() -> None:
 @command.command("lsl")
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
-@click.option("--field", "fields", multiple=True, help="A field to send (repeatable; "
-              "default: joint angles and moments, or coordinates).")  # fmt: skip
+@click.option("--field", "fields", multiple=True, help="Field of the results to send (repeatable; "
+    "default: joint angles and moments, or "
+    "coordinates).")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def lsl_command(
@@ -55,7 +56,9 @@ def lsl_command(
 @offset_option(auto=False)
 @click.option("--to", "bound", type=Address(binding=True), default="tcp://127.0.0.1:5570", show_default=True,
               help="Address at which PlotJuggler's ZeroMQ subscriber connects.")  # fmt: skip
-@click.option("--field", "fields", multiple=True, help="A field to send (repeatable; default: all).")
+@click.option(
+    "--field", "fields", multiple=True, help="Field of the results to send (repeatable; default: all fields)."
+)
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @connect_options
 def plot_command(
@@ -81,8 +84,9 @@ def plot_command(
 @offset_option(auto=False)
 @click.option("--port", type=click.IntRange(0, LAST_PORT), default=8765, show_default=True,
               help="Port for Foxglove, on this machine alone; 0 takes any free port.")  # fmt: skip
-@click.option("--field", "fields", multiple=True, help="A field whose numbers are sent "
-              "(repeatable; default: all but the positions of the stick figure).")  # fmt: skip
+@click.option("--field", "fields", multiple=True, help="Field whose numbers are sent (repeatable; "
+    "default: all but the positions of the stick "
+    "figure).")  # fmt: skip
 @click.option("--origin", "origins", multiple=True, help="Origin of a web page that may connect, "
               "such as http://viewer:8080, beside Foxglove's and this machine's (repeatable).")  # fmt: skip
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
@@ -112,7 +116,7 @@ def foxglove_command(
 @click.option("--address", type=Address(binding=True), default=None, show_default="tcp://127.0.0.1:5565",
               help="Address to publish at; port 0 takes any free port.")  # fmt: skip
 @click.option(
-    "--rate", type=float, default=0.0, help="Samples per second, where the stream does not state it."
+    "--rate", type=float, default=0.0, help="Samples per second, for a stream that does not state its rate."
 )
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @bind_options

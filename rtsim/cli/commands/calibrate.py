@@ -51,11 +51,13 @@ is refused [s]."""
     type=click.Path(dir_okay=False, path_type=Path),
     help="Subject file (default: TRIAL.subject.toml).",
 )
-@static_option("Static trial for the anatomy; TRIAL then gives the mean ligament lengths.")
+@static_option(
+    "Static trial from which the anatomy is calibrated; TRIAL then gives only the mean ligament lengths."
+)
 @click.option(
     "--lab",
     type=Config("labs"),
-    help="Marker map: a .toml file or a shipped name (default: found by the names).",
+    help="Marker map: a .toml file or a shipped name (default: the map that fits the names of the markers).",
 )
 @SIDE_OPTION
 @click.option("--model", type=Config("models"), help="Model of the person (default: lower_limb).")
@@ -71,13 +73,16 @@ is refused [s]."""
 @ANYWAY_OPTION
 @ALL_NOTES_OPTION
 @click.option(
-    "--seconds", type=float, help="For a stream: seconds to stand still with all markers seen (default: 3)."
+    "--seconds",
+    type=float,
+    help="For a stream: seconds during which the person has to stand still with "
+    "all markers visible (default: 3).",
 )
 @click.option(
     "--within",
     "within_s",
     type=float,
-    help="For a stream: seconds after which the search ends (default: 60).",
+    help="For a stream: seconds after which the wait for the person to stand still ends (default: 60).",
 )
 @connect_options
 @click.option("--force", is_flag=True, help="Replace a subject file that exists already.")
@@ -105,7 +110,11 @@ def command(
                       "anyway": anyway or None}  # fmt: skip
         of_persons |= {SPELT[name].removeprefix("--"): x for name, x in given.items()}
         for option, value in of_persons.items():
-            check_of_use(f"--{option}", value is None, "persons; a mandible is built by --scan")
+            check_of_use(
+                f"--{option}",
+                value is None,
+                "models of a person; a mandible is built with --scan",
+            )
         file = Path(trial)
         path = out or file.with_suffix(".mandible.toml")
         calibrate_mandible(file, scan_path, path, person or "", units, up, force)
@@ -151,7 +160,11 @@ def command(
 def subject_path(trial: str, out: Path | None, live: bool, force: bool) -> Path:
     """Return the path of the file to write; ConfigError for an invalid name, or for a file that exists."""
     if live and out is None:
-        raise ConfigError("a stream has no name for the subject", where="--out", remedy="add --out NAME.toml")
+        raise ConfigError(
+            "the name of the subject file cannot be derived from a stream",
+            where="--out",
+            remedy="add --out NAME.toml",
+        )
     path = out or Path(trial).with_suffix(".subject.toml")
     if path.suffix != ".toml":
         raise ConfigError(f"{path} cannot be a subject", where="--out", allowed="a name that ends in .toml")
@@ -216,9 +229,14 @@ def calibrate_mandible(
     spec, notes = on_surfaces(spec, scan, frame, scan_path, path, force)
     notes += moved
     kept = "" if len(moved) == len(spec.muscles) else "other muscles, " if moved else "muscles, "
-    notes.append(f"{kept}ligaments, masses and slopes of the planes: those of the shipped mandible")
-    notes += [f"{name}: {mm:.2f} mm RMS from its place in the scan" for name, mm in found.residual_mm.items()]
-    notes.append(f"markers were placed by {found.n_frame} frames of {trial.name}, with the teeth together")
+    notes.append(f"{kept}the ligaments, masses and slopes of the planes are those of the shipped mandible")
+    notes += [
+        f"{name}: {mm:.2f} mm RMS from the position of the marker in the scan"
+        for name, mm in found.residual_mm.items()
+    ]
+    notes.append(
+        f"the markers were placed from {found.n_frame} frames of {trial.name}, with the teeth together"
+    )
     write_text(
         path, model_text(spec, "\n".join(["mandible of a scan", scan.source or str(scan_path.name), *notes]))
     )
@@ -266,7 +284,7 @@ def check_names(path: Path, scan_path: Path) -> None:
         raise ConfigError(
             f"{scan_path} cannot be a scan", where="--scan",
             allowed="a .toml file with tables [landmarks] and [markers] (docs/fdk.md)",
-            remedy="copy points of other files into it as NAME = [x, y, z]",
+            remedy="copy points from other files into this file as NAME = [x, y, z]",
         )  # fmt: skip
 
 
@@ -281,7 +299,7 @@ def check_outputs(paths: list[Path], scan_path: Path, scan: JawScan, force: bool
     for path in paths:
         if os.path.realpath(path) in inputs:
             raise ConfigError(
-                "the model would replace a file that it is made from",
+                "the model would replace a file from which it is made",
                 where=str(path),
                 remedy="give another --out",
             )

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 RECORDINGS = (*suffixes(MARKERS), NATURAL)
 READ_BY = {
-    **dict.fromkeys(suffixes(FORCES), "`rtsim analyse --forces` reads force plates"),
-    **dict.fromkeys(RECORDINGS, "`rtsim analyse` reads recordings"),
+    **dict.fromkeys(suffixes(FORCES), "force plates are read by `rtsim analyse --forces`"),
+    **dict.fromkeys(RECORDINGS, "recordings are read by `rtsim analyse`"),
     **dict.fromkeys(
-        (".mot", ".sto"), "`rtsim analyse --forces` and `rtsim simulate --motion` read such files"
+        (".mot", ".sto"), "such files are read by `rtsim analyse --forces` and `rtsim simulate --motion`"
     ),
-    ".csv": "it is for other programs: no command of rtsim reads it",
-    ".xml": "setups of OpenSim's tools are read with a model: `--ik-setup`, `rtsim scale --setup`",
-    **dict.fromkeys((".obj", ".stl", ".vtp"), "it is checked with the config that names it"),
+    ".csv": "this format is written for other programs, and no command of rtsim reads it",
+    ".xml": "setups of OpenSim's tools are read together with a model: `--ik-setup`, `rtsim scale --setup`",
+    **dict.fromkeys((".obj", ".stl", ".vtp"), "this file is checked together with the config that names it"),
 }
 """Suffix -> what reads such files, which are no configs."""
 MEASURES = PersonMeasures.__struct_fields__
@@ -71,7 +71,8 @@ FOLDERS = {
     "--ik-setup",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Show what this setup of OpenSim's inverse kinematics tool (.xml) asks of the one model in PATHS.",
+    help="Show which markers and coordinates this setup of OpenSim's inverse kinematics tool (.xml) fits "
+    "on the one model in PATHS.",
 )
 def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
     """Check configs (PATHS or shipped names; none: all shipped ones): models, labs, inertias, torque
@@ -90,11 +91,13 @@ def command(paths: tuple[Path, ...], ik_setup: Path | None) -> None:
             text = str(error)  # what a config names may be at fault in another file
             tell(text if str(path) in text else f"{path}: {text}")
     if faults:
-        raise ConfigError(f"{faults} of {len(chosen)} configs are not right", where="check")
+        raise ConfigError(f"{faults} of {len(chosen)} configs contain mistakes", where="check")
     if ik_setup is not None:
         if len(paths) != 1:
             raise ConfigError(
-                "it is shown for one model", where="--ik-setup", remedy="give one PATH, a model"
+                "the setup can be shown for one model only",
+                where="--ik-setup",
+                remedy="give one PATH, the file of a model",
             )
         for text in asked_of(paths[0], ik_setup):
             tell(f"{ik_setup}: {text}", err=False)
@@ -122,8 +125,12 @@ def asked_of(path: Path, ik_setup: Path) -> list[str]:
     drawn = ", ".join(f"{one.name} {one.weight:g}" for one in found.coordinates)
     left_out = [marker.name for marker in spec.markers if marker.name not in found.markers]
     return [
-        f"{count_of(len(found.markers), 'marker')} fitted, by weight: {fitted}",
-        *([f"coordinates with a target value, by weight: {drawn}"] if drawn else []),
+        f"{count_of(len(found.markers), 'marker')} are fitted, in the order of their weights: {fitted}",
+        *(
+            [f"coordinates that are drawn to a target value, in the order of their weights: {drawn}"]
+            if drawn
+            else []
+        ),
         *([f"markers of the model that are not fitted: {', '.join(left_out)}"] if left_out else []),
         *(f"note: {note}" for note in found.notes),
     ]
@@ -172,7 +179,7 @@ def check_config(path: Path) -> list[str]:
         ]
     if kind == "measures":
         all_measures(AskedMeasures(str(path)))
-        return ["measures of a person"]
+        return ["measured dimensions of a person"]
     if kind == "lab":
         return [f"lab {load_lab(str(path)).name}"]
     if kind == "inertia":
@@ -199,7 +206,7 @@ def no_config(path: Path) -> ConfigError:
     from rtsim.models.load import OPENSIM
 
     return ConfigError(
-        f"a {path.suffix} file that is no config", where=str(path),
+        f"a {path.suffix} file that is not a config", where=str(path),
         allowed=", ".join((".toml", OPENSIM, *suffixes(PRESSURE))),
         remedy=READ_BY.get(path.suffix.lower(), "give a config"),
     )  # fmt: skip
@@ -251,14 +258,16 @@ def check_hil(spec: HilSpec, path: Path) -> str:
     if spec.markers is not None:
         run_of(spec)
         return (
-            f"hil {spec.name}: {spec.device} on {spec.coordinate} of a person, markers by {spec.markers.run}"
+            f"hardware-in-the-loop run {spec.name}: {spec.device} on {spec.coordinate} of a person, "
+            f"markers from the run config {spec.markers.run}"
         )
     parts_of(spec)
     if spec.tuning is not None:
         parameters_of(spec)
         places_of(spec.tuning, fields_of(spec))
     return (
-        f"hil {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, {spec.exchange.rate_hz:g} Hz"
+        f"hardware-in-the-loop run {spec.name}: {spec.device} on {spec.coordinate} of {spec.model}, "
+        f"{spec.exchange.rate_hz:g} Hz"
     )
 
 
@@ -296,7 +305,7 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     for key, file in (("source", run.source), ("static", run.static)):
         if file and not (is_stream(file) or file in MADE_UP or Path(file).suffix.lower() in RECORDINGS):
             raise ConfigError(
-                f"{file!r} cannot be a source",
+                f"{file!r} cannot be used as a source",
                 where=f"{path}: {key}",
                 allowed=f"{', '.join(MADE_UP)}, {FILES}, or tcp://HOST:PORT",
                 remedy="correct the value",
@@ -325,7 +334,9 @@ def check_run(run: RunConfig, path: Path) -> list[str]:
     of_either = any(stage.tables and OWN_MARKERS not in stage.inputs for stage in stages)
     says_whose = bool(WHOSE & read_toml(path).keys())
     if run.recruitment is not None and not says_whose and not of_either:
-        told.append("[recruitment] was not compared with a model: the file names no model and no person")
+        told.append(
+            "[recruitment] could not be compared with a model: the file names neither a model nor a person"
+        )
     elif of_model or of_either or run.recruitment is not None or run.options or (run.stages and says_whose):
         check_run(run, spec, of_model=of_model, forces=True)
     if run.subject:

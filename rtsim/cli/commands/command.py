@@ -14,13 +14,13 @@ from streams.sockets import CONTROL_ADDRESS
 
 TAKEN_BY = {
     **dict.fromkeys(
-        ("set_method", "set_downweighting", "tare", "mark"), "the estimator, as of `rtsim live`,"
+        ("set_method", "set_downweighting", "tare", "mark"), "the estimator, such as `rtsim live`,"
     ),
     **dict.fromkeys((ARM, DISARM, EMERGENCY, "step", "reset"), OF_RUN),
-    "restart": "a live simulation, as of `rtsim simulate --live`,",
+    "restart": "a live simulation, such as `rtsim simulate --live`,",
 }
 """Commands that not every run takes -> the runs that take them, in words."""
-OTHERS = "Or `rtsim hil`, or `rtsim simulate --live`, whichever is meant?"
+OTHERS = "Or is the command meant for `rtsim hil` or `rtsim simulate --live`?"
 """Runs, beside an estimator, that take what every run takes, in words."""
 
 
@@ -64,7 +64,9 @@ def command(
         text = f"{text} {OTHERS}"
     if not ok:
         of_another = name in TAKEN_BY and text.startswith(NO_COMMAND)
-        remedy = f"{TAKEN_BY[name]} takes it: give its --control" if of_another else None
+        remedy = (
+            f"{TAKEN_BY[name]} takes this command: give the address of its --control" if of_another else None
+        )
         raise ConfigError(text.rstrip(".") if remedy else text, where=f"command {name}", remedy=remedy)
     click.echo(text)
 
@@ -84,9 +86,10 @@ def stop(address: str, keys: tuple[str | None, str | None]) -> None:
         if request_stop(address):
             return (
                 True,
-                f"received at {stop_address(address)}: no torque from the next tick on.",
+                f"the emergency stop was received at {stop_address(address)}: no torque from the next "
+                "tick on.",
             )
-        return False, f"nobody answered at {stop_address(address)}."
+        return False, f"no run answered at {stop_address(address)}."
 
     def by_command() -> tuple[bool, str]:
         return request(address, EMERGENCY, security=connect_security(*keys), asked=OF_RUN)

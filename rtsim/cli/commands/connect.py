@@ -27,18 +27,25 @@ FIND_S = 2.0
 @click.argument("system", required=False)
 @click.argument("server", metavar="[ADDRESS]", default="")
 @click.option(
-    "--find", is_flag=True, help="List the servers that answer on this network, of SYSTEM or of all systems."
+    "--find",
+    is_flag=True,
+    help="List the servers that answer on this network, of the capture system SYSTEM or of all systems.",
 )
 @click.option("--address", type=Address(binding=True), show_default=MARKERS_ADDRESS,
               help="Address to publish at; port 0 takes any free port.")  # fmt: skip
 @offset_option()
 @click.option(
-    "--lab", type=Config("labs"), help="List the markers of this map that the system does not have."
+    "--lab",
+    type=Config("labs"),
+    help="List the markers of this marker map that the capture system does not send.",
 )
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
 @click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print what was found, or the counters at the end, as JSON."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print as JSON the servers that were found, or the counters at the end.",
 )
 @bind_options
 def command(
@@ -60,7 +67,8 @@ def command(
     if not system:
         raise ConfigError(
             "no system given", where="SYSTEM", allowed=", ".join(systems()),
-            remedy="give one, or --find to list what answers on this network",
+            remedy="give the address of one capture system, or --find to list the systems that answer on "
+                "this network",
         )  # fmt: skip
     source = checked_capture(system if "://" in system else f"{named(system)}://{server}", "ADDRESS")
     stop = stopped_after(duration_s)
@@ -102,7 +110,9 @@ def told_as_state(told: Telemetry) -> None:
 def named(system: str) -> str:
     """Check the name of a capture system and return it; ConfigError for an unknown one."""
     if system not in systems():
-        raise ConfigError(f"{system!r} is no capture system", where="SYSTEM", allowed=", ".join(systems()))
+        raise ConfigError(
+            f"{system!r} is not a known capture system", where="SYSTEM", allowed=", ".join(systems())
+        )
     return system
 
 
@@ -142,9 +152,9 @@ def list_found(system: str | None, as_json: bool) -> None:
             tell(f"{server.address}  {server.words}", err=False)
     if not servers:
         raise ConfigError(
-            f"nobody answers: {', '.join(s.scheme for s in asked)}", where="--find",
-            remedy="check that the system streams, that its firewall lets this machine in, and that both are "
-            "on one network; or give its address",
+            f"no capture system answered: {', '.join(s.scheme for s in asked)}", where="--find",
+            remedy="check that the system sends data, that its firewall admits this machine, and that "
+                "both are on the same network; or give the address of the system",
         )  # fmt: skip
 
 
@@ -162,7 +172,7 @@ def markers_lacking(lab: str) -> Callable[[Sequence[str]], list[str]]:
         for side in SIDES:
             covered = cover(known, side, names)
             if covered.missing:
-                told.append(f"{known.name}, {side} side: {name_some(covered.missing)} not in the stream.")
+                told.append(f"{known.name}, {side} side: the stream lacks {name_some(covered.missing)}.")
         return told
 
     return lacking

@@ -22,7 +22,7 @@ from streams.sockets import DEVICE_ADDRESS
 )  # fmt: skip
 @click.option(
     "--log", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.csv",
-    help="Write a row for each tick of the device.",
+    help="Write one row for each tick of the device into this file.",
 )  # fmt: skip
 @click.option(
     "--urgent",
@@ -32,7 +32,7 @@ from streams.sockets import DEVICE_ADDRESS
 )
 @click.option(
     "--tunnel", is_flag=True,
-    help="The address is of this machine, but leads to a model on another one: their clocks differ.",
+    help="The address is on this machine, but leads to a model on another machine, whose clock differs.",
 )  # fmt: skip
 @connect_options
 def command(
@@ -71,5 +71,8 @@ def command(
             device.run()
         say({"state": "over", "ticks": device.n_tick})
     if device.unlogged:
-        tell(f"rtsim: --log: {log} took no more rows: {device.unlogged}; make room")
+        tell(
+            f"rtsim: --log: {log} could not be written any further; rows lost: {device.unlogged}; free "
+            "some disk space"
+        )
     raise SystemExit(exit_code() or int(bool(device.unlogged)))

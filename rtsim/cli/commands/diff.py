@@ -29,13 +29,13 @@ MOST_TOLD = 12
     type=NumberWithin(0.0, 1.0),
     default=0.0,
     show_default=True,
-    help="Tolerance, as a part of each quantity's peak; 0 = bit for bit.",
+    help="Tolerance as a fraction of the peak of each quantity; 0 = all bits equal.",
 )
 @click.option(
     "--within",
     multiple=True,
     metavar="NAME=AMOUNT",
-    help="Tolerance of one quantity in its unit (repeatable), such as joint_angles=1e-6.",
+    help="Tolerance of one quantity in the unit of that quantity (repeatable), such as joint_angles=1e-6.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the differences as JSON.")
 def command(one: Path, other: Path, tolerance: float, within: tuple[str, ...], as_json: bool) -> None:
@@ -61,7 +61,9 @@ def amounts_of(within: tuple[str, ...]) -> dict[str, float]:
             amounts[name] = -1.0
         if not name or not 0.0 <= amounts[name] < float("inf"):
             raise ConfigError(
-                f"{text!r}", where="--within", allowed="NAME=AMOUNT, an amount of 0 or more in the unit"
+                f"{text!r}",
+                where="--within",
+                allowed="NAME=AMOUNT, where AMOUNT is 0 or more in the unit of the quantity",
             )
     return amounts
 
@@ -73,7 +75,9 @@ def compare(one: Path, other: Path, tolerance: float, amounts: dict[str, float],
     found = compared(one, other)
     unknown = amounts.keys() - {name for _, name in found.quantities}
     if unknown:
-        raise ConfigError(f"no quantity {sorted(unknown)[0]!r} is in both", where="--within")
+        raise ConfigError(
+            f"the quantity {sorted(unknown)[0]!r} is not contained in both files", where="--within"
+        )
     settings = [*settings_of_journals(one, other), *found.settings]
     equal = found.is_equal(tolerance, amounts)
     for note in found.notes:
@@ -100,12 +104,13 @@ def settings_of_journals(one: Path, other: Path) -> list[str]:
         return []
     settings = [flat(msgspec.to_builtins(run.request.run)) for run in runs]
     told = [
-        f"build: {words} (second, first)" for words in differences_of_builds(runs[0].build, runs[1].build)
+        f"build: {words} (of the second file, of the first file)"
+        for words in differences_of_builds(runs[0].build, runs[1].build)
     ]
     for key in settings[0].keys() | settings[1].keys():
         values = [of.get(key) for of in settings]
         if values[0] != values[1] and not key.startswith("ports."):
-            told.append(f"run: {key} = {values[0]} and {values[1]}")
+            told.append(f"run: {key} = {values[0]} in one file and {values[1]} in the other")
     return told
 
 
@@ -129,7 +134,10 @@ def row_of(found: RunDifferences, settings: list[str], equal: bool) -> dict:
 def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tuple[str, str]) -> list[str]:
     """Return the differences as text, with the verdict last."""
     told = [f"{count_of(found.n_frame, 'frame')} in {count_of(found.n_session, 'session')} were compared."]
-    for title, sentences in (("Settings that differ:", settings), ("Only in one of them:", found.unpaired)):
+    for title, sentences in (
+        ("Settings that differ:", settings),
+        ("Contained in only one of the two files:", found.unpaired),
+    ):
         if sentences:
             told += [title, *(f"  {words}" for words in sentences[:MOST_TOLD])]
         if len(sentences) > MOST_TOLD:
@@ -140,8 +148,8 @@ def lines_of(found: RunDifferences, settings: list[str], equal: bool, names: tup
     told.append(
         "Different."
         if not equal
-        else "They are equal within the tolerance."
+        else "The files are equal within the tolerance."
         if differ
-        else "They are equal bit for bit."
+        else "The files are equal bit for bit."
     )
     return told

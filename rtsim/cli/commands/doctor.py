@@ -17,8 +17,12 @@ if TYPE_CHECKING:
 
 @click.command("doctor")
 @click.argument("address", type=Address(), required=False)
-@click.option("--subject", type=Config("subjects"), help="Subject model to compare a marker stream with.")
-@click.option("--seconds", type=float, default=3.0, show_default=True, help="How long to listen to ADDRESS.")
+@click.option(
+    "--subject", type=Config("subjects"), help="Subject model with which a marker stream is compared."
+)
+@click.option(
+    "--seconds", type=float, default=3.0, show_default=True, help="Duration for which ADDRESS is listened to."
+)
 @connect_options
 def command(
     address: str | None, subject: str | None, seconds: float, client_key: str | None, server_key: str | None
@@ -32,7 +36,11 @@ def command(
     from rtsim.subjects.subject import load_subject
 
     if subject and not address:
-        raise ConfigError("it is compared with a stream", where="--subject", remedy="give its ADDRESS")
+        raise ConfigError(
+            "this option applies to a stream, with which the subject is compared",
+            where="--subject",
+            remedy="give its ADDRESS",
+        )
     if subject:
         load_subject(find_config(subject, "subjects"))  # a wrong one is told before listening
     if address:
@@ -44,7 +52,9 @@ def command(
     n_bad = sum(not finding.good for finding in findings)
     if n_bad:
         raise ConfigError(
-            f"{n_bad} of {len(findings)} checks failed", where="doctor", remedy="see the lines above"
+            f"{n_bad} of {len(findings)} checks failed",
+            where="doctor",
+            remedy="read the lines above, which say what failed",
         )
 
 

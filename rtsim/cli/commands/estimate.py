@@ -33,21 +33,23 @@ from streams.capture.system import is_capture
     "--markers",
     type=Address(),
     metavar="ADDRESS",
-    help="Marker stream (default: --source, where that is a stream).",
+    help="Marker stream (default: --source, if --source is a stream).",
 )
-@click.option("--wait", "wait_s", type=float, default=0.0, help="Wait this long for a first subscriber [s].")
+@click.option("--wait", "wait_s", type=float, default=0.0, help="Longest wait for a first subscriber [s].")
 @click.option(
     "--subscribers",
     type=click.IntRange(0),
     default=1,
-    help="Wait for this many subscribers, not only for one.",
+    help="Number of subscribers to wait for, instead of one.",
 )
 @REQUEST_OPTION
 @run_options
 @bind_options
 @connect_options
 @click.option(
-    "--forces-server-key", metavar="FILE", help="Public key of the server of forces (default: --server-key)."
+    "--forces-server-key",
+    metavar="FILE",
+    help="Public key of the server that sends the forces (default: --server-key).",
 )
 @ANYWAY_OPTION
 def command(
@@ -78,9 +80,7 @@ def command(
         )
     if apart is not None:
         own = bool(asked.run.forces) and asked.run.forces != asked.markers
-        check_of_use(
-            "--forces-server-key", own, "forces at an address of their own (--forces tcp://HOST:PORT)"
-        )
+        check_of_use("--forces-server-key", own, "forces at their own address (--forces tcp://HOST:PORT)")
     check_run(asked.run)
     check_bound(asked.run, bind)
 
@@ -108,16 +108,20 @@ def run_and_markers(markers: str | None, options: dict[str, str]) -> tuple[RunCo
     run = make_run(**options)
     address = markers or (run.source if is_stream(run.source) else "")
     if not address:
-        raise ConfigError("no marker stream given", where="--markers", allowed="tcp://HOST:PORT")
+        raise ConfigError(
+            "the address of a marker stream is missing", where="--markers", allowed="tcp://HOST:PORT"
+        )
     if is_capture(address) or is_capture(run.forces):
         raise ConfigError(
             f"{address} is a capture system, not a stream", where="--markers", allowed="tcp://HOST:PORT",
-            remedy="relay it with `rtsim connect`, and give that address, or use `rtsim live`",
+            remedy="relay the system with `rtsim connect` and give the address of the relay, or use "
+                "`rtsim live`",
         )  # fmt: skip
     if run.forces and not is_stream(run.forces):
         raise ConfigError(
-            f"{run.forces!r} is no stream", where="--forces", allowed="tcp://HOST:PORT",
-            remedy="play the forces with `rtsim replay SOURCE --forces FILE`, and give its address",
+            f"{run.forces!r} is not the address of a stream", where="--forces", allowed="tcp://HOST:PORT",
+            remedy="play the forces with `rtsim replay SOURCE --forces FILE`, and give the address at "
+                "which they are played",
         )  # fmt: skip
     if options["tare"] or is_stream(run.source):
         check_tare(msgspec.structs.replace(run, source=address))

@@ -26,27 +26,35 @@ N_PICTURE = 6
 @click.command("export")
 @click.argument("recording", type=click.Path(path_type=Path))
 @click.argument("out", required=False, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--format", "form", type=click.Choice(FORMATS), help="Format (default: by the suffix of OUT).")
-@click.option("--model-markers", is_flag=True, help=".trc: the model's markers instead of the measured ones.")
+@click.option(
+    "--format", "form", type=click.Choice(FORMATS), help="Format (default: chosen by the suffix of OUT)."
+)
+@click.option(
+    "--model-markers",
+    is_flag=True,
+    help=".trc: write the markers of the model instead of the measured markers.",
+)
 @table_options
 @click.option(
     "--at", "instants", multiple=True, type=float, metavar="S",
-    help=f"Figures: an instant to draw [s], repeatable (default: {N_PICTURE} of the whole).",
+    help=f"Figures: an instant to draw [s], repeatable (default: {N_PICTURE} instants spread over the "
+        "recording).",
 )  # fmt: skip
 @click.option(
     "--view",
     type=click.Choice(VIEWS),
-    help="Figures: the plane of the person that is seen (default: sagittal).",
+    help="Figures: anatomical plane in which the person is drawn (default: sagittal).",
 )
-@click.option("--names", is_flag=True, help="Figures: write the names of the joints, too.")
+@click.option("--names", is_flag=True, help="Figures: also write the names of the joints.")
 @CURVES_OPTION
 @click.option(
     "--into", type=click.Path(path_type=Path), metavar="C3D",
-    help=".c3d: the recording that is written with the results (default: the one that was solved).",
+    help=".c3d: the recording to which the results are added (default: the recording that was solved).",
 )  # fmt: skip
 @click.option(
     "--anonymous", is_flag=True,
-    help=".mcap: a copy of the recording without names of persons, files and places, notes and the date.",
+    help=".mcap: write a copy of the recording without the names of persons, files and places, without "
+        "notes and date.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @file_options
@@ -80,23 +88,27 @@ def command(
     suffix = f".{form}" if form else ""
     if out is None:
         raise ConfigError(
-            f"no output is given for {recording}" + (
-                "" if recording.suffix.lower() == ".mcap" else ", and it is no recording (.mcap)"
+            f"the name of an output file is missing for {recording}" + (
+                "" if recording.suffix.lower() == ".mcap" else ", and the file is not a recording (.mcap)"
             ), where="OUT",
             allowed=f"a file ({', '.join((*EXPORT_SUFFIXES, C3D, FOXGLOVE, *PICTURES))}), or - with --format",
-            remedy="name it after the recording",
+            remedy="give a name that differs from the recording",
         )  # fmt: skip
     usual = {"--frames": frames == USUAL_FRAMES, "--columns": columns == COLUMNS[0]}
     check_options(suffix or out.suffix.lower(), model_markers, usual, units, up)
     is_copy = not suffix and out.suffix.lower() == ".mcap"
-    check_of_use("--anonymous", not anonymous or is_copy, "recordings (.mcap); export that copy further")
+    check_of_use(
+        "--anonymous",
+        not anonymous or is_copy,
+        "recordings (.mcap); export the copy once more",
+    )
     check_of_use("--into", into is None or (not suffix and out.suffix.lower() == C3D), "C3D files (.c3d)")
     of_poses = {"--at": instants, "--view": view, "--names": names}
     if not suffix and out.suffix.lower() in PICTURES:
         check_free(out, overwrite=force)
         if curves:
             for option, given in of_poses.items():
-                check_of_use(option, not given, "stick figures, not for --curves")
+                check_of_use(option, not given, "stick figures, not to --curves")
             draw_curves(recording, out, curves)
         else:
             draw(recording, out, instants, view or VIEWS[0], names)
@@ -124,10 +136,10 @@ def to_text(recording: Path, out: Path, suffix: str, force: bool, options: dict[
     if str(out) == STDOUT:
         if not suffix:
             raise ConfigError(
-                "standard output has no suffix that names the format",
+                "the format is unknown, because standard output has no file suffix",
                 where="OUT -",
                 allowed=", ".join(f"--format {name}" for name in FORMATS),
-                remedy="add one; pictures go into files alone",
+                remedy="add --format; pictures can only be written into files",
             )
         text, notes = exported(recording, suffix, recording.stem, **options)
         sys.stdout.buffer.writelines(part.encode("utf-8") for part in text)
@@ -148,7 +160,7 @@ def to_foxglove(recording: Path, out: Path, force: bool) -> None:
 
     if not out.name.lower().endswith(FOXGLOVE):
         raise ConfigError(
-            f"{out.name} would be another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
+            f"{out.name} would be written as another recording", where="OUT", allowed=f"names in {FOXGLOVE}",
             remedy=f"give {out.stem}{FOXGLOVE} for Foxglove, or --anonymous for a copy without names",
         )  # fmt: skip
     check_other(recording, out, force)
@@ -168,14 +180,17 @@ def to_anonymous(recording: Path, out: Path, force: bool) -> None:
     for what, n in copy.n_text.items():
         tell(f"taken out: {n} {what}")
     if copy.prefixes:
-        tell(f"names before the colon of marker labels, now person_1 and so on: {', '.join(copy.prefixes)}")
+        tell(
+            "names before the colon in marker labels were replaced by person_1 and so on: "
+            f"{', '.join(copy.prefixes)}"
+        )
     if copy.n_bad:
-        tell(f"messages that could not be decoded, left out: {copy.n_bad}")
+        tell(f"messages left out because they could not be decoded: {copy.n_bad}")
     if copy.note:
         tell(copy.note)
     tell(
-        "kept: motion, forces, body size and mass, other labels of markers and plates, times since the "
-        "start; a person may be recognised by the motion itself (docs/privacy.md)"
+        "kept: motion, forces, body size and mass, other labels of markers and plates, times since "
+        "the start; a person might be recognised by the motion itself (docs/privacy.md)"
     )
     click.echo(f"wrote {out}", err=True)
 
@@ -203,7 +218,7 @@ def draw(recording: Path, out: Path, instants: tuple[float, ...], view: str, nam
     first, last = float(results.times[0]), float(results.times[-1])
     for t in instants:
         if not first <= t <= last:
-            raise ConfigError(f"{t:g} s", where="--at", allowed=f"{first:g} to {last:g} s, of {recording}")
+            raise ConfigError(f"{t:g} s", where="--at", allowed=f"{first:g} to {last:g} s of {recording}")
     chosen = instants or np.linspace(first, last, min(N_PICTURE, len(results.times))).tolist()
     meta = results.session.meta
     leg = f"{meta['side']} leg" if meta.get("side") in SIDES else ""

@@ -50,7 +50,8 @@ def _address(name: str, what: str) -> Any:
 @click.argument("config", type=Config("hil"))
 @click.option(
     "--device", "device", type=Config("devices"),
-    help=f"Simulated device to start beside [config]; {NO_DEVICE}: wait for one that somebody else starts.",
+    help=f"Simulated device to start beside [config]; {NO_DEVICE}: wait for a device that is started "
+        "separately.",
 )  # fmt: skip
 @click.option(
     "--mode",
@@ -61,15 +62,13 @@ def _address(name: str, what: str) -> Any:
 @click.option(
     "--fast",
     is_flag=True,
-    help="For simulated devices: run as fast as both sides can, not in step with the clock; every "
-    "timeout is 1 s.",
+    help="For simulated devices: run as fast as both sides can, not in real time; every timeout is 1 s.",
 )
 @click.option(
     "--duration", "duration_s", type=float, help="Length of the run [s]; 0 = until stopped [config]."
 )
 @click.option("--arm", "arm_s", type=float, is_flag=False, flag_value=0.5, metavar="[S]",
-              help="Arm automatically at this time of the model [s]; at 0.5 where no number "
-              "follows.")  # fmt: skip
+              help="Arm automatically at this simulated time [s]; 0.5 s if no number follows.")  # fmt: skip
 @_address("results", "Address at which results are published")
 @_address("control", "Address at which commands are received")
 @_address("port", "Address to which the device connects")
@@ -81,14 +80,15 @@ def _address(name: str, what: str) -> Any:
     help="Motion of the prescribed coordinates: .mot, .sto, or results of a live run at tcp://HOST:PORT.",
 )
 @click.option("--prescribe", "prescribed", multiple=True, metavar="COORDINATE",
-              help="A coordinate that --motion moves, too, beside those that the model names.")  # fmt: skip
+              help="Coordinate that --motion also moves, in addition to the coordinates that the model "
+                  "names (repeatable).")  # fmt: skip
 @click.option(
     "--urgent",
     "urgently",
     is_flag=True,
     help="Run at real-time priority, where the system permits it.",
 )
-@click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Keep the loop on this processor.")
+@click.option("--cpu", type=click.IntRange(min=0), metavar="N", help="Run the loop on this processor only.")
 @click.option("--monitor", "monitor", is_flag=True, help="Open the monitor window too.")
 @click.option("--record", "record", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.mcap",
               help="Record everything that is published, from the first tick to the last.")  # fmt: skip
@@ -99,7 +99,8 @@ def _address(name: str, what: str) -> Any:
     "source",
     type=MarkerSource(),
     metavar="SOURCE",
-    help="Markers, where the config has [markers]: walker, a file, tcp://HOST:PORT [its run].",
+    help="Markers, if the config has [markers]: walker, a file, or tcp://HOST:PORT [default: the source "
+    "of its run config].",
 )
 @bind_options
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
@@ -131,7 +132,9 @@ def command(config: str, device: str | None, arm_s: float | None, **options: Any
     if arm_s is not None and not 0.0 <= arm_s <= LONGEST_S:
         raise ConfigError(f"{arm_s:g} s", where="--arm", allowed=f"0 to {LONGEST_S:g} s")
     check_of_use(
-        "--arm", arm_s is None or options["again"] is None, "new runs; a recording has its own commands"
+        "--arm",
+        arm_s is None or options["again"] is None,
+        "new runs; a replayed recording has its own commands",
     )
     if options["record"]:
         check_recording(options["record"], "--record")
@@ -217,7 +220,7 @@ def check_addresses(spec: HilSpec, ways: HilOptions) -> None:
             check_stop_free(spec.ports.control)
         except StreamError as fault:
             raise ConfigError(
-                str(fault), where="--control-address", remedy="give another one, or --port-offset auto"
+                str(fault), where="--control-address", remedy="choose another offset, or --port-offset auto"
             ) from fault
 
 
@@ -307,7 +310,9 @@ def run(
         )  # fmt: skip
         loop.control_events, loop.control_counters = server.events, server.journal.counters
         stack.enter_context(noting_requests(lambda number: loop.stop("interrupted")))
-        no_effect = partial(tell, "rtsim: no emergency stop: a replayed run has no device under torque")
+        no_effect = partial(
+            tell, "rtsim: there is no emergency stop here: a replayed run has no device that exerts torque"
+        )
         by_signal = partial(server.stop_by, f"signal {ways.signal.name}") if press is not None else no_effect
         stack.enter_context(ways.signal.calling(by_signal))
         beside = stack.enter_context(Beside(publisher.events.append))
@@ -352,14 +357,14 @@ def conclude(
     if loop.failure:
         raise ModelError(
             loop.failure, where=spec.model,
-            remedy="the device was commanded to zero torque and disarmed; lower its torque, or shorten the "
-                "model's step",
+            remedy="the device was disarmed and commanded to zero torque; lower the torque of the "
+                "device, or shorten the step of the model",
         )  # fmt: skip
     if loop.reason == NOBODY:
         raise ConfigError(
             f"{NOBODY} within {spec.exchange.connect_s:g} s{': ' + of_child if of_child else ''}",
             where=spec.ports.device,
-            remedy="start it, as by `rtsim device SPEC --model ADDRESS`",
+            remedy="start the device, for example with `rtsim device SPEC --model ADDRESS`",
         )  # fmt: skip
     if words := latched(summary):
         tell(f"rtsim: {words}")

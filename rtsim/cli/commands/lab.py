@@ -42,13 +42,15 @@ def command() -> None:
 @command.command("new")
 @click.argument("static", type=click.Path(path_type=Path))
 @click.option(
-    "--out", type=click.Path(dir_okay=False, path_type=Path), help=f"Map to write (default: STATIC{SUFFIX})."
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help=f"Marker map to write (default: STATIC{SUFFIX}).",
 )
 @click.option(
     "--movement",
     type=click.Path(path_type=Path),
-    help="A movement with the same marker set: markers that it lacks are taken to be worn in the static "
-    "trial only.",
+    help="A movement with the same marker set: markers that are absent here are taken to be worn in the "
+    "static trial only.",
 )
 @click.option(
     "--plot",
@@ -58,7 +60,7 @@ def command() -> None:
 @click.option("--no-plot", is_flag=True, help="Draw no picture.")
 @PERSON_OPTION
 @file_options
-@click.option("--force", is_flag=True, help="Replace a map or a picture that exists already.")
+@click.option("--force", is_flag=True, help="Replace a map or a picture that already exists.")
 def new(
     static: Path,
     out: Path | None,
@@ -81,7 +83,9 @@ def new(
 
     path = out or static.with_suffix(SUFFIX)
     if path.suffix != ".toml":
-        raise ConfigError(f"{path} cannot be a map", where="--out", allowed="a name that ends in .toml")
+        raise ConfigError(
+            f"{path} cannot be written as a marker map", where="--out", allowed="a name that ends in .toml"
+        )
     check_free(path, overwrite=force)
     paper = paper_of_map(path, plot, no_plot, force)
     trial = read_person(static, person, up, units)
@@ -101,8 +105,8 @@ def new(
     )
     click.echo(f"wrote {path}", err=True)
     tell(
-        f"look at it, correct what is marked, then: rtsim check {path}; "
-        f"rtsim analyse WALK --static {static} --lab {path}"
+        f"read the map, correct the marked entries, then run: rtsim check {path}; rtsim analyse WALK "
+        f"--static {static} --lab {path}"
     )
 
 
@@ -112,7 +116,7 @@ def paper_of_map(path: Path, plot: Path | None, no_plot: bool, force: bool) -> P
     """
     if no_plot and plot is not None:
         raise ConfigError(
-            "one option draws the picture, the other leaves it out",
+            "--plot draws the picture and --no-plot leaves it out; give only one of them",
             where="--plot, --no-plot",
             remedy="leave one out",
         )
@@ -150,34 +154,40 @@ def print_roles(found: LabProposal) -> None:
         cells = []
         for side in ("right", "left"):
             one = by_slot.get((name, side)) or by_slot.get((name, ""))
-            cells.append(f"{one.marker}{marks.get(one.certainty, ' (by place)')}" if one else "-")
+            cells.append(f"{one.marker}{marks.get(one.certainty, ' (by position)')}" if one else "-")
         shown = [f"{cell[:MOST_SHOWN]:23s} " for cell in cells]
         tell(f"{name:22s}{shown[0]}{shown[1]}".rstrip(), err=False)
     counts = [sum(role.certainty == kind for role in found.roles) for kind in (CERTAIN, UNSURE)]
     rest = len(found.roles) - sum(counts)
     tell(
-        f"{counts[0]} roles by name and place, {rest} by place or name alone, {counts[1]} unsure (?)",
+        f"{counts[0]} roles found by name and position, {rest} by position or name alone, {counts[1]} "
+        "unsure (?)",
         err=False,
     )
     for role in found.roles:
         if role.certainty == UNSURE:
             tell(
-                f"unsure: {role.marker} as {role.side} {role.role}: {role.why}".replace("  ", " "), err=False
+                f"unsure: {role.marker} taken as {role.side} {role.role}: {role.why}".replace("  ", " "),
+                err=False,
             )
     for text in (*found.told, *proposed.without):
         tell(f"note: {text}", err=False)
     if proposed.one_leg:
         for side, missing in proposed.lacking.items():
-            tell(f"note: one leg alone: the {side} leg lacks {', '.join(missing)}", err=False)
+            tell(
+                f"note: the map covers one leg only, because the {side} leg lacks {', '.join(missing)}",
+                err=False,
+            )
 
 
 def remarks(static: Path, found: LabProposal) -> list[str]:
     """Return the comments for the head of the map file."""
     return [
-        f"Proposed by `rtsim lab new` from {static.name}: a person has to check it.",
-        "Roles without a comment follow from name and place alike; `check` stands at those that only "
+        f"Proposed by `rtsim lab new` from {static.name}: check every role before use.",
+        "Roles without a comment follow from both name and position; `check` marks roles that only "
         "one of the two gives,",
-        "UNSURE at those that neither gives for certain, or where name and place contradict each other.",
+        "UNSURE marks roles that neither gives for certain, or for which name and position "
+        "contradict each other.",
     ]
 
 
@@ -196,8 +206,8 @@ def draw(paper: Paper, static: Path, found: LabProposal) -> None:
         kind = role.certainty if role else "followed" if name in followed else "none"
         markers.append(DrawnMarker(name, role.role if role else "", side, place, kind))
     colours = {
-        CERTAIN: ("good", "name and place agree"), BY_PLACE: ("accent", "by place or name alone"),
-        UNSURE: ("bad", "unsure"), "followed": ("text_dim", "no role, followed in movement"),
+        CERTAIN: ("good", "name and position agree"), BY_PLACE: ("accent", "by position or name alone"),
+        UNSURE: ("bad", "unsure"), "followed": ("text_dim", "marker without a role, followed in motion"),
         "none": ("occluded", "not used"),
     }  # fmt: skip
     save_markers(paper, f"{static.name}: proposed roles of markers", markers, colours)

@@ -46,17 +46,21 @@ READY_S = 600.0  # the first start compiles
 @run_options
 @SPEED_OPTION
 @RATE_OPTION
-@click.option("--loop", is_flag=True, help="Play a file over and over, with a rest of 0.1 s between.")
-@click.option("--start", "start_s", type=float, default=0.0, help="First second of a file to play.")
-@click.option("--end", "end_s", type=float, help="Last second of a file to play.")
+@click.option(
+    "--loop", is_flag=True, help="Play a file repeatedly, with a pause of 0.1 s between repetitions."
+)
+@click.option(
+    "--start", "start_s", type=float, default=0.0, help="Time in the file at which playing begins [s]."
+)
+@click.option("--end", "end_s", type=float, help="Time in the file at which playing ends [s].")
 @click.option(
     "--record", type=click.Path(dir_okay=False, path_type=Path), help="Record the results to this .mcap file."
 )
 @click.option("--monitor", is_flag=True, help="Open the monitor window too.")
-@page_option("Serve a page for browsers of this machine, too")
+@page_option("Also serve a page for browsers on this machine")
 @ANYWAY_OPTION
 @ALL_NOTES_OPTION
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, and no table.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON instead of the table.")
 def command(
     speed: float, rate: float | None, loop: bool, start_s: float, end_s: float | None, record: Path | None,
     monitor: bool, page: str | None, anyway: bool, as_json: bool, **options: str,
@@ -240,8 +244,9 @@ def check_captured_forces(run: RunConfig) -> None:
     """Raise ConfigError for forces of another capture system than that of the markers."""
     if is_capture(run.forces) and run.forces != run.source:
         raise ConfigError(
-            f"{run.forces!r} is another capture system than the source {run.source!r}", where="--forces",
-            remedy="give the same address for both, or relay it with `rtsim connect` and give that address",
+            f"{run.forces!r} is not the same capture system as the source {run.source!r}", where="--forces",
+            remedy="give the same address for both, or relay the second system with `rtsim connect` and "
+                "give the address of the relay",
         )  # fmt: skip
 
 

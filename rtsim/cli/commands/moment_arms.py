@@ -21,11 +21,17 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
 
 @click.command("moment-arms")
 @click.argument("model", type=Config("models"))
-@click.option("--muscle", "muscles", multiple=True, metavar="NAME", help="Only these muscles (repeatable).")
-@click.option("--angle", "angles", multiple=True, metavar="NAME", help="Only these angles (repeatable).")
+@click.option("--muscle", "muscles", multiple=True, metavar="NAME", help="Only this muscle (repeatable).")
+@click.option(
+    "--angle",
+    "angles",
+    multiple=True,
+    metavar="NAME",
+    help="Only moment arms about this joint angle (repeatable).",
+)
 @click.option("--sweep", is_flag=True, help="Move one --angle through its range, or --from LOW --to HIGH.")
-@click.option("--from", "low", type=float, help="Where the sweep starts [deg, mm].")
-@click.option("--to", "high", type=float, help="Where it ends [deg, mm].")
+@click.option("--from", "low", type=float, help="Value at which the sweep starts [deg, mm].")
+@click.option("--to", "high", type=float, help="Value at which the sweep ends [deg, mm].")
 @click.option(
     "--steps",
     type=click.IntRange(2, 100_000),
@@ -33,27 +39,33 @@ WAYS = ("force", "partial-velocity", "velocity", "differences")
     show_default=True,
     help="Number of values in the sweep.",
 )
-@click.option("--at", "places", multiple=True, metavar="COORDINATE=VALUE", help="Set a coordinate [deg, mm].")
+@click.option(
+    "--at",
+    "places",
+    multiple=True,
+    metavar="COORDINATE=VALUE",
+    help="Set a coordinate to this value [deg, mm] (repeatable).",
+)
 @click.option(
     "--method",
     "way",
     type=click.Choice([*WAYS, "all"]),
     default="force",
     show_default=True,
-    help="How moment arms are computed; all: every way, and how far they differ.",
+    help="How moment arms are computed; all: by every method, with the differences between the methods.",
 )
 @click.option(
     "--moving-points",
     type=click.Choice(["work", "opensim"]),
     default="work",
     show_default=True,
-    help="work: forces of moving path points by virtual work; opensim: without the work of their own motion, "
-    "as OpenSim computed them in 2010.",
+    help="work: virtual work, with the forces on moving path points; opensim: without the work of moving "
+    "points, as OpenSim computed in 2010.",
 )
 @click.option(
     "--subject",
     type=Config("subjects"),
-    help="Subject that scales the model, where it has anatomy: .toml or shipped name.",
+    help="Subject that scales a model with an anatomy: .toml or shipped name.",
 )
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in metres and radians.")
@@ -90,7 +102,7 @@ def command(
 
     sweep = sweep or low is not None or high is not None
     if plot and not sweep:
-        raise ConfigError("--plot draws a sweep", where="moment-arms", remedy="add --sweep and --angle")
+        raise ConfigError("--plot needs a sweep", where="moment-arms", remedy="add --sweep and --angle")
     paper = paper_for(plot, plot_size, plot_dpi)
     spec = load_model(model, note=lambda text: tell(f"note: {text}"))
     person = load_subject(find_config(subject, "subjects")) if subject else None
@@ -105,7 +117,9 @@ def command(
     for name in (*chosen, *start):
         index_of(built.names.angles, name, "angle", built.name)
     if sweep and len(angles) != 1:
-        raise ConfigError("a sweep moves one angle", where="--angle", allowed=", ".join(built.names.angles))
+        raise ConfigError(
+            "a sweep can move one angle only", where="--angle", allowed=", ".join(built.names.angles)
+        )
     compile_first(LastingConsole(stderr=True), ("moment-arms",))
     arms = MomentArms(built, roles_of(spec, subject=person), moving_point_work=moving_points == "work")
     q = start_of(arms, arms.assembled(), start)
@@ -130,8 +144,8 @@ def ways_of(arms: MomentArms) -> tuple[str, ...]:
     if not rolls:
         return WAYS
     tell(
-        f"note: the check by differences of lengths is left out: {rolls[0]} rolls without slipping, "
-        "which constrains velocities, not positions"
+        f"note: moment arms were not checked by differences of muscle length: {rolls[0]} rolls "
+        "without slipping, which constrains velocities, not positions"
     )
     return WAYS[:-1]
 
@@ -161,7 +175,10 @@ def given_at(places: tuple[str, ...]) -> dict[str, float]:
         name, equals, text = place.partition("=")
         if not equals:
             raise ConfigError(
-                f"{place!r} has no value", where="--at", allowed="COORDINATE=VALUE", remedy="add the value"
+                f"no value is given for {place!r}",
+                where="--at",
+                allowed="COORDINATE=VALUE",
+                remedy="add the value",
             )
         if name in given:
             raise ConfigError(f"{name} is given twice", where="--at", remedy="leave one out")
@@ -184,15 +201,17 @@ def values_of(arms: MomentArms, angle: str, low: float | None, high: float | Non
     for value, limit, option in zip((low, high), arms.range_of(angle), ("--from", "--to"), strict=True):
         if value is None and not np.isfinite(limit):
             raise ConfigError(
-                f"{angle} has no range", where="--sweep", remedy="give --from LOW and --to HIGH"
+                f"{angle} has no range",
+                where="--sweep",
+                remedy="give the range with --from LOW and --to HIGH",
             )
         ends.append(limit if value is None else plausible(arms, angle, value, option))
     if ends[0] == ends[1]:
         raise ConfigError(
-            f"both ends are {arms.told(angle, ends[0])}",
+            f"both ends of the sweep are {arms.told(angle, ends[0])}",
             where="--from and --to",
             allowed="two values that differ",
-            remedy="move one of them, or ask for one pose with --at",
+            remedy="sweep one of these angles, or ask for one pose with --at",
         )
     return np.linspace(ends[0], ends[1], steps)
 
@@ -228,4 +247,4 @@ def draw(arms: MomentArms, angle: str, rows: list[int], points: list[SweepPoint]
         name: np.array([1e3 * point.arms[m] for point in points]) for name, m in zip(names, rows, strict=True)
     }
     panel = FigurePanel("moment arm", "mm", f"{said} [{unit}]", x, curves)
-    draw_panels(paper, f"{arms.model.name}: moment arms about {said}", FigureContent([panel], []))
+    draw_panels(paper, f"{arms.model.name}: moment arms about the angle {said}", FigureContent([panel], []))

@@ -16,9 +16,15 @@ from streams.sockets import RESULTS_ADDRESS
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
 @click.option(
-    "--control", type=Address(), help="Control address of the estimator, to switch methods from the window."
+    "--control",
+    type=Address(),
+    help="Control address of the estimator, for changing methods from the window.",
 )
-@click.option("--screenshot", metavar="PNG", help="Save a picture of the window at the end of --duration.")
+@click.option(
+    "--screenshot",
+    metavar="PNG",
+    help="Save a picture of the window into this file at the end of --duration.",
+)
 @click.option("--duration", "duration_s", type=float, help="Close after this many seconds.")
 @click.option(
     "--json", "as_json", is_flag=True, help="At the end, print as JSON what was drawn and how long it took."

@@ -39,7 +39,7 @@ def command() -> None:
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @_OUT
 @click.option("--angles", type=click.Choice([*CONVENTIONS]),
-              help="Convention of the angles (default: cgm where all trials have its angles).")  # fmt: skip
+              help="Convention of the angles (default: cgm, if all trials contain such angles).")  # fmt: skip
 @_NAME
 @_SOURCE
 @_LICENCE
@@ -66,7 +66,7 @@ def make(
         try:
             results = solved_results(str(path), {"static": str(static)} if static else {})
         except ConfigError as error:
-            tell(f"{path.name}: left out: {error}")
+            tell(f"{path.name} was left out: {error}")
             continue
         person = path.parent.name if path.parent != folder else ""
         trials.append((person, trial_of(results, path.name)))
@@ -82,7 +82,9 @@ def check_toml(out: Path) -> None:
     """Raise ConfigError for a file name with the suffix of another format than TOML."""
     if out.suffix.lower() != ".toml":
         raise ConfigError(
-            f"{out.name} cannot be a file of norms", where="--out", allowed="a name that ends in .toml"
+            f"{out.name} cannot be written as a file of norms",
+            where="--out",
+            allowed="a name that ends in .toml",
         )
 
 
@@ -99,8 +101,8 @@ def trials_in(folder: Path) -> list[tuple[Path, Path | None]]:
         found.append((path, static_of(path, beside) if path.suffix.lower() != ".mcap" else None))
     if not found:
         raise ConfigError(
-            "no trial is there", where=str(folder), allowed=", ".join(TRIALS),
-            remedy="put results of `rtsim analyse --out` there, or recordings with their static trial",
+            "the folder contains no trial", where=str(folder), allowed=", ".join(TRIALS),
+            remedy="put results of `rtsim analyse --out` into it, or recordings with their static trial",
         )  # fmt: skip
     return found
 
@@ -118,12 +120,14 @@ def static_of(trial: Path, beside: list[Path]) -> Path | None:
     best = [path for path in alike if shared[path] == max(shared.values())]
     if len(best) > 1:
         raise ConfigError(
-            f"several static trials may be its own: {', '.join(path.name for path in best)}",
+            f"several static trials might belong to this trial: {', '.join(path.name for path in best)}",
             where=str(trial),
-            remedy="put each person's trials in a folder of their own, with the one static trial to use",
+            remedy="put the trials of each person into a separate folder, with one static trial",
         )  # fmt: skip
     if len(alike) > 1:
-        tell(f"{trial.name}: its static trial is {best[0].name}, whose name begins most alike")
+        tell(
+            f"{trial.name}: the static trial {best[0].name} was used, because its name begins most similarly"
+        )
     return best[0] if best else None
 
 
@@ -131,7 +135,7 @@ def static_of(trial: Path, beside: list[Path]) -> Path | None:
 @click.argument("file", type=click.Path(path_type=Path))
 @_OUT
 @click.option("--convention", required=True, type=click.Choice([*CONVENTIONS]),
-              help="Convention of its angles; for files of Polygon and Nexus: cgm.")  # fmt: skip
+              help="Convention of the joint angles; for files of Polygon and Nexus: cgm.")  # fmt: skip
 @_NAME
 @_SOURCE
 @_LICENCE

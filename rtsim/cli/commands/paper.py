@@ -23,22 +23,27 @@ FORMATS = ("png", "svg", "pdf")
 
 @click.command("paper")
 @click.argument("number", type=click.Choice(paper_numbers()))
-@click.option("--figure", "figures", multiple=True, metavar="N", help="Only this figure (repeatable).")
-@click.option("--table", "tables", multiple=True, metavar="N", help="Only this table (repeatable).")
-@click.option("--list", "listed", is_flag=True, help="List what can be computed, and from which data.")
+@click.option(
+    "--figure", "figures", multiple=True, metavar="N", help="Compute only this figure (repeatable)."
+)
+@click.option("--table", "tables", multiple=True, metavar="N", help="Compute only this table (repeatable).")
+@click.option(
+    "--list", "listed", is_flag=True, help="List the figures and tables that can be computed, and their data."
+)
 @click.option(
     "--recording",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Markers (.mcap, .c3d, .trc), or the joints of a lift (004), instead of the shipped data.",
+    help="Markers (.mcap, .c3d, .trc), or the joints of a lift (paper 004), instead of the shipped data.",
 )
 @click.option(
     "--static",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Static trial of the person in --recording, where markers of the movement do not tell the person.",
+    help="Static trial of the person in --recording, if the markers of the movement are not enough to "
+    "calibrate the person.",
 )
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-    help="Folder for the drawings, made where it is not there; figures need the extra of the monitor.",
+    help="Folder for the drawings, created if it does not exist; figures need the extra `monitor`.",
 )  # fmt: skip
 @click.option(
     "--format",
@@ -83,7 +88,7 @@ def command(
         return
     if static is not None and (recording is None or not static.is_file()):
         raise ConfigError(
-            f"{static}: no such file" if recording else "it is for a recording",
+            f"{static}: no such file" if recording else "the option applies only together with a recording",
             where="--static",
             remedy=None if recording else "add --recording FILE",
         )
@@ -112,9 +117,9 @@ def with_recording(items: Sequence[PaperItem], recording: Path, are_named: bool)
         raise ConfigError(f"{recording}: no such file", where="--recording")
     rest = [item.name for item in items if not item.takes_recording]
     if rest and (are_named or len(rest) == len(items)):
-        raise ConfigError(f"{rest[0]} takes no recording", where="--recording", remedy="leave it out")
+        raise ConfigError(f"{rest[0]} does not use a recording", where="--recording", remedy="leave it out")
     for name in rest:
-        tell(f"{name} is left out: it takes no recording")
+        tell(f"{name} is left out, because it does not use a recording")
     return [item for item in items if item.takes_recording]
 
 
@@ -133,12 +138,12 @@ def papers_for(
     if out is None:
         for option, value in {"--force": force or None, "--plot-size": size, "--plot-dpi": dpi}.items():
             if value is not None:
-                raise ConfigError("it is for drawings", where=option, remedy="add --out DIR")
+                raise ConfigError("the option applies only to drawings", where=option, remedy="add --out DIR")
         return {}
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise ConfigError(f"{out} cannot be made ({fault.strerror})", where="--out") from None
+        raise ConfigError(f"the folder {out} cannot be created ({fault.strerror})", where="--out") from None
     papers = {}
     for item in items:
         path = out / f"{item.kind}_{item.number}.{kind}"

@@ -56,11 +56,13 @@ def command(
     if code is not None:
         raise SystemExit(code)
     if done.n_message == 0:
-        raise ConfigError("nothing was recorded and no file was kept", where=str(path), remedy=done.trouble)
+        raise ConfigError(
+            "no message was received, so no file was kept", where=str(path), remedy=done.trouble
+        )
 
 
 def last_line(path: Path, done: RecordingSummary) -> str:
     """Return a line on what the recording contains and what it lacks."""
     words = f"{path}: {done.n_message} messages, {done.n_refused} refused"
-    lost = f", {count_of(done.n_lost, 'frame')} not received" if done.n_lost else ""
+    lost = f", {count_of(done.n_lost, 'frame')} lost before they were received" if done.n_lost else ""
     return words + lost

@@ -27,7 +27,7 @@ def command(recording: Path, out: Path | None) -> None:
     done = recover(recording, out)
     what = f"{count_of(done.n_message, 'message')} of {done.seconds:.2f} s"
     if not done.note:
-        tell(f"{recording} is whole: {what}, all checksums are right; nothing was to recover")
+        tell(f"{recording} is complete: {what}, and all checksums are correct; there was nothing to recover")
         return
     tell(done.note)
     lost = f", {count_of(done.n_lost, 'message')} known to be lost" if done.n_lost else ""

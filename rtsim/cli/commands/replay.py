@@ -45,9 +45,11 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
 @offset_option()
 @SPEED_OPTION
 @RATE_OPTION
-@click.option("--loop", is_flag=True, help="Start over at the end until interrupted.")
-@click.option("--start", "start_s", type=float, default=0.0, help="First second to play.")
-@click.option("--end", "end_s", type=float, help="Last second to play.")
+@click.option("--loop", is_flag=True, help="Play the file repeatedly until interrupted.")
+@click.option(
+    "--start", "start_s", type=float, default=0.0, help="Time in the file at which playing begins [s]."
+)
+@click.option("--end", "end_s", type=float, help="Time in the file at which playing ends [s].")
 @click.option(
     "--duration", "duration_s", type=float, default=0.0, help="Length of the synthetic walker or jaw [s]."
 )
@@ -57,22 +59,26 @@ MADE_UP_MODULE, FILES_MODULE = "rtsim.subjects.made_up.walker", "rtsim.files.mar
 @click.option(
     "--forces",
     type=MarkerSource(),
-    help="Force plates to play beside the markers: a file, or walker (default: those of a C3D file).",
+    help="Force plates to play together with the markers: a file, or walker (default: the force plates "
+    "of a C3D file).",
 )
 @TARE_OPTION
 @click.option("--states", is_flag=True, help="Print states as JSON lines (for programs).")
-@click.option("--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker.")
+@click.option(
+    "--side", type=click.Choice(["right", "both"]), help="Legs of the synthetic walker that carry markers."
+)
 @PERSON_OPTION
-@click.option("--unnamed", is_flag=True, help="Play trajectories of a C3D file that have no name, too.")
+@click.option("--unnamed", is_flag=True, help="Also play those trajectories of a C3D file that have no name.")
 @click.option(
     "--exact",
     is_flag=True,
-    help="Instead: compute the recorded run SOURCE again, and compare the results byte by byte.",
+    help="Instead of playing, compute the recorded run SOURCE again, and compare the results byte by byte.",
 )
 @click.option(
     "--tolerance",
     type=NumberWithin(0.0, 1.0),
-    help="With --exact: part of a quantity's peak that may differ (default: 1e-9, of another build alone).",
+    help="With --exact: allowed difference as a fraction of each quantity's peak (default: 1e-9, applied "
+    "only between different builds).",
 )
 @click.option("--json", "as_json", is_flag=True, help="With --exact: print the outcome as JSON.")
 @REQUEST_OPTION
@@ -91,8 +97,18 @@ def command(
     With --exact, SOURCE is a recording of `rtsim live --record`: its run is recomputed from its recorded
     inputs. Exit code 0: equal; 1: different; 2: undecided.
     """
-    check_of_use("--tolerance", exact or tolerance is None, "a run that is computed again", "add --exact")
-    check_of_use("--json", exact or not as_json, "a run that is computed again", "add --exact")
+    check_of_use(
+        "--tolerance",
+        exact or tolerance is None,
+        "a run that is computed again",
+        "add --exact",
+    )
+    check_of_use(
+        "--json",
+        exact or not as_json,
+        "a run that is computed again",
+        "add --exact",
+    )
     if exact:
         raise SystemExit(exactly(source, tolerance, as_json))
     security = bind_security(key, clients)
@@ -129,7 +145,11 @@ def exactly(source: str, tolerance: float | None, as_json: bool) -> int:
     for parameter in context.command.params:
         given = context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
         fits = not given or parameter.name in EXACT
-        check_of_use(parameter.opts[0], fits, "playing; an exact replay takes what the recording has")
+        check_of_use(
+            parameter.opts[0],
+            fits,
+            "playing; an exact replay uses what was recorded",
+        )
     return told_unusable(lambda: replay_exactly(Path(source), tolerance, as_json))
 
 

@@ -33,16 +33,16 @@ NOW, BEFORE = "now", "before"
 @method_options
 @ANYWAY_OPTION
 @click.option("--before", multiple=True, type=MarkerSource(), metavar="FILE",
-              help="A trial of an earlier session, drawn beside the others (repeatable).")  # fmt: skip
+              help="A trial of an earlier session, drawn for comparison (repeatable).")  # fmt: skip
 @click.option("--norms", "norms_path", type=click.Path(path_type=Path), metavar="FILE",
-              help="Norms (.toml, see `rtsim norms`): bands, and gait profile scores.")  # fmt: skip
+              help="Norms (.toml, see `rtsim norms`): add normal bands and gait profile scores.")  # fmt: skip
 @click.option("--angles", type=click.Choice([*CONVENTIONS]),
-              help="Which angles (default: those of the norms, else `cgm` where the trials have "
-              "it).")  # fmt: skip
+              help="Convention of the angles (default: that of the norms, else `cgm` if the trials "
+                  "contain it).")  # fmt: skip
 @click.option("-o", "--out", "outputs", multiple=True, type=click.Path(path_type=Path), metavar="PATH",
               help=".html, .pdf, .png, .xlsx, or a folder for csv and a spreadsheet (repeatable; default: "
               "the name of the first source with .html).")  # fmt: skip
-@click.option("--name", default="", metavar="TEXT", help="Name or code of the person, on every page.")
+@click.option("--name", default="", metavar="TEXT", help="Name or code of the person, printed on every page.")
 @click.option(
     "--date", "day", default="", metavar="TEXT", help="Date of the session (default: date of the first file)."
 )
@@ -125,8 +125,9 @@ def check_person(trials: tuple[ReportTrial, ...], anyway: bool) -> None:
     words = size_difference(trials)
     if words and not anyway:
         raise ConfigError(
-            words, where="SOURCES", allowed="trials of one person and session, which are averaged",
-            remedy="report each person by itself, an earlier session by --before, or add --anyway",
+            words, where="SOURCES", allowed="trials of one person in one session, because they are averaged",
+            remedy="report each person separately, compare with an earlier session with --before, or add "
+                "--anyway",
         )  # fmt: skip
     if words:
         tell(words)
@@ -149,12 +150,16 @@ def check_output(path: Path, force: bool) -> None:
     suffix = path.suffix.lower()
     if str(path) == "-":
         raise ConfigError(
-            "a report is not written to the standard output", where="--out", allowed="a file or a folder"
+            "a report cannot be written to standard output",
+            where="--out",
+            allowed="the name of a file or a folder",
         )
     if path.is_dir() or not suffix:
         if path.exists() and not path.is_dir():
             raise ConfigError(
-                f"{path} is a file", where="--out", remedy="give a new folder, or a name with a suffix"
+                f"{path} is a file, not a folder",
+                where="--out",
+                remedy="give the name of a new folder, or of a file with a known suffix",
             )
         check_folder(path / "about.csv" if path.is_dir() else path, "--out")
         there = sorted(p.name for p in path.glob("*.csv")) if path.is_dir() else []
@@ -166,7 +171,7 @@ def check_output(path: Path, force: bool) -> None:
         return
     if suffix not in (HTML, PDF, PNG, XLSX):
         raise ConfigError(
-            f"{path.name} is not a known kind of file", where="--out",
+            f"{path.name} has no known suffix", where="--out",
             allowed=f"a name ending in {HTML}, {PDF}, {PNG} or {XLSX}, or a folder",
         )  # fmt: skip
     for each in pages_there(path) or [numbered(path, 1)] if suffix == PNG else [path]:
@@ -195,7 +200,7 @@ def person_of(trials: tuple[ReportTrial, ...]) -> str:
         name = Path(str(meta.get("subject") or "")).stem
         if name and name not in measured_in:
             return name
-    return "name not given (--name)"
+    return "name of the person not given (--name)"
 
 
 def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
@@ -204,7 +209,7 @@ def date_of(source: str, trials: tuple[ReportTrial, ...]) -> str:
     for path in (Path(solved), Path(source)):
         if path.is_file():
             return f"file of {date.fromtimestamp(path.stat().st_mtime).isoformat()}"
-    return "date not given (--date)"
+    return "date of the session not given (--date)"
 
 
 def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
@@ -224,7 +229,7 @@ def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
                 require_xlsx()
                 write_xlsx(path / "report.xlsx", tables, curves_of(report))
             except ConfigError as error:
-                tell(f"{path}: no spreadsheet: {error}")
+                tell(f"{path}: the spreadsheet was not written: {error}")
         elif path.suffix.lower() == HTML:
             write_text(path, html_of(report, pages))
         elif path.suffix.lower() == PDF:
@@ -239,7 +244,7 @@ def write_report(report: GaitReport, outputs: tuple[Path, ...]) -> None:
             last = numbered(path, len(pages)).name
             click.echo(f"wrote {numbered(path, 1)} to {last}", err=True)
             for former in pages_there(path)[len(pages) :]:
-                tell(f"{former}: left over from a longer report, no page of this one")
+                tell(f"{former} is left over from a longer report and is not a page of this report")
             continue
         else:
             write_xlsx(path, tables, curves_of(report))

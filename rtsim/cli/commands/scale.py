@@ -75,12 +75,14 @@ def command(
 
     suffix = out.suffix.lower()
     if suffix not in SUFFIXES:
-        raise ConfigError(f"{out} cannot be a model", where="--out", allowed="a name in .osim or .toml")
+        raise ConfigError(
+            f"{out} cannot be written as a model", where="--out", allowed="a name that ends in .osim or .toml"
+        )
     if suffix == OPENSIM and model.suffix.lower() != OPENSIM:
         raise ConfigError(
-            f"{model} is no OpenSim model, of which an .osim file could be written",
+            f"{model} is not an OpenSim model, so no .osim file can be written",
             where="--out",
-            allowed="a name in .toml",
+            allowed="a name that ends in .toml",
         )
     most = UNITS["kg"][1]
     if mass_kg is not None and not 0.0 < mass_kg <= most:
@@ -94,8 +96,8 @@ def command(
         return
     if sex or stature_mm is not None:
         raise ConfigError(
-            "a person's sex and stature are for the planar_body", where="--sex, --stature",
-            remedy="leave them out, or --setup",
+            "sex and stature of a person are used only for the model planar_body", where="--sex, --stature",
+            remedy="remove these options, or --setup",
         )  # fmt: skip
     read = read_scale_setup(setup)
     if mass_kg is not None:
@@ -109,7 +111,7 @@ def command(
     text = (
         scaled_text(model, scaled.factors, scaled.spec)
         if suffix == OPENSIM
-        else model_text(scaled.spec, f"{model.name} scaled by {setup.name}")
+        else model_text(scaled.spec, f"{model.name} scaled as {setup.name} states")
     )
     write_text(out, text)
     click.echo(json_text(as_table(scaled)) if as_json else as_lines(scaled))
@@ -126,30 +128,34 @@ def body_of(
 
     if model != NAME:
         raise ConfigError(
-            f"{model} is scaled by marker distances",
+            f"{model} is scaled by distances between markers",
             where="--setup",
-            remedy="give the setup of OpenSim's scale tool",
+            remedy="give the setup file of OpenSim's scale tool (--setup)",
         )
     given = {"--sex": sex, "--mass": mass_kg, "--stature": stature_mm}
     if lacking := [option for option, value in given.items() if value is None]:
         raise ConfigError(
-            f"{NAME} is made for a person's sex, mass and stature", where=lacking[0], remedy="give all three"
+            f"{NAME} is made from the sex, mass and stature of a person",
+            where=lacking[0],
+            remedy="give all three",
         )
     if static is not None:
-        raise ConfigError(f"{NAME} is made without markers", where="--static", remedy="leave it out")
+        raise ConfigError(f"{NAME} does not use markers", where="--static", remedy="leave it out")
     assert sex is not None
     assert mass_kg is not None
     assert stature_mm is not None
     low, high = STATURES_MM
     if not low <= stature_mm <= high:
         raise ConfigError(
-            f"{stature_mm:g} mm is no stature", where="--stature", allowed=f"{low:g} to {high:g} mm"
+            f"{stature_mm:g} mm is not a possible stature",
+            where="--stature",
+            allowed=f"{low:g} to {high:g} mm",
         )
     low, high = PER_SQUARE
     if not low <= 1e6 * mass_kg / stature_mm**2 <= high:
         raise ConfigError(
-            f"{mass_kg:g} kg at {stature_mm:g} mm fit no person", where="--mass, --stature",
-            allowed=f"{low:g} to {high:g} kg per square metre of stature",
+            f"{mass_kg:g} kg at {stature_mm:g} mm cannot belong to one person", where="--mass, --stature",
+            allowed=f"a body mass index of {low:g} to {high:g} kg/m²",
         )  # fmt: skip
     for note in notes_on_size(mass_kg, 1e-3 * stature_mm):
         tell(f"{NAME}: {note}")

@@ -23,13 +23,16 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command("serve")
 @click.argument("address", type=Address(), required=False)
 @offset_option(auto=False)
-@page_option("Serve a page for browsers there")
-@click.option("--certificate", type=FILE, help="Certificate for TLS (PEM), which other machines need.")
-@click.option("--certificate-key", "key", type=FILE, help="Key of the certificate (PEM).")
+@page_option("Address at which the page for browsers is served")
+@click.option(
+    "--certificate", type=FILE, help="Certificate for TLS (PEM), which is needed if other machines connect."
+)
+@click.option("--certificate-key", "key", type=FILE, help="Private key of the certificate (PEM).")
 @click.option(
     "--token-file",
     type=FILE,
-    help="File with the token that viewers have to give; without it one is generated where TLS is used.",
+    help="File with the token that viewers have to enter; without this file a token is generated if TLS "
+    "is used.",
 )
 @click.option("--states", is_flag=True, hidden=True, help="Print the state as JSON lines (for `live`).")
 @click.option("--duration", "duration_s", type=float, help="Stop after this many seconds.")
@@ -68,7 +71,7 @@ def command(
         if states:
             say({"state": "ready", "page": url})
         else:
-            tell(f"the page is at {url}")
+            tell(f"the page can be opened at {url}")
 
     with below_others(), noting_requests(lambda _: stop.set()):
         security = connect_security(client_key, server_key)

@@ -24,7 +24,7 @@ BY_SOURCE = ("labs", "subjects")
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Write the config into FILE (.toml), to change it there.",
+    help="Write the config into FILE (.toml), where it can be changed.",
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 def command(name: str | None, out: Path | None, force: bool) -> None:
@@ -34,7 +34,9 @@ def command(name: str | None, out: Path | None, force: bool) -> None:
     """
     if name is None:
         if out is not None:
-            raise ConfigError("no config is named", where="--out", remedy="give the NAME of a shipped config")
+            raise ConfigError(
+                "the name of a config is missing", where="--out", remedy="give the NAME of a shipped config"
+            )
         list_all()
         return
     path = shipped_config(name)
@@ -43,10 +45,12 @@ def command(name: str | None, out: Path | None, force: bool) -> None:
         click.echo(text, nl=False)
         return
     if out.suffix != ".toml":
-        raise ConfigError(f"{out} cannot be a config", where="--out", allowed="a name that ends in .toml")
+        raise ConfigError(
+            f"{out} cannot be written as a config", where="--out", allowed="a name that ends in .toml"
+        )
     check_free(out, overwrite=force)
     write_text(out, text)
-    tell(f"wrote {out}; after a change: rtsim check {out}")
+    tell(f"wrote {out}; after changing it, run: rtsim check {out}")
 
 
 def all_configs() -> dict[str, Path]:
@@ -65,12 +69,12 @@ def shipped_config(name: str) -> Path:
     if found:
         raise ConfigError(
             f"{name!r} is the name of {len(found)} shipped configs", where="NAME",
-            remedy=f"say which: {', '.join(found)}",
+            remedy=f"give one of: {', '.join(found)}",
         )  # fmt: skip
     by_word = {word: key for key in known for word in (key, key.partition("/")[2])}
     near = [by_word[word] for word in get_close_matches(given, by_word, N_NEAREST, 0.6)]
     raise ConfigError(
-        f"no shipped config is named {name!r}", where="NAME",
+        f"there is no shipped config named {name!r}", where="NAME",
         remedy=f"perhaps {' or '.join(dict.fromkeys(near))}" if near else "`rtsim show` lists them all",
     )  # fmt: skip
 

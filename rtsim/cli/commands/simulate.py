@@ -38,13 +38,16 @@ MOST_VALUES = 200_000_000
 
 @click.command("simulate")
 @click.argument("model", type=Config("models"))
-@click.option("--method", type=click.Choice(get_args(KINDS["method"])), help="Integration method of a step.")
+@click.option(
+    "--method", type=click.Choice(get_args(KINDS["method"])), help="Method by which each step is integrated."
+)
 @click.option("--step", "step_ms", type=float, metavar="MS", help="Length of a step [ms].")
-@click.option("--duration", "duration_s", type=float, metavar="S", help="How long to simulate [s].")
+@click.option("--duration", "duration_s", type=float, metavar="S", help="Duration to simulate [s].")
 @click.option(
     "--kinks",
     type=click.Choice(get_args(KINDS["kinks"])),
-    help="What to do where sliding reverses within a step: split it, take the secant slope, or nothing.",
+    help="What to do if the sliding direction reverses within a step: split the step, take the secant "
+    "slope, or nothing.",
 )
 @click.option(
     "--split",
@@ -61,7 +64,7 @@ MOST_VALUES = 200_000_000
     "excited",
     multiple=True,
     metavar="NAME=PART",
-    help="Excite a muscle or torque generator, 0 to 1, from the start to the end (repeatable).",
+    help="Excitation of a muscle or torque generator, 0 to 1, constant over the simulation (repeatable).",
 )
 @click.option(
     "--motion",
@@ -74,26 +77,26 @@ MOST_VALUES = 200_000_000
     "--prescribe",
     multiple=True,
     metavar="COORDINATE",
-    help="Let --motion move this coordinate, too (repeatable).",
+    help="Coordinate that --motion also moves (repeatable).",
 )
 @click.option(
     "--subject",
     type=Config("subjects"),
-    help="Subject that scales the model, where it has anatomy: .toml or shipped name.",
+    help="Subject that scales a model with an anatomy: .toml or shipped name.",
 )
 @results_option
 @click.option(
     "--every",
     type=click.IntRange(1),
     metavar="N",
-    help=f"Keep every Nth step of the results (default: as many as give {MOST_ROWS} rows at the most).",
+    help=f"Keep every Nth step of the results (default: such that at most {MOST_ROWS} rows are kept).",
 )
 @plot_options
-@click.option("--over", metavar="COORDINATE", default="", help="Draw over this coordinate instead of time.")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in metres and radians.")
 @click.option(
-    "--live", is_flag=True, help="Publish frames in step with the clock until Ctrl-C or --duration."
+    "--over", metavar="COORDINATE", default="", help="Draw the curves over this coordinate instead of time."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON, in metres and radians.")
+@click.option("--live", is_flag=True, help="Publish frames in real time until Ctrl-C or --duration.")
 @live_options
 def command(
     model: str,
@@ -127,7 +130,7 @@ def command(
     changes = changes_of(options, live)
     paper = paper_for(options["plot"], options["plot_size"], options["plot_dpi"])
     if over and not paper:
-        raise ConfigError("it is for figures", where="--over", remedy="add --plot FILE.png")
+        raise ConfigError("the option applies only to figures", where="--over", remedy="add --plot FILE.png")
     check_live(live, motion, {"--out": outputs, "--plot": paper, "--every": every})
     paced = paced_by(options) if live else None
     setup = read_setup(
@@ -197,10 +200,10 @@ def finish(
         draw_panels(paper, title, panels_of(simulator, done, results, over))
     # after the files: nobody may be there any more to read it
     click.echo(json_text(told, indent=1) if as_json else text(told))
-    kept = "; the results up to then were written" if outputs or paper else ""
+    kept = "; the results up to that time were written" if outputs or paper else ""
     check_run(done, simulator, kept)
     if done.stopped:
-        click.echo(f"stopped at {simulator.time:.6g} s{kept}", err=True)
+        click.echo(f"the simulation stopped at {simulator.time:.6g} s{kept}", err=True)
         raise SystemExit(exit_code() or 130)
 
 
@@ -215,7 +218,7 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
     if split and not (0.0 < split[0] <= 1.0 and 0.0 < split[1] < math.inf):
         told = f"{split[0]} {split[1]}"
         raise ConfigError(
-            told, where="--split", allowed="a fraction above 0 and up to 1, then a floor above 0"
+            told, where="--split", allowed="a fraction above 0 and up to 1, then a lower limit above 0"
         )
     given = {
         "method": options["method"],
@@ -229,7 +232,11 @@ def changes_of(options: Mapping[str, Any], live: bool) -> dict[str, Any]:
 def check_split(setup: Setup, split: tuple[float, float] | None) -> None:
     """Raise ConfigError if --split is given although no steps are split."""
     if split and setup.settings.kinks != "split":
-        raise ConfigError("steps are not split", where="--split", remedy="add --kinks split")
+        raise ConfigError(
+            "the option applies only if steps are split",
+            where="--split",
+            remedy="add --kinks split",
+        )
 
 
 def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
@@ -238,7 +245,7 @@ def rows_of(simulator: Simulator, n_step: int, every: int | None) -> int:
     n_value = (n_step // every + 2) * sum(x[0].size for x in simulator.trace(1)[:-2])
     if n_value > MOST_VALUES:
         raise ConfigError(
-            f"{n_value:.2g} numbers would have to be kept",
+            f"the results would contain {n_value:.2g} numbers, which is too many",
             where="--every",
             allowed=f"{every * -(-n_value // MOST_VALUES)} or more",
         )
@@ -257,7 +264,7 @@ def numbers_of(words: tuple[str, ...], option: str, form: str) -> dict[str, floa
         except ValueError:
             numbers[name] = math.nan
         if not math.isfinite(numbers[name]):
-            raise ConfigError(f"{word!r} has no number", where=option, allowed=form)
+            raise ConfigError(f"{word!r} lacks a number", where=option, allowed=form)
     return numbers
 
 

@@ -11,14 +11,21 @@ import click
 @click.command("study")
 @click.argument("study", type=click.Path(path_type=Path), metavar="STUDY.toml")
 @click.option("--workers", type=click.IntRange(0, 1024), metavar="N",
-              help="Processes that solve (default: one for each processor); 0 = in this one.")  # fmt: skip
+              help="Number of processes that solve cases (default: one for each processor); 0 = solve in "
+                  "this process.")  # fmt: skip
 @click.option("--scheduler", default="", metavar="ADDRESS",
               help="Solve by the workers of this Dask scheduler (extra `study`).")  # fmt: skip
 @click.option(
-    "--shard", default="1/1", metavar="K/N", help="Solve only every Nth case, from the Kth on: job K of N."
+    "--shard",
+    default="1/1",
+    metavar="K/N",
+    help="Solve only every Nth case, beginning with case K: job K of N jobs.",
 )
 @click.option(
-    "--plan", "plan_only", is_flag=True, help="Print cases, cost and time left; solve nothing else."
+    "--plan",
+    "plan_only",
+    is_flag=True,
+    help="Print the number of cases, the cost and the time left, and solve nothing else.",
 )
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER",
               help="Folder for the table and the finished cases (default: STUDY.study).")  # fmt: skip
@@ -38,6 +45,6 @@ def command(
     one_thread()
     from rtsim.cli.runs.studied import parsed_shard, studied
 
-    check_of_use("--workers", not (scheduler and workers is not None), "processes of this machine")
+    check_of_use("--workers", not (scheduler and workers is not None), "processes on this machine")
     n = (os.cpu_count() or 1) if workers is None else workers
     studied(study, n, scheduler, parsed_shard(shard), plan_only, out)

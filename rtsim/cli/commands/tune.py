@@ -23,34 +23,44 @@ OF_SEARCHES = ("offline", "costs", "operator", "budget", "seed", "processes", "t
 
 @click.command("tune")
 @click.argument("config", required=False, type=Config("hil"))
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter (repeatable).")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter to a value (repeatable)."
+)
 @click.option("--undo", is_flag=True, help="Undo the last change.")
-@click.option("--save", metavar="NAME", help="Keep the parameters as a snapshot.")
-@click.option("--switch", metavar="NAME", help="Go to a snapshot; `start` is that of the config.")
+@click.option("--save", metavar="NAME", help="Keep the present parameters as a snapshot of this name.")
+@click.option(
+    "--switch",
+    metavar="NAME",
+    help="Return to the snapshot of this name; `start` is the setting of the config.",
+)
 @click.option("--over", "over_s", type=float, metavar="S", help="How long the change takes [s] [config].")
 @click.option("--auto", "auto", type=click.Choice(SEARCHES),
-              help="Search for the setting of CONFIG that costs least, by this method.")  # fmt: skip
+              help="Search for the setting of CONFIG with the lowest cost, with this method.")  # fmt: skip
 @click.option("--validate", is_flag=True,
-              help="Compare default, best of --file and zero torque in random mirrored order.")  # fmt: skip
+              help="Compare the default setting, the best setting in --file and zero torque in random "
+                  "mirrored order.")  # fmt: skip
 @click.option("--offline", is_flag=True, help="Search in simulations, not in the running `rtsim hil`.")
 @click.option("--cost", "costs", multiple=True, metavar="FIELD[.LABEL][:REDUCTION]",
-              help="Cost of a cycle, instead of tuning.costs (repeatable: the costs are added).")  # fmt: skip
+              help="Cost of each cycle, instead of tuning.costs (repeatable: costs are added).")  # fmt: skip
 @click.option(
-    "--operator", is_flag=True, help="Have the operator type costs, or which of two settings is better."
+    "--operator",
+    is_flag=True,
+    help="Ask the operator to type costs, or to say which of two settings is better.",
 )
-@click.option("--budget", type=click.IntRange(2, 100_000), help="Settings to be tried [config].")
+@click.option("--budget", type=click.IntRange(2, 100_000), help="Number of settings to be tried [config].")
 @click.option(
-    "--seed", type=click.IntRange(0), help="Seed of the search, and of the order of --validate [0]."
+    "--seed", type=click.IntRange(0), help="Seed of the search, and of the random order in --validate [0]."
 )
 @click.option(
     "--processes",
     type=click.IntRange(1, 256),
-    help="With --offline: simulations that run at a time [processors].",
+    help="With --offline: number of simulations that run at the same time [number of processors].",
 )
 @click.option("--together", type=click.IntRange(1, 64),
-              help="Bayesian with --offline: settings tried at a time after the first [2].")  # fmt: skip
+              help="Bayesian search with --offline: settings tried at the same time after the first "
+                  "settings [2].")  # fmt: skip
 @click.option("--file", "file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.json",
-              help="Keep every trial in this file; a file that exists is continued.")  # fmt: skip
+              help="Keep every trial in this file; a search in an existing file is continued.")  # fmt: skip
 @click.option("--blocks", type=click.IntRange(2, 1000), help="Number of blocks of --validate [6].")
 @plot_options
 @click.option("--results", type=Address(), help="Address of the results of the run [config].")
@@ -79,13 +89,17 @@ def command(
             other = "auto" if auto else "validate"
             raise ConfigError(f"--{first} and --{other} cannot be combined", where="tune", remedy="give one")
         if config is None:
-            raise ConfigError("there is no config", where="tune", remedy="name one, as ankle")
+            raise ConfigError(
+                "the name of a config is missing", where="tune", remedy="name a config, such as ankle"
+            )
         search(config, auto or "", over_s, (control, port_offset), (client_key, server_key), searching)
         return
     given = next((name for name, value in searching.items() if value), None)
     if given or config:
         what = f"--{given.rstrip('s') if given == 'costs' else given}" if given else "CONFIG"
-        raise ConfigError("it is for searches", where=what, remedy="add --auto METHOD or --validate")
+        raise ConfigError(
+            "the option applies only to searches", where=what, remedy="add --auto METHOD or --validate"
+        )
     address = placed({"--control": control}, {"--control": CONTROL_ADDRESS}, port_offset)["--control"]
     name, args = wanted(settings, asked)
     if over_s is not None:
@@ -112,6 +126,6 @@ def wanted(settings: tuple[str, ...], asked: dict[str, Any]) -> tuple[str, dict[
         pairs = [setting.partition("=") for setting in settings]
         bad = next((key for key, equals, _ in pairs if not equals), None)
         if bad is not None:
-            raise ConfigError(f"{bad!r} has no value", where="--set", allowed="NAME=VALUE")
+            raise ConfigError(f"no value is given for {bad!r}", where="--set", allowed="NAME=VALUE")
         return "set", {key: value for key, _, value in pairs}
     return given[0], {} if given[0] == "undo" else {"name": asked[given[0]]}

@@ -10,7 +10,10 @@ import click
 
 @click.command("warmup")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print as JSON what compiling took, in all and by group."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print as JSON how long compiling took, in total and for each group.",
 )
 def command(as_json: bool) -> None:
     """Compile all kernels into the cache, so that every later start takes seconds."""
@@ -34,4 +37,4 @@ def command(as_json: bool) -> None:
     groups = ", ".join(f"{GROUPS[name].what} {cost.seconds:.1f} s" for name, cost in costs.items())
     click.echo(f"kernels ready in {took:.1f} s ({groups}), kept in {cache_root()}", err=True)
     if n_removed:
-        click.echo(f"removed the code of {n_removed} older versions", err=True)
+        click.echo(f"removed the compiled code of {n_removed} older versions", err=True)

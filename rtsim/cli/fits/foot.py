@@ -57,35 +57,39 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
 
 @click.command("foot")
 @click.argument("trials", nargs=-1, required=True, type=FILE)
-@click.option("--forces", multiple=True, type=FILE, help="Force plates of each trial (default: beside it).")
+@click.option(
+    "--forces", multiple=True, type=FILE, help="Force plates of each trial (default: found beside the trial)."
+)
 @click.option(
     "--plate",
     "plates",
     multiple=True,
-    help="Plate whose step is fitted (repeatable: their steps are fitted together).",
+    help="Plate whose footstep is fitted (repeatable: the footsteps are fitted together).",
 )
-@click.option("--pressure", type=FILE, help=f"Pressure under the one fitted step ({listed(IN_TIME)}).")
+@click.option("--pressure", type=FILE, help=f"Pressure under the one fitted footstep ({listed(IN_TIME)}).")
 @click.option(
     "--pressure-delay",
     type=float,
     default=0.0,
-    help="Delay of the pressure's clock relative to that of the trial [s].",
+    help="Delay of the pressure recording relative to the trial [s].",
 )
-@click.option("--pressure-as-scaled", is_flag=True, help="Do not scale the pressure to the plate's force.")
 @click.option(
-    "--pressure-as-placed", is_flag=True, help="Do not place the pressure mat by the centre of pressure."
+    "--pressure-as-scaled", is_flag=True, help="Do not scale the pressure to the force of the plate."
+)
+@click.option(
+    "--pressure-as-placed", is_flag=True, help="Do not use the centre of pressure to place the pressure mat."
 )
 @click.option("--footprint", "footprints", multiple=True, type=FILE,
-              help=f"Recorded peak pressure ({listed(PRESSURE)}), compared by shape.")  # fmt: skip
-@click.option("--friction", is_flag=True, help="Fit friction and spinning as well (weights 1).")
+              help=f"Recorded peak pressure ({listed(PRESSURE)}); only its shape is compared.")  # fmt: skip
+@click.option("--friction", is_flag=True, help="Also fit friction and spinning (weights 1).")
 @click.option(
     "--no-pressure", is_flag=True, help="Leave pressure out of the cost, and only report its error."
 )
 @click.option("--starts", type=click.IntRange(1, 1000), default=10, show_default=True,
               help="Number of searches from random starts within 10 % of the initial guess.")  # fmt: skip
 @click.option("--hops", type=click.IntRange(0, 1000), default=0, show_default=True,
-              help="Steps of basin hopping (a global search) after the searches from the "
-                   "starts.")  # fmt: skip
+              help="Number of steps of basin hopping (a global search) after the searches from random "
+                  "starts.")  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the random starts."
 )
@@ -93,19 +97,26 @@ IN_TIME = [row for row in PRESSURE if not row.peaks_only]
     "--validate",
     type=FILE,
     metavar="MODEL",
-    help="Keep the contact of MODEL as it is, and fit only the motion of all steps.",
+    help="Keep the contact of MODEL unchanged, and fit only the motion in all footsteps.",
 )
 @click.option(
     "--static", type=FILE, help="Trial of the person standing, for foot markers that TRIALS do not contain."
 )
-@click.option("--lab", default="", help="Marker map (default: found by the names).")
+@click.option("--lab", default="", help="Marker map (default: the map that fits the names of the markers).")
 @click.option(
-    "--mass", "mass_kg", type=float, help="Mass of the person [kg] (default: from whole strides on plates)."
+    "--mass",
+    "mass_kg",
+    type=float,
+    help="Mass of the person [kg] (default: from the mean force over whole strides on force plates).",
 )
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Model of the foot (.toml).")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
-@partial(plot_options, more="Further steps go beside it, as FILE-2, which replace files only with --force.")
+@partial(
+    plot_options,
+    more="File for the fitted motion (.csv); the motions of further footsteps are "
+    "written as FILE-2, FILE-3, which are replaced only with --force.",
+)
 @PERSON_OPTION
 @file_options
 def command(
@@ -216,12 +227,12 @@ def check_options(
     """Raise ConfigError for implausible values, before anything is read."""
     if forces and len(forces) != len(trials):
         raise ConfigError(
-            f"{len(forces)} files of forces for {len(trials)} trials",
+            f"{len(forces)} files of forces are given for {len(trials)} trials",
             where="--forces",
-            remedy="give one of each",
+            remedy="give one file of forces for each trial",
         )
     if len({os.path.realpath(path) for path in trials}) < len(trials):
-        raise ConfigError("a trial is given twice", where="TRIALS", remedy="give each of them once")
+        raise ConfigError("a trial is given twice", where="TRIALS", remedy="give each trial once")
     if mass_kg is not None and not 0.0 < mass_kg <= 500.0:
         raise ConfigError(
             f"a body mass of {mass_kg:g} kg is impossible", where="--mass", allowed="above 0 to 500 kg"
@@ -233,7 +244,9 @@ def check_options(
         )  # fmt: skip
     if out is not None:
         if out.suffix.lower() != ".toml":
-            raise ConfigError(f"{out} cannot be a model", where="--out", allowed="a name in .toml")
+            raise ConfigError(
+                f"{out} cannot be written as a model", where="--out", allowed="a name that ends in .toml"
+            )
         check_free(out, overwrite=force)
 
 
@@ -245,9 +258,9 @@ def check_together(context: click.Context) -> None:
         if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]
     if "validate" in given:
-        _refuse(given, OF_A_FIT, "it is for a fit", "leave it out with --validate")
+        _refuse(given, OF_A_FIT, "the option applies only to a fit", "remove the option, or --validate")
     if "pressure" not in given:
-        _refuse(given, OF_PRESSURE, "there is no pressure to which it could apply", "give --pressure")
+        _refuse(given, OF_PRESSURE, "no pressure is given to which the option could apply", "give --pressure")
 
 
 def _refuse(given: Sequence[str], options: Mapping[str, str], said: str, remedy: str) -> None:
@@ -267,9 +280,11 @@ def chosen(walks: list[WalkedSteps], plates: tuple[str, ...]) -> tuple[list[Foot
     names = list(dict.fromkeys(name for walk in walks for name in walk.steps))
     unknown = next((name for name in plates if name not in names), None)
     if unknown is not None:
-        raise ConfigError(f"no complete step is on {unknown!r}", where="--plate", allowed=", ".join(names))
+        raise ConfigError(
+            f"no complete footstep is on plate {unknown!r}", where="--plate", allowed=", ".join(names)
+        )
     if len(set(plates)) < len(plates):
-        raise ConfigError("a plate is given twice", where="--plate", remedy="give each of them once")
+        raise ConfigError("a plate is given twice", where="--plate", remedy="give each trial once")
     if not plates:
         return steps[:1], steps[1:]
     fitted = [walk.steps[name] for walk in walks for name in plates if name in walk.steps]
@@ -283,7 +298,9 @@ def with_pressure(
     from rtsim.methods.foot.foot_pressure import lay_pressure
 
     if len(fitted) > 1:
-        raise ConfigError("it belongs to one step", where="--pressure", remedy="give one --plate")
+        raise ConfigError(
+            "the option applies to a single footstep", where="--pressure", remedy="give one --plate"
+        )
     (trial,) = fitted
     felt = lay_pressure(
         mat, trial.times, trial.force[:, 2], trial.centre, scaled=scaled, placed=placed, delay=delay

@@ -22,20 +22,22 @@ MOST_MM, MOST_DEG = 50.0, 45.0
 @click.option(
     "--anatomy",
     type=click.Path(path_type=Path),
-    help="Measured points of surfaces and attachment areas (.toml); none given: the geometry of --model is "
-    "the preliminary one.",
+    help="Measured points of surfaces and attachment areas (.toml); without this file, the geometry of "
+    "--model is the initial guess.",
 )
 @click.option(
     "--model", type=Config("models"), default="lower_limb", show_default=True,
     help="Model whose knee is replaced: .toml or shipped name.",
 )  # fmt: skip
 @click.option("--side", type=click.Choice(["right", "left"]), default="right", show_default=True,
-              help="Leg to use, where MOTION has both.")  # fmt: skip
+              help="Leg to use, if MOTION contains both legs.")  # fmt: skip
 @click.option("--bound-mm", type=float, default=5.0, show_default=True,
               help="How far points, radii and lengths may be adjusted.")  # fmt: skip
 @click.option("--bound-deg", type=float, default=5.0, show_default=True,
-              help="How far the normals of the plateaus may be turned.")  # fmt: skip
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the model (.toml).")
+              help="How far the normals of the plateaus may be rotated.")  # fmt: skip
+@click.option(
+    "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write the fitted model (.toml)."
+)
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in metres and radians.")
 def command(
@@ -67,10 +69,14 @@ def command(
     check_bounds(bound_mm, bound_deg)
     if out is not None:
         if out.suffix.lower() != ".toml":
-            raise ConfigError(f"{out} cannot be a model", where="--out", allowed="a name in .toml")
+            raise ConfigError(
+                f"{out} cannot be written as a model", where="--out", allowed="a name that ends in .toml"
+            )
         check_free(out, overwrite=force)
     elif force:
-        raise ConfigError("it is for --out", where="--force", remedy="leave it out")
+        raise ConfigError(
+            "the option applies only together with --out", where="--force", remedy="leave it out"
+        )
     spec = load_model(model)
     start = knee_geometry_of(spec)
     found = read_knee_motion(motion, side)
@@ -80,12 +86,15 @@ def command(
     fit = fit_knee(found.poses, points, start, 1e-3 * bound_mm, math.radians(bound_deg), tell)
     click.echo(json_text(fit_as_document(fit)) if as_json else fit_as_text(fit))
     if fit.bounded:
-        tell(f"at the bound: {', '.join(fit.bounded)}; more of the motion, or wider bounds, may be needed")
+        tell(
+            f"these parameters reached a bound: {', '.join(fit.bounded)}; a longer motion or wider "
+            "bounds might be needed"
+        )
     if out is not None:
         of_points = f" and {anatomy.name}" if anatomy is not None else ""
         source = (
-            f"{spec.name} with a knee by rtsim fit knee (Sancisi et al. 2017, section 2.1) from {motion.name}"
-            f"{of_points}"
+            f"{spec.name} with a knee fitted by rtsim fit knee (Sancisi et al. 2017, section 2.1) "
+            f"from {motion.name}{of_points}"
         )
         fitted = with_knee_geometry(spec, fit.geometry, fit.means, fit.polynomials, out.stem, source)
         write_text(out, model_text(fitted))

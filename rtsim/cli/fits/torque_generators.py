@@ -33,25 +33,29 @@ if TYPE_CHECKING:
     "--model",
     default="planar",
     show_default=True,
-    help="Generators and their joints, or a model that has some: .toml or shipped name.",
+    help="Torque generators and their joints, or a model that contains torque generators: .toml or "
+    "shipped name.",
 )
 @click.option(
-    "--forces", type=click.Path(path_type=Path), help="Force plates, where MOTION is a file of markers."
+    "--forces", type=click.Path(path_type=Path), help="Force plates, if MOTION is a file of markers."
 )
 @click.option(
-    "--config", help="Run config of that analysis, for example to state which body stands on which plate."
+    "--config",
+    help="Run config for that analysis of MOTION, for example to state which body stands on which plate.",
 )
 @click.option(
     "--a-max",
     "a_max",
     multiple=True,
     metavar="[NAME=]ACTIVATION",
-    help="Greatest activation that is reached, of all generators (default: 1) or of one (repeatable).",
+    help="Highest activation that is reached, of all generators (default: 1) or of one generator "
+    "(repeatable).",
 )
 @click.option(
     "--emg",
     type=click.Path(path_type=Path),
-    help="Table (.sto, .mot) of EMG in parts of maximum contractions; its peaks are --a-max.",
+    help="Table (.sto, .mot) of EMG as fractions of maximum contractions; the peaks of the EMG are used "
+    "as --a-max.",
 )
 @click.option(
     "--emg-within",
@@ -59,7 +63,7 @@ if TYPE_CHECKING:
     type=float,
     metavar="PART",
     help="Keep activations within this distance of the EMG in every frame, instead of below its peaks; "
-    "antagonists with EMG may then co-contract.",
+    "antagonists with EMG can then co-contract.",
 )
 @click.option(
     "--t-pe-max",
@@ -67,28 +71,29 @@ if TYPE_CHECKING:
     type=float,
     default=1.4,
     show_default=True,
-    help="Greatest passive torque, as a part of the isometric torque.",
+    help="Largest passive torque, as a fraction of the isometric torque.",
 )
 @click.option(
     "--co-contraction",
     "against",
     multiple=True,
     metavar="[COORDINATE=]PART",
-    help="Co-contraction: torque that the two generators of a joint exert against each other, as a part of "
-    "the joint's.",
+    help="Co-contraction: torque that the two generators of a joint exert against each other, as a "
+    "fraction of the torque of the joint.",
 )
 @click.option(
     "--co-contraction-table",
     "against_table",
     type=click.Path(path_type=Path),
-    help="Torque of --co-contraction over time: a table (.sto, .mot) [N m], in columns named by coordinates.",
+    help="Torque of --co-contraction over time: a table (.sto, .mot) [N m], in columns named after the "
+    "coordinates.",
 )
 @click.option(
     "--strength",
     "strength",
     multiple=True,
     metavar="[NAME=]FACTOR",
-    help="Weaken generators before the fit: all, those of a coordinate, or one (repeatable).",
+    help="Weaken generators before the fit: all, those of a coordinate, or one generator (repeatable).",
 )
 @click.option(
     "--bound",
@@ -101,23 +106,24 @@ if TYPE_CHECKING:
 @click.option(
     "--bounds",
     is_flag=True,
-    help="Least strength of the legs of a weak person: begin at 80 % of the peak moments.",
+    help="Set the lowest strength of the legs as for a weak person: begin at 80 % of the peak moments.",
 )
 @click.option(
     "--measured",
     multiple=True,
     metavar="COORDINATE=TORQUE@ANGLE",
-    help="Isometric extension torque [N m] at an angle [deg] of a healthy person, for --bounds.",
+    help="Isometric extension torque [N m] of a healthy person at an angle [deg], for --bounds.",
 )
 @click.option(
     "--skip-unknown",
     is_flag=True,
-    help="Leave out the frames in which a joint is not known, instead of its generators.",
+    help="Leave out the frames in which the motion of a joint is unknown, instead of the generators of "
+    "that joint.",
 )
 @click.option(
     "--one-start",
     is_flag=True,
-    help="Search from the default start only: quicker, but other minima are not found.",
+    help="Search from the default start only: this is quicker, but might miss other minima.",
 )
 @click.option(
     "--muscle",
@@ -129,18 +135,19 @@ if TYPE_CHECKING:
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the person's set of generators (.toml).",
+    help="Write the set of torque generators fitted to the person (.toml).",
 )
 @click.option("--force", is_flag=True, help="Replace a file that exists already.")
 @click.option(
     "--curves",
     type=click.Path(path_type=Path),
-    help="Draw what the generators can do over angle and speed, into a .png, .svg or .pdf file.",
+    help="Draw the torque of the generators over angle and speed, into a .png, .svg or .pdf file.",
 )
 @click.option(
     "--parameters",
     type=click.Path(path_type=Path),
-    help="Draw what the fitted parameters do to the curves of a generator (--muscle), into such a file.",
+    help="Draw how the fitted parameters change the curves of a generator (--muscle), into a .png, .svg "
+    "or .pdf file.",
 )
 @plot_options
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, in rad and N m.")
@@ -189,7 +196,9 @@ def command(
         check_config_name(out)
         check_free(out, overwrite=force)
     elif force:
-        raise ConfigError("it is for --out", where="--force", remedy="leave it out")
+        raise ConfigError(
+            "the option applies only together with --out", where="--force", remedy="leave it out"
+        )
     chosen, spec = set_of(model)
     placed, body = generators_of(chosen), load_set(chosen)
     said = Said(
@@ -215,7 +224,11 @@ def command(
     report(outcome, as_json)
     if not outcome.done and not outcome.interrupted:
         gaps = not skip_unknown and any("is not known in" in fit.fault for fit in outcome.fits)
-        remedy = "leave out frames in which a joint is not known by --skip-unknown" if gaps else "see above"
+        remedy = (
+            "leave out frames in which the motion of a joint is unknown with --skip-unknown"
+            if gaps
+            else "see above"
+        )
         raise ConfigError("no generator could be fitted", where=str(motion), remedy=remedy)
     if out is not None and outcome.done:
         write_set(out, outcome.fits, chosen, motion, placed, body)

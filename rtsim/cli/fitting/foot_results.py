@@ -65,8 +65,8 @@ def source_of(fitted: list[FootTrial], weights: Weights) -> str:
     kind = "with friction" if weights.rubs else "without friction"
     felt = "with pressure" if weights.pressure and fitted[0].pressure is not None else "without pressure"
     return (
-        f"contact by rtsim fit foot ({kind}, {felt}; Brown 2017, MASc thesis, section 5.3.2) from: "
-        f"{steps}. Masses, inertias, toe joint and friction as in the shipped model foot"
+        f"contact by rtsim fit foot ({kind}, {felt}; Brown 2017, MASc thesis, section 5.3.2) from the "
+        f"footsteps {steps}. Masses, inertias, toe joint and friction as in the shipped model foot"
     )
 
 
@@ -82,7 +82,7 @@ def write_model(out: Path, spec: object, steps: list[FittedStep], left: Sequence
             f"{step.name}, {step.kind}: RMS {normal:.1f} % of body weight, centre of pressure {cop:.1f} % of "
             "20 cm"
         )
-    lines += [f"{name}: left out, as the fit was interrupted" for name in left]
+    lines += [f"{name} was left out, because the fit was interrupted" for name in left]
     write_text(out, model_text(spec, "\n".join(lines)))  # type: ignore[arg-type]
     click.echo(f"wrote {out}", err=True)
 

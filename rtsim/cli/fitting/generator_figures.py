@@ -33,12 +33,14 @@ def figures_of(
         "--parameters": paper_for(parameters, None, None, "--parameters"),
     }  # fmt: skip
     if muscles and not any(given.values()):
-        raise ConfigError("it is for figures", where="--muscle", remedy="add --plot FILE")
+        raise ConfigError("the option applies only to figures", where="--muscle", remedy="add --plot FILE")
     named = {option: path for option, path in given.items() if path is not None}
     for option, path in named.items():
         first = next(other for other, one in named.items() if one == path)
         if first != option:
-            raise ConfigError(f"{path} is that of {first}", where=option, remedy="name another file")
+            raise ConfigError(
+                f"{path} is already the file of {first}", where=option, remedy="name another file"
+            )
     return {option: paper for option, paper in papers.items() if paper is not None}
 
 
@@ -74,7 +76,9 @@ def draw_fits(
     if shown:
         panels: list[Any] = [panel for fit in shown for panel in panels_of_fit(fit)]
         rest = [fit.placed.name.replace("_", " ") for fit in able if fit not in shown]
-        notes = [f"not drawn, as --muscle names none of them: {', '.join(rest)}"] if rest else []
+        notes = (
+            [f"not drawn, because --muscle does not name these generators: {', '.join(rest)}"] if rest else []
+        )
         left_out = [] if chosen else notes
         draw_panels(paper, f"torque generators fitted to {title}", FigureContent(panels, left_out))
         for note in left_out:

@@ -32,7 +32,9 @@ def set_of(model: str) -> tuple[str, str]:
     if not path.suffix and model not in shipped_names("models"):
         names = sorted({*shipped_names("generators"), "planar_body"})
         raise ConfigError(
-            f"there is no {model!r}", where="--model", allowed=f"a .toml file, {', '.join(names)}"
+            f"the file or shipped model {model!r} does not exist",
+            where="--model",
+            allowed=f"a .toml file, {', '.join(names)}",
         )
     said = load_model(model).torque_generators
     if said is None:
@@ -63,12 +65,12 @@ def motion_of(
     if not has_format(path, of_laboratories(MARKERS)):
         for option, value in (("--forces", forces), ("--config", config)):
             if value is not None:
-                raise ConfigError("it is for markers", where=option, remedy="leave it out")
+                raise ConfigError("the option applies only to markers", where=option, remedy="leave it out")
         return read_joint_motion(path, joints, body.columns)
     if forces is None or not spec:
         raise ConfigError(
-            "markers have to be analysed first", where=str(path),
-            remedy="give --forces FILE and --model MODEL, one with markers of its own and torque generators",
+            "markers have to be analysed before generators can be fitted", where=str(path),
+            remedy="give --forces FILE and --model MODEL, a model with its own markers and torque generators",
         )  # fmt: skip
     with analysed(path, spec, forces, config) as results:
         try:
@@ -82,7 +84,11 @@ def motion_of(
 def check_config_name(out: Path) -> None:
     """Raise ConfigError for a file name that no command could read."""
     if out.suffix.lower() != ".toml":
-        raise ConfigError(f"{out} cannot be a set of generators", where="--out", allowed="a name in .toml")
+        raise ConfigError(
+            f"{out} cannot be written as a set of generators",
+            where="--out",
+            allowed="a name that ends in .toml",
+        )
 
 
 def write_set(

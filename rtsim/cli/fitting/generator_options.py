@@ -32,7 +32,7 @@ LIMITS = {
 def known(name: str, names: list[str], where: str) -> str:
     """Return the name if it is in the list; ConfigError otherwise."""
     if name not in names:
-        raise ConfigError(f"there is no {name!r}", where=where, allowed=", ".join(names))
+        raise ConfigError(f"{name!r} does not exist", where=where, allowed=", ".join(names))
     return name
 
 
@@ -55,7 +55,7 @@ def numbers(
         to = known(name, names, where) if equals else WHOLE
         if to in found:
             raise ConfigError(
-                f"{to or 'the number of all'} is given twice", where=where, remedy="say it once"
+                f"the value of {to or 'all generators'} is given twice", where=where, remedy="say it once"
             )
         found[to] = number
     return found
@@ -119,11 +119,13 @@ def limits_of(given: tuple[str, ...]) -> tuple[tuple[float, ...], tuple[float, .
         try:
             least, most = (float(end) for end in ends.split(":"))
         except ValueError:
-            raise ConfigError(f"{text!r} are no bounds", where="--bound", allowed="NAME=LOW:HIGH") from None
+            raise ConfigError(
+                f"{text!r} does not state bounds", where="--bound", allowed="NAME=LOW:HIGH"
+            ) from None
         if not within[0] <= least <= most <= within[1]:
             raise ConfigError(
                 f"{text!r} is out of range", where="--bound",
-                allowed=f"LOW up to HIGH, both within {within[0]:g} to {within[1]:g}",
+                allowed=f"LOW to HIGH, with LOW below HIGH, both within {within[0]:g} to {within[1]:g}",
             )  # fmt: skip
         if name in seen:
             raise ConfigError(f"{name} is given twice", where="--bound", remedy="say it once")
@@ -140,20 +142,22 @@ def check_together(said: Said) -> None:
         ("--emg-within", said.within is not None, "--emg", said.emg is not None),
     ):
         if given and not there:
-            raise ConfigError(f"it is for {other}", where=option, remedy=f"add {other}")
+            raise ConfigError(
+                f"the option applies only together with {other}", where=option, remedy=f"add {other}"
+            )
     over_time = said.within is not None
     for option, given, other, there, why in (
         ("--strength", bool(said.strength), "--bounds", said.bounds,
-         "bounds start from the strength at the peak moments"),
-        ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time states the activation of "
-        "every generator already"),
-        ("--emg-within", over_time, "--co-contraction", bool(said.against), "both state the torque that "
-        "agonist and antagonist exert against each other"),
+         "the bounds are derived from the strength at the peak moments"),
+        ("--emg-within", over_time, "--bounds", said.bounds, "EMG over time already states the activation "
+        "of every generator"),
+        ("--emg-within", over_time, "--co-contraction", bool(said.against), "both options state the torque "
+        "that agonist and antagonist exert against each other"),
         ("--emg-within", over_time, "--co-contraction-table", said.against_table is not None,
-         "both state the torque that agonist and antagonist exert against each other"),
+         "both options state the torque that agonist and antagonist exert against each other"),
     ):  # fmt: skip
         if given and there:
-            raise ConfigError(f"it contradicts {other}: {why}", where=option, remedy="leave one out")
+            raise ConfigError(f"this option contradicts {other}: {why}", where=option, remedy="leave one out")
     if said.within is not None and not 0.0 < said.within <= 1.0:
         raise ConfigError(f"{said.within:g} is out of range", where="--emg-within", allowed="above 0 to 1")
 
@@ -171,7 +175,9 @@ def isometric(measured: tuple[str, ...], flexors: Sequence[PlacedGenerator]) -> 
             one = IsometricTorque(float(torque), math.radians(float(angle)))
         except ValueError:
             raise ConfigError(
-                f"{text!r} is no torque at an angle", where="--measured", allowed="COORDINATE=TORQUE@ANGLE"
+                f"{text!r} does not state a torque at an angle",
+                where="--measured",
+                allowed="COORDINATE=TORQUE@ANGLE",
             ) from None
         if not (0.0 < one.torque <= MOST_NM and abs(one.angle) <= math.pi):
             raise ConfigError(
@@ -197,7 +203,9 @@ def settings_of(motion: JointMotion, placed: Sequence[PlacedGenerator], asked: F
         emg = emg_of(asked.emg, names, motion)
         if twice := [name for name in emg if name in caps]:
             raise ConfigError(
-                f"{twice[0]} has EMG over time", where="--a-max", remedy="leave it out, or --emg-within"
+                f"{twice[0]} already has EMG over time",
+                where="--a-max",
+                remedy="remove the activation of this generator, or --emg-within",
             )
         floors, found = around(emg, asked.within)
         caps |= found
@@ -219,13 +227,13 @@ def co_contraction(motion: JointMotion, asked: FitRequests) -> dict[str, Any]:
     table = read_storage(path)
     if table.in_degrees or any(name + MOMENT in table.columns for name in motion.names):
         raise ConfigError(
-            "it is a table of angles or of a motion", where=str(path),
+            "the file is a table of angles or of a motion", where=str(path),
             allowed="co-contraction torques [N m], in columns named by coordinates",
         )  # fmt: skip
     found = at_frames(table, str(path), motion.names, motion.times)
     for name, torque in found.items():
         if name in parts:
-            raise ConfigError(f"{name} is in the table, too", where=where, remedy="say it once")
+            raise ConfigError(f"the table already contains {name}", where=where, remedy="say it once")
         low, high = float(np.min(torque)), float(np.max(torque))
         if low < 0.0 or high > MOST_NM:
             raise ConfigError(
@@ -252,5 +260,8 @@ def read_emg(path: Path, names: list[str]) -> Table:
     """Read a table of EMG; columns that belong to no generator are reported."""
     table = read_storage(path)
     if others := [column for column in table.columns if column not in ("time", *names)]:
-        tell(f"{path}: columns that belong to no generator, left out: {', '.join(others[:MOST_NAMED])}")
+        tell(
+            f"{path}: columns left out because they do not belong to a generator: "
+            f"{', '.join(others[:MOST_NAMED])}"
+        )
     return table

@@ -101,7 +101,9 @@ def check_live(live: bool, motion: str, kept: Mapping[str, object]) -> None:
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
         if parameter.name in LIVE and given and not live:
-            raise ConfigError("it is for live runs", where=parameter.opts[0], remedy="add --live")
+            raise ConfigError(
+                "the option applies only to live runs", where=parameter.opts[0], remedy="add --live"
+            )
     if is_stream(motion) and not live:
         raise ConfigError(
             "a stream has a clock of its own", where="--motion", remedy="add --live, or give a file"

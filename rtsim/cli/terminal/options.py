@@ -199,7 +199,7 @@ def check_of_use(option: str, fits: bool, what: str, remedy: str = "leave it out
     for.
     """
     if not fits:
-        raise ConfigError(f"it is for {what}", where=option, remedy=remedy)
+        raise ConfigError(f"the option applies only to {what}", where=option, remedy=remedy)
 
 
 def run_of_options(**entries: Any) -> RunConfig:
@@ -330,7 +330,7 @@ def check_plates_given(run: RunConfig, given: dict[str, object]) -> None:
     option = next(iter(asked), "")
     if option and not may_have_forces(run):
         raise ConfigError(
-            "it is for a run with force plates, and this one has none",
+            "the option applies only to a run with force plates, and this run has none",
             where=option,
             remedy=f"give --forces, or leave {option} out",
         )

@@ -57,7 +57,7 @@ def named_curves(context: click.Context, names: str) -> str:
 def check_curves(chosen: str, paper: Paper | None) -> None:
     """Raise ConfigError if curves are chosen without a figure."""
     if chosen and paper is None:
-        raise ConfigError("it is for figures", where="--curves", remedy="add --plot FILE")
+        raise ConfigError("the option applies only to figures", where="--curves", remedy="add --plot FILE")
 
 
 def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str = "--plot") -> Paper | None:
@@ -68,7 +68,9 @@ def paper_for(plot: Path | None, size: str | None, dpi: int | None, option: str 
     if plot is None:
         for option, value in {"--plot-size": size, "--plot-dpi": dpi}.items():
             if value is not None:
-                raise ConfigError("it is for figures", where=option, remedy="add --plot FILE")
+                raise ConfigError(
+                    "the option applies only to figures", where=option, remedy="add --plot FILE"
+                )
         return None
     from rtsim.monitor.figures.paper import paper_of
 

@@ -59,7 +59,7 @@ def request_of_parent() -> bytes:
     except queue.Empty:
         raise ConfigError(
             "no request has come on standard input", where="--request",
-            remedy="it is for processes that rtsim starts itself; give the options instead",
+            remedy="this is reserved for processes that rtsim starts itself; give the options instead",
         ) from None  # fmt: skip
     if request is None:
         raise Interrupted

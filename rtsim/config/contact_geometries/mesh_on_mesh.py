@@ -59,11 +59,18 @@ def idle_key(one: ContactSurface) -> str:
     if not one.by_vertices:
         unread = "own_normals" if one.own_normals else "area" if one.area != USUAL_AREA else ""
         if unread:
-            return f"{unread}: its vertices do not press; remove the key, or by_vertices = false"
+            return (
+                f"{unread}: this surface does not press by its vertices; remove this key, or set "
+                "by_vertices = true"
+            )
     if one.file:
-        return "" if one.lines == USUAL_LINES else "lines: a file has its own triangles; remove the key"
+        return (
+            ""
+            if one.lines == USUAL_LINES
+            else "lines: the triangles of a surface from a file are those of the file; remove the key"
+        )
     idle = "unit" if one.unit != USUAL_UNIT else "flipped" if one.flipped else ""
-    return f"{idle}: that is for a file; remove the key" if idle else ""
+    return f"{idle}: this key applies only to a surface from a file; remove the key" if idle else ""
 
 
 def shape(a: ContactSurface, b: ContactSurface) -> ContactShape:

@@ -24,7 +24,7 @@ def controller_of(table: Any) -> ControllerSpec:
     if isinstance(table, ControllerSpec):
         return table
     if not isinstance(table, dict):
-        raise ValueError(f"controller: {table!r} is no table; allowed: [controller] with its keys")
+        raise ValueError(f"controller: {table!r} is not a table; allowed: a table [controller] with keys")
     kind = table.get("kind", USUAL)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ValueError(f"controller.kind: {kind!r}; allowed: {', '.join(KINDS)}")

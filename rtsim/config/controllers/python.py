@@ -37,7 +37,7 @@ class Controller(ControllerSpec, frozen=True, tag="python"):
             )
         bad = next((name for name, value in self.parameters.items() if not math.isfinite(value)), None)
         if bad is not None:
-            raise ValueError(f"controller.parameters.{bad}: no number; allowed: a number")
+            raise ValueError(f"controller.parameters.{bad}: the value is not a number; allowed: a number")
         super().__post_init__()
 
     @property

@@ -32,11 +32,14 @@ class Controller(ControllerSpec, frozen=True, tag="torque_spline"):
             if self.smallest(name) < SHORTEST:
                 raise ValueError(f"controller.{name}: {self.smallest(name):g}; allowed: {SHORTEST:g} or more")
         if self.smallest("peak_time") < 0.0 or self.largest("peak_time") > 1.0:
-            raise ValueError("controller.ranges.peak_time: allowed: from 0 to 1")
+            raise ValueError(
+                "controller.ranges.peak_time: the range is not within 0 to 1; allowed: values from 0 to 1"
+            )
         if self.largest("rise_time") + self.largest("fall_time") > 1.0:
             raise ValueError(
-                f"controller: rise_time and fall_time can come to "
-                f"{self.largest('rise_time') + self.largest('fall_time'):g}; allowed: 1 together"
+                "controller: the largest rise_time and fall_time add up to "
+                f"{self.largest('rise_time') + self.largest('fall_time'):g}; allowed: a sum of at "
+                "most 1"
             )
 
     @property
@@ -45,4 +48,4 @@ class Controller(ControllerSpec, frozen=True, tag="torque_spline"):
 
     def beyond(self, torque_max: float) -> str:
         most = max(abs(self.smallest("peak_Nm")), abs(self.largest("peak_Nm")))
-        return f"peak_Nm can be {most:g}" if most > torque_max else ""
+        return f"peak_Nm can reach {most:g}" if most > torque_max else ""

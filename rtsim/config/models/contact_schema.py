@@ -32,14 +32,16 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
         given = {name for kind in GEOMETRIES.values() for name in kind.surfaces if getattr(self, name)}
         if not any(given == set(kind.surfaces) for kind in GEOMETRIES.values()):
             choices = ", or ".join(" and ".join(kind.surfaces) for kind in GEOMETRIES.values())
-            has = f"it has {' and '.join(sorted(given))}" if given else "it has no surfaces"
+            has = f"the contact has {' and '.join(sorted(given))}" if given else "the contact has no surfaces"
             raise ValueError(f"{key}: {has}; give {choices}")
         self.kind.check(self.a, self.b, key)
         self.check_layer(key)
         if self.presses and not self.is_spread and self.kind.only_spread:
-            raise ValueError(f"{key}.law: surfaces of triangles press by their volume; remove law")
+            raise ValueError(
+                f"{key}.law: surfaces made of triangles always press by the overlapping volume; remove law"
+            )
         if not self.presses and (self.damping or self.friction or self.rolling or self.spinning):
-            raise ValueError(f"{key}.stiffness: the numbers of a force law need it; add stiffness")
+            raise ValueError(f"{key}.stiffness: a force law needs the stiffness; add stiffness")
         if (self.rolling or self.spinning) and not (self.is_spread and self.kind.torques):
             able = " or ".join(name.replace("_", " ") for name, kind in GEOMETRIES.items() if kind.torques)
             raise ValueError(
@@ -49,7 +51,7 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
         if self.rolling and not self.damping:
             raise ValueError(f"{key}.rolling: rolling resistance requires damping; add damping")
         if self.spinning and self.friction is None:
-            raise ValueError(f"{key}.spinning: spinning friction requires friction; add friction")
+            raise ValueError(f"{key}.spinning: spinning friction requires sliding friction; add friction")
         threshold = self.friction and self.friction.transition_angular_velocity_rad_s
         if self.spinning and threshold is None:
             raise ValueError(
@@ -57,8 +59,8 @@ class ContactRecord(Pressure, forbid_unknown_fields=True, frozen=True, kw_only=T
             )
         if threshold is not None and not self.spinning:
             raise ValueError(
-                f"{key}.friction.transition_angular_velocity_rad_s: only spinning reads it; "
-                "add spinning = true to the contact, or remove the key"
+                f"{key}.friction.transition_angular_velocity_rad_s: only spinning friction uses this "
+                "key; add spinning = true to the contact, or remove the key"
             )
 
     @property

@@ -28,8 +28,8 @@ class DrivenGeneratorSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=Tru
                 check_level(given, f"torque_generators.{key}.{name}", key)
         if twice := sorted({*self.activation} & {*self.excitation}):
             raise ValueError(
-                f"torque_generators: {twice[0]} has an activation and an excitation, which gives another; "
-                "leave one out"
+                f"torque_generators: {twice[0]} has both an activation and an excitation, and the "
+                "excitation determines the activation; remove one"
             )
 
 
@@ -40,7 +40,7 @@ def check_level(given: float | FunctionSpec, where: str, key: str) -> None:
         points = given.spline or given.lines
         if points is not None and max(map(abs, points.value)) > MOST:
             raise ValueError(
-                f"{where}: values beyond {MOST:g}; allowed: fractions of full {key}, not percent"
+                f"{where}: the values exceed {MOST:g}; allowed: fractions of full {key}, not percent"
             )
     elif not 0.0 <= given <= 1.0:
         raise ValueError(f"{where}: {given:g}; allowed: 0 to 1, or a function")

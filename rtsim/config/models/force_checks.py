@@ -47,7 +47,9 @@ def check_lines(spec: ModelTables, bodies: list[str]) -> None:
             check_known([spring.coordinate], turns, f"{key}.coordinate")
             if spring.is_angular != turns[spring.coordinate]:
                 kind, unit = ("an angle", "N_m_rad") if turns[spring.coordinate] else ("a length", "N_m")
-                raise ValueError(f"{key}: {spring.coordinate} is {kind}; give stiffness_{unit}")
+                raise ValueError(
+                    f"{key}: the coordinate {spring.coordinate} is {kind}; give stiffness_{unit}"
+                )
             continue
         check_end(spring.a, bodies, f"{key}.a")
         check_end(spring.b, bodies, f"{key}.b")
@@ -68,8 +70,8 @@ def check_settings(spec: ModelTables, bodies: list[str]) -> None:
     check_once(settings.holds or (), "simulation.holds")
     if settings.hold and settings.equilibrium == "none" and not spec.held:
         raise ValueError(
-            "simulation.hold: nothing is held without an equilibrium or constraints; remove it or set "
-            "equilibrium to loaded or weightless"
+            "simulation.hold: coordinates can be held only for an equilibrium or for constraints; "
+            "remove hold, or set equilibrium to loaded or weightless"
         )
     joints = {body.name: body.joint for body in spec.bodies}
     for table, allowed in (
@@ -81,8 +83,9 @@ def check_settings(spec: ModelTables, bodies: list[str]) -> None:
             check_known([name], bodies, key)
             if joints[name] not in allowed:
                 raise ValueError(
-                    f"{key}.{name}: its {joints[name]} joint has no such speed; allowed: "
-                    f"{' or '.join(allowed)} joints; name its coordinates in simulation.speeds"
+                    f"{key}.{name}: a {joints[name]} joint does not have this speed; allowed: "
+                    f"{' or '.join(allowed)} joints; name the coordinates of the joint in "
+                    "simulation.speeds"
                 )
 
 
@@ -105,7 +108,7 @@ def check_end(place: Place, bodies: list[str], key: str) -> None:
 
 def check_two(a: str, b: str, key: str) -> None:
     if a == b:
-        raise ValueError(f"{key}: both ends are on {a}; an element joins two segments")
+        raise ValueError(f"{key}: both ends are on {a}; an element must join two different segments")
 
 
 def angular_coordinates(spec: ModelTables) -> dict[str, bool]:

@@ -58,7 +58,7 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             self.check_without_law(key)
             return
         if self.damping_onset_mm and not self.damping_N_s_m:
-            raise ValueError(f"{key}: damping_onset_mm goes with damping_N_s_m; add it")
+            raise ValueError(f"{key}: damping_onset_mm needs damping_N_s_m; add damping_N_s_m")
         stiffnesses = self.toe_stiffness_N_mm2 is not None, self.linear_stiffness_N_mm is not None
         if (self.stiffness_N is None) != all(stiffnesses) or (self.stiffness_N and any(stiffnesses)):
             raise ValueError(
@@ -66,12 +66,15 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             )
         if self.slack_length_mm is not None and self.reference_strain is not None:
             raise ValueError(
-                f"{key}: slack_length_mm and reference_strain both say how long it is; remove one"
+                f"{key}: slack_length_mm and reference_strain both state the unloaded length; remove "
+                "one of them"
             )
         if self.stiffness_N is not None and self.slack_length_mm is None and self.reference_strain is None:
-            raise ValueError(f"{key}: its length is missing; add slack_length_mm or reference_strain")
+            raise ValueError(
+                f"{key}: the unloaded length is missing; add slack_length_mm or reference_strain"
+            )
         if self.reference_length_mm is not None and self.reference_strain is None:
-            raise ValueError(f"{key}: reference_length_mm goes with reference_strain; add it")
+            raise ValueError(f"{key}: reference_length_mm needs reference_strain; add reference_strain")
 
     def check_without_law(self, key: str) -> None:
         """Raise ValueError for a ligament without a force law if it has no length constraint either, or if
@@ -80,20 +83,22 @@ class Ligament(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         stiffness = "stiffness_N, or toe_stiffness_N_mm2 and linear_stiffness_N_mm"
         if self.length is None:
             raise ValueError(
-                f"{key}: it does nothing; give length, which methods keep constant, or {stiffness}"
+                f"{key}: the element has no effect; give length, which methods keep constant, or {stiffness}"
             )
         for name in ("slack_length_mm", "reference_strain", "reference_length_mm", "damping_N_s_m"):
             if getattr(self, name):
-                raise ValueError(f"{key}: {name} goes with a force law; add {stiffness}")
+                raise ValueError(f"{key}: {name} needs a force law; add {stiffness}")
 
     def check_through(self, key: str) -> None:
         """Check a ligament along a path over surfaces; ValueError for keys that such a path cannot have."""
         if not self.pulls:
-            raise ValueError(f"{key}: through is the path of a force; add a stiffness, or remove it")
+            raise ValueError(
+                f"{key}: only the path of a force can have `through`; add a stiffness, or remove through"
+            )
         if self.length is not None:
             raise ValueError(f"{key}: methods keep only straight lengths constant; remove length or through")
         if any(station.within or station.moving for station in self.through):
-            raise ValueError(f"{key}: its points are fixed; remove within and moving")
+            raise ValueError(f"{key}: this path can have only fixed points; remove within and moving")
         if self.reference_strain is not None and self.reference_length_mm is None:
             raise ValueError(
                 f"{key}: reference_strain refers to a length of the path; add reference_length_mm"
@@ -131,7 +136,7 @@ class Spring(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if bool(self.coordinate) == (self.a is not None) or (self.a is None) != (self.b is None):
             raise ValueError(f"{key}: give either the places a and b or a coordinate")
         if self.stiffness is None and self.damping is None:
-            raise ValueError(f"{key}: stiffness and damping are missing; add one of them")
+            raise ValueError(f"{key}: stiffness and damping are missing; add at least one of them")
         linear = (self.rest_mm, self.stiffness_N_m, self.damping_N_s_m)
         angular = (self.rest_deg, self.stiffness_N_m_rad, self.damping_N_m_s_rad)
         if any(x is not None for x in linear) and any(x is not None for x in angular):
@@ -170,11 +175,13 @@ class LoadedFriction(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if not any(self.direction):
-            raise ValueError(f"frictions.{self.name}.direction: [0, 0, 0] has no direction; correct it")
+            raise ValueError(
+                f"frictions.{self.name}.direction: [0, 0, 0] has no direction; give a vector that is not zero"
+            )
         if self.friction.transition_angular_velocity_rad_s is not None:
             raise ValueError(
-                f"frictions.{self.name}.friction.transition_angular_velocity_rad_s: a point does not spin; "
-                "remove the key"
+                f"frictions.{self.name}.friction.transition_angular_velocity_rad_s: friction at a "
+                "point has no spinning part; remove the key"
             )
 
 

@@ -24,10 +24,12 @@ class PiecewiseLinear(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if len(self.at) != len(self.value):
-            raise ValueError(f"at has {len(self.at)} numbers and value {len(self.value)}; give pairs")
+            raise ValueError(
+                f"`at` has {len(self.at)} numbers and `value` has {len(self.value)}; give as many of each"
+            )
         for low, high in zip(self.at, self.at[1:], strict=False):
             if not low < high:
-                raise ValueError(f"at goes from {low!r} to {high!r}; its numbers must rise")
+                raise ValueError(f"`at` goes from {low!r} to {high!r}; the numbers must increase")
 
 
 class Spline(PiecewiseLinear, forbid_unknown_fields=True, frozen=True):
@@ -56,7 +58,7 @@ class FunctionSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         given = [kind for kind in KINDS if getattr(self, kind) is not None]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are both given; one function is enough")
+            raise ValueError(f"{' and '.join(given)} are both given; give only one function")
 
     @property
     def is_identity(self) -> bool:

@@ -63,15 +63,17 @@ class Coordinate(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if self.unit == "both":
-            raise ValueError(f"{self.name} is given in degrees and in millimetres; choose one")
+            raise ValueError(
+                f"{self.name} is given both in degrees and in millimetres; give only one of them"
+            )
         low, high = self.range
         check_range(low, high, self.name)
         if self.neutral is not None and not low <= self.neutral <= high:
             raise ValueError(
-                f"{self.name}: neutral_{self.unit} starts outside its range_{self.unit}; move one of them"
+                f"{self.name}: neutral_{self.unit} starts outside its range_{self.unit}; change one of them"
             )
         if self.clamped and self.range_deg is None and self.range_mm is None:
-            raise ValueError(f"{self.name} is clamped to no range; add range_deg or range_mm")
+            raise ValueError(f"{self.name} is clamped, but has no range; add range_deg or range_mm")
 
     @property
     def unit(self) -> str:
@@ -104,7 +106,7 @@ def range_in_si(
 
 def check_range(low: float, high: float, key: str) -> None:
     if not low <= high:
-        raise ValueError(f"{key}: the range is upside down; give [low, high]")
+        raise ValueError(f"{key}: the lower limit of the range is above the upper limit; give [low, high]")
 
 
 class ElementaryMotion(FunctionSpec, forbid_unknown_fields=True, frozen=True):

@@ -47,5 +47,6 @@ class KneePointsSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             for name, points in msgspec.structs.asdict(getattr(self, key)).items():
                 if not all(abs(x) <= MOST_MM for point in points for x in point):
                     raise ValueError(
-                        f"{key}.{name}: a point is not within {MOST_MM:g} mm of the knee; give numbers in mm"
+                        f"{key}.{name}: a point is farther than {MOST_MM:g} mm from the knee; give "
+                        "numbers in mm"
                     )

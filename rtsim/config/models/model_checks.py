@@ -32,7 +32,9 @@ def check_mechanics(spec: ModelTables) -> None:
         check_coordinates(body)
         if (n := len(body.inertia_kg_m2)) not in (3, 6):
             key = f"bodies.{body.name}.inertia_kg_m2"
-            raise ValueError(f"{key}: {n} numbers; give 3 (Ixx, Iyy, Izz) or 6 (and Ixy, Ixz, Iyz)")
+            raise ValueError(
+                f"{key}: {n} numbers are given; give 3 (Ixx, Iyy, Izz) or 6 (Ixx, Iyy, Izz, Ixy, Ixz, Iyz)"
+            )
     check_couplers(spec)
     check_ranges(spec)
 
@@ -46,18 +48,18 @@ def check_joint(body: Body, kinds: set[str]) -> None:
     for name in OWN_KEYS:
         if getattr(body, name) and name not in needed:
             able = " and ".join(kind for kind, row in KINDS.items() if name in row.needs)
-            raise ValueError(f"{key}.{name}: only {able} joints have it; remove the key")
+            raise ValueError(f"{key}.{name}: only {able} joints have this key; remove the key")
     for name, how in needed.items():
         if not getattr(body, name):
             raise ValueError(f"{key}.{name}: {how}")
     single = () if body.axis is None else (body.axis,)
     for axis in (*single, *(body.axes or ()), *(motion.axis for motion in body.motion)):
         if not any(in_segment(axis)):
-            raise ValueError(f"{key}: an axis of [0, 0, 0] has no direction; correct it")
+            raise ValueError(f"{key}: an axis of [0, 0, 0] has no direction; give a vector that is not zero")
     if body.axes is not None:
         a, b = (in_segment(axis) for axis in body.axes)
         if not norm(cross(a, b)) > PARALLEL * norm(a) * norm(b):
-            raise ValueError(f"{key}.axes: the two axes are parallel; turn one of them")
+            raise ValueError(f"{key}.axes: the two axes are parallel; change the direction of one of them")
 
 
 def check_coordinates(body: Body) -> None:
@@ -71,11 +73,15 @@ def check_coordinates(body: Body) -> None:
     for k, coordinate in enumerate(coordinates_of(body)):
         unit = "deg" if is_angular(body, k) else "mm"
         if coordinate.unit not in ("", unit):
-            raise ValueError(f"{key}: {coordinate.name} needs its numbers in {unit}, as neutral_{unit}")
+            raise ValueError(
+                f"{key}: the values of {coordinate.name} must be in {unit}, for example neutral_{unit}"
+            )
         if angular is None and not motions_of(body, coordinate.name):
-            raise ValueError(f"{key}: {coordinate.name} moves nothing; name it in `of` of a motion")
+            raise ValueError(
+                f"{key}: {coordinate.name} does not move the body; name the coordinate under `of` in a motion"
+            )
     if len(coordinates_of(body)) > 1 and any(not m.of and m.constant is None for m in body.motion):
-        raise ValueError(f"bodies.{body.name}.motion: of is missing; name one of the coordinates")
+        raise ValueError(f"bodies.{body.name}.motion: `of` is missing; name one of the coordinates there")
 
 
 def check_inertias(spec: ModelTables, note: Note) -> None:
@@ -95,14 +101,14 @@ def check_inertias(spec: ModelTables, note: Note) -> None:
         size, half = abs(xx) + abs(yy) + abs(zz), 0.5 * (xx + yy + zz)
         if not is_semidefinite(xx, yy, zz, xy, xz, yz, size):
             raise ConfigError(
-                "a principal inertia is negative, with which nothing can turn",
+                "a principal moment of inertia is negative, which no body has",
                 where=where,
                 remedy="correct the value",
             )
         if not is_semidefinite(half - xx, half - yy, half - zz, -xy, -xz, -yz, size):
             note(
-                f"{where}: no real body has this inertia, as one principal moment is above the sum of "
-                f"the others; it is used as given"
+                f"{where}: no real body has this inertia, because one principal moment exceeds the "
+                "sum of the other two; the inertia is used as given"
             )
 
 
@@ -135,8 +141,8 @@ def check_couplers(spec: ModelTables) -> None:
         for coordinate in coordinates_of(body):
             if coordinate.name in follows and coordinate.neutral is not None:
                 raise ValueError(
-                    f"bodies.{body.name}.coordinates: {coordinate.name} starts where its coupler puts it; "
-                    "remove its neutral value"
+                    f"bodies.{body.name}.coordinates: the start of {coordinate.name} is determined by "
+                    "its coupler; remove the neutral value of this coordinate"
                 )
 
 
@@ -153,7 +159,8 @@ def check_ranges(spec: ModelTables) -> None:
                 unit = units[station.within.coordinate]
                 if getattr(station.within, f"range_{unit}") is None:
                     raise ValueError(
-                        f"muscles.{muscle.name}.path[{s}].within: give its range as range_{unit}"
+                        f"muscles.{muscle.name}.path[{s}].within: the range of this coordinate must "
+                        f"be given as range_{unit}"
                     )
 
 

@@ -18,7 +18,7 @@ def check_names(spec: ModelTables) -> None:
     check_once(bodies, "bodies")
     if GROUND in bodies:
         raise ValueError(
-            f"bodies.{GROUND}: that is the name of the ground, which does not move; choose another"
+            f"bodies.{GROUND}: this name is reserved for the ground, which does not move; choose another name"
         )
     check_once([body.joint_name or body.name for body in spec.bodies], "joints")
     held = [
@@ -54,12 +54,16 @@ def check_names(spec: ModelTables) -> None:
 
 def check_body(body: Body, bodies: Sequence[str], before: Sequence[str]) -> None:
     key = f"bodies.{body.name}"
-    check_known([body.parent] if body.parent else [], before, f"{key}.parent (a body that comes before)")
+    check_known(
+        [body.parent] if body.parent else [], before, f"{key}.parent (must be a body that is listed earlier)"
+    )
     if body.angles and not body.parent:
-        raise ValueError(f"{key}.angles: a body without parent has no joint angles; remove the key")
+        raise ValueError(f"{key}.angles: a body without a parent has no joint angles; remove the key")
     for directions in (body.angles.proximal, body.angles.distal) if body.angles else ():
         if len(set(directions)) == 1:
-            raise ValueError(f"{key}.angles: {directions[0]} is given twice; give two others of u, v, w")
+            raise ValueError(
+                f"{key}.angles: {directions[0]} is given twice; give three different directions of u, v, w"
+            )
     check_place(body.in_parent, bodies, f"{key}.in_parent", on_ground=not body.parent)
     check_place(body.in_child, bodies, f"{key}.in_child")
 
@@ -71,11 +75,15 @@ def check_element(element: Element, bodies: Sequence[str]) -> None:
         check_known([place.segment], [*bodies, GROUND], f"{key}.{end}.segment")
         check_place(place, bodies, f"{key}.{end}")
     if element.a.segment == element.b.segment:
-        raise ValueError(f"{key}: both ends are on {element.a.segment}; an element joins two segments")
+        raise ValueError(
+            f"{key}: both ends are on {element.a.segment}; an element must join two different segments"
+        )
     if element.kind == "plane" and not any(element.normal or ()):
-        raise ValueError(f"{key}.normal: a plane needs its normal; add normal = [x, y, z], not all of them 0")
+        raise ValueError(f"{key}.normal: a plane needs a normal; add normal = [x, y, z], not all of them 0")
     if element.kind == "point_on_line" and not any(element.direction or ()):
-        raise ValueError(f"{key}.direction: a line needs it; add direction = [x, y, z], not all of them 0")
+        raise ValueError(
+            f"{key}.direction: a line needs a direction; add direction = [x, y, z], not all of them 0"
+        )
 
 
 def check_reactions(spec: ModelTables) -> None:
@@ -85,7 +93,11 @@ def check_reactions(spec: ModelTables) -> None:
     scalar = [element.name for element in spec.elements if element.kind in ("distance", "plane")]
     check_once([reaction.name for reaction in spec.reactions], "reactions")
     for reaction in spec.reactions:
-        check_known([reaction.element], scalar, f"reactions.{reaction.name}.element (a distance or a plane)")
+        check_known(
+            [reaction.element],
+            scalar,
+            f"reactions.{reaction.name}.element (must be an element of kind distance or plane)",
+        )
     check_once([reaction.element for reaction in spec.reactions], "reactions: element")
 
 
@@ -108,8 +120,8 @@ def check_held(spec: ModelTables) -> None:
     for ligament in spec.ligaments:
         if ligament.name in named and ligament.length is None:
             raise ValueError(
-                f"ligaments.{ligament.name}.length: a method keeps it constant; add length = "
-                f"{{ target_mm = ... }}"
+                f"ligaments.{ligament.name}.length: a method keeps this length constant, so the "
+                "length is needed; add length = { target_mm = ... }"
             )
     for contact in spec.held_contacts:
         if contact.held_radius_mm is None:
@@ -132,7 +144,8 @@ def check_coordinates(spec: ModelTables) -> None:
         check_known([coupler.driver], [*coordinates, TIME, MOTION], f"couplers.{coupler.coordinate}.of")
         if coupler.of in (TIME, MOTION) and coupler.of in coordinates:
             raise ValueError(
-                f"couplers.{coupler.coordinate}.of: {coupler.of} is a coordinate, too; rename that one"
+                f"couplers.{coupler.coordinate}.of: {coupler.of} is also the name of a coordinate; "
+                "rename that coordinate"
             )
     for angle in spec.angles:
         check_known([term.of for term in angle.terms], coordinates, f"angles.{angle.name}.terms.of")
@@ -178,7 +191,7 @@ def check_place(place: Place, bodies: Sequence[str], key: str, on_ground: bool =
     if place.scaled:
         check_known([place.scaled.segment], bodies, f"{key}.scaled.segment")
     if (on_ground or place.segment == GROUND) and place.of_subject:
-        raise ValueError(f"{key}: ground has no ends and no landmarks; give offset_mm alone")
+        raise ValueError(f"{key}: the ground has no ends and no landmarks; give only offset_mm")
 
 
 def coordinate_names(spec: ModelTables) -> list[str]:
@@ -196,7 +209,7 @@ def check_once(names: Sequence[str], key: str) -> None:
     """Raise ValueError for a name that occurs twice, or cannot be a column heading."""
     broken = next((name for name in names if not name.strip() or set(name) & set("\t\r\n")), None)
     if broken is not None:
-        raise ValueError(f"{key}: {broken!r} is no name; allowed: one line of text, without tabs")
+        raise ValueError(f"{key}: {broken!r} cannot be a name; allowed: one line of text, without tabs")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"{key}: {twice!r} is there more than once")
+        raise ValueError(f"{key}: {twice!r} occurs more than once; remove all but one")

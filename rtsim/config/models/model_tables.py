@@ -65,9 +65,11 @@ class Roll(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         for key, x in (("normal", self.normal), ("axis", self.axis)):
             if x is not None and not any(x):
-                raise ValueError(f"the {key} of {self.name} has no direction; give one that is not zero")
+                raise ValueError(f"the {key} of {self.name} has no direction; give a vector that is not zero")
         if self.a.segment == self.b.segment:
-            raise ValueError(f"{self.name} rolls on its own segment; give a plane on another one")
+            raise ValueError(
+                f"{self.name} rolls on a plane of the same segment; give a plane on another segment"
+            )
 
 
 class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=True):
@@ -86,7 +88,7 @@ class Coupler(FunctionSpec, forbid_unknown_fields=True, frozen=True, kw_only=Tru
         if bool(self.of) == (self.constant is not None):
             raise ValueError(
                 f"the coupler of {self.coordinate} needs the key `of` with linear, polynomial or "
-                "spline, or else a constant alone"
+                "spline, or only a constant"
             )
 
     @property

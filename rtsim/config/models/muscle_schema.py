@@ -35,7 +35,9 @@ class WrappingSurface(Frame, forbid_unknown_fields=True, frozen=True, kw_only=Tr
             if wanted and not given:
                 raise ValueError(f"surface {self.name}: a {self.kind} needs {key}; add it")
             if given and not wanted:
-                raise ValueError(f"surface {self.name}: a {self.kind} has no {key}; remove it")
+                raise ValueError(
+                    f"surface {self.name}: a {self.kind} does not have the key {key}; remove the key"
+                )
         if self.length_mm is not None and self.kind != "cylinder":
             raise ValueError(f"surface {self.name}: a {self.kind} has no length_mm; remove it")
 
@@ -92,13 +94,16 @@ class Station(Place, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if self.over and (self.segment or self.within or self.moving or self.of_subject):
-            raise ValueError(f"goes over {self.over} and has a place; make two stations of them")
+            raise ValueError(f"goes over {self.over} and also has a position; split it into two stations")
         if self.moving and (self.within or self.of_subject or any(self.offset_mm)):
-            raise ValueError("a moving point has only segment and moving; remove the rest")
+            raise ValueError("a moving point has only the keys segment and moving; remove the other keys")
         if self.side is not None and not (self.over and any(self.side)):
-            raise ValueError("side is a vector of a station that goes over a surface, not all of it 0")
+            raise ValueError(
+                "`side` is a vector, not all 0, for a station that goes over a surface; "
+                "remove it, or correct it"
+            )
         if (self.yields or self.passing) and not self.over:
-            raise ValueError("yields and passing belong to a station that goes over a surface")
+            raise ValueError("yields and passing apply only to a station that goes over a surface")
 
 
 class Hill(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -138,7 +143,10 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         self.check_excitation()
         for end, station in (("begins", self.path[0]), ("ends", self.path[-1])):
             if station.over or station.within:
-                raise ValueError(f"the path of {self.name} {end} at a point that is always on it")
+                raise ValueError(
+                    f"the path of {self.name} {end} at a station that is conditional or goes "
+                    "over a surface; use a fixed point there"
+                )
 
     def check_excitation(self) -> None:
         """Raise ValueError for an excitation that is invalid, or has no effect."""
@@ -146,7 +154,9 @@ class Muscle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if given == 0.0:
             return
         if self.hill is None:
-            raise ValueError(f"{self.name} has an excitation and no force; add hill, or remove excitation")
+            raise ValueError(
+                f"{self.name} has an excitation but no muscle force; add hill, or remove excitation"
+            )
         if isinstance(given, FunctionSpec):
             require_function(given, "excitation")
         elif not 0.0 <= given <= 1.0:

@@ -51,14 +51,20 @@ class Pressure(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=
         """Raise ValueError where the numbers of an elastic layer are incomplete, or combined with others."""
         if self.young_modulus_MPa is None:
             if self.thickness_mm is not None:
-                raise ValueError(f"{key}.thickness_mm: a layer needs its stiffness; add young_modulus_MPa")
+                raise ValueError(
+                    f"{key}.thickness_mm: an elastic layer needs a stiffness; add young_modulus_MPa"
+                )
             return
         if self.stiffness is not None:
             raise ValueError(f"{key}: give either stiffness or young_modulus_MPa with thickness_mm")
         if self.thickness_mm is None:
-            raise ValueError(f"{key}.young_modulus_MPa: the pressure depends on it; add thickness_mm")
+            raise ValueError(
+                f"{key}.young_modulus_MPa: the pressure depends on the thickness; add thickness_mm"
+            )
         if not self.is_spread:
-            raise ValueError(f"{key}.young_modulus_MPa: only the law volumetric has a layer; remove law")
+            raise ValueError(
+                f"{key}.young_modulus_MPa: only the volumetric law has an elastic layer; remove law"
+            )
 
     @property
     def is_spread(self) -> bool:

@@ -47,8 +47,8 @@ class TorqueGenerator(msgspec.Struct, forbid_unknown_fields=True, frozen=True, k
     def __post_init__(self) -> None:
         if abs(self.passive_zero_deg - self.passive_one_deg) < LEAST_RISE_DEG:
             raise ValueError(
-                f"passive_zero_deg and passive_one_deg are less than {LEAST_RISE_DEG:g} deg apart; the "
-                "passive torque rises between them"
+                f"passive_zero_deg and passive_one_deg are less than {LEAST_RISE_DEG:g} deg apart, "
+                "between which the passive torque rises; move them apart"
             )
 
 
@@ -127,6 +127,6 @@ class GeneratorSet(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_o
         names = [joint.coordinate for joint in self.joints]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"joints: {twice[0]} is there twice; remove one")
+            raise ValueError(f"joints: {twice[0]} is listed twice; remove one entry")
         if not (self.base or self.generators):
-            raise ValueError("generators: there are none; add [generators.NAME], or a base")
+            raise ValueError("generators: no generators are given; add [generators.NAME], or a base")

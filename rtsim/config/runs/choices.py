@@ -26,7 +26,9 @@ def load_run(path: Path, asked: Iterable[str] = ()) -> RunConfig:
     taken |= asked_of(asked, offered, str(path))
     if CHOSEN in data:
         raise ConfigError(
-            "choices are taken on the command line", where=f"{path}: {CHOSEN}", remedy="remove it, give --set"
+            "the choices of a run config are selected on the command line",
+            where=f"{path}: {CHOSEN}",
+            remedy="remove this key and give --set on the command line",
         )
     data.pop(KEY, None)
     for name, choice in taken.items():
@@ -43,7 +45,7 @@ def check_compared(compare: Compare, offered: Mapping[str, Tables], where: str) 
     known = offered.get(compare.choice)
     if known is None:
         raise ConfigError(
-            f"it offers no choice of {compare.choice!r}", where=f"{where}: compare.choice",
+            f"the run config offers no choice of {compare.choice!r}", where=f"{where}: compare.choice",
             allowed=", ".join(offered) or "none",
         )  # fmt: skip
     for field, choices in compare.fields.items():
@@ -60,7 +62,9 @@ def choices_of(path: Path, name: str) -> tuple[str, ...]:
     offered = choices_in(read_toml(path), path)
     if name not in offered:
         raise ConfigError(
-            f"it offers no choice of {name!r}", where=str(path), allowed=", ".join(offered) or "none"
+            f"the run config offers no choice of {name!r}",
+            where=str(path),
+            allowed=", ".join(offered) or "none",
         )
     return tuple(offered[name])
 
@@ -74,9 +78,9 @@ def choices_in(data: Tables, path: Path) -> dict[str, Tables]:
         )
         if not sound:
             raise ConfigError(
-                f"{name} has no tables of keys",
+                f"{name} does not contain tables of keys",
                 where=f"{path}: {KEY}",
-                remedy=f"write [{KEY}.NAME.CHOICE], and below it keys of a run",
+                remedy=f"write [{KEY}.NAME.CHOICE], and below this line keys of a run config",
             )
     return dict(offered)
 
@@ -90,13 +94,15 @@ def asked_of(asked: Iterable[str], offered: Mapping[str, Tables], where: str) ->
         if choice not in known:
             allowed = [f"{of}={one}" for of, tables in offered.items() for one in tables]
             raise ConfigError(
-                f"{words!r} is no choice", where=f"--set ({where})", allowed=", ".join(allowed) or "nothing"
+                f"{words!r} is not a choice in the form NAME=CHOICE",
+                where=f"--set ({where})",
+                allowed=", ".join(allowed) or "nothing",
             )
         if taken.get(name, choice) != choice:
             raise ConfigError(
-                f"{name} is both {taken[name]} and {choice}",
+                f"{name} is set to both {taken[name]} and {choice}",
                 where=f"--set ({where})",
-                remedy="give one of them",
+                remedy="give only one of them",
             )
         taken[name] = choice
     return taken

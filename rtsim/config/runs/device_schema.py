@@ -64,11 +64,13 @@ class SafeState(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if self.kind in ("damp", "hold") and not (self.damping_N_m_s_rad and self.lasts_ms):
-            raise ValueError(f"safe_state: kind {self.kind} needs damping_N_m_s_rad and lasts_ms; add them")
+            raise ValueError(
+                f"safe_state: kind {self.kind} needs damping_N_m_s_rad and lasts_ms; add these keys"
+            )
         if self.kind == "hold" and not self.stiffness_N_m_rad:
-            raise ValueError("safe_state: kind hold needs stiffness_N_m_rad; add it")
+            raise ValueError("safe_state: kind hold needs stiffness_N_m_rad; add this key")
         if self.kind == "last" and not self.ticks:
-            raise ValueError("safe_state: kind last needs ticks; add it")
+            raise ValueError("safe_state: kind last needs ticks; add this key")
 
 
 class DeviceSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

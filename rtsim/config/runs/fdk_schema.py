@@ -65,9 +65,12 @@ class FdkSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_once(self.borne, "borne")
         both = [name for name in self.dofs if name in self.drivers]
         if both:
-            raise ValueError(f"dofs: {both[0]!r} is driven, too; leave it out of dofs or of drivers")
+            raise ValueError(
+                f"dofs: {both[0]!r} is also listed in drivers; remove it from dofs or from drivers"
+            )
         check_once([*self.joints], "joints")
         check_known(self.start_mm, self.dofs, "start_mm")
-        check_known(self.start_deg, self.dofs, "start_deg")
         if self.difference_mm != USUAL_DIFFERENCE_MM and self.jacobian == "analytic":
-            raise ValueError('difference_mm is a step of jacobian = "difference"; give that, or leave it out')
+            raise ValueError(
+                'difference_mm is used only with jacobian = "difference"; set this, or remove it'
+            )

@@ -88,11 +88,11 @@ class DeviceLimits(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if not self.angle_deg[0] < self.angle_deg[1]:
-            raise ValueError(f"limits.angle_deg: {list(self.angle_deg)}; allowed: the smaller one first")
-        if max(map(abs, self.angle_deg)) > WHOLE_TURN_DEG:
             raise ValueError(
-                f"limits.angle_deg: {list(self.angle_deg)}; allowed: at most a turn, 360, either way"
+                f"limits.angle_deg: {list(self.angle_deg)}; allowed: [low, high] with low < high"
             )
+        if max(map(abs, self.angle_deg)) > WHOLE_TURN_DEG:
+            raise ValueError(f"limits.angle_deg: {list(self.angle_deg)}; allowed: -360 to 360")
 
 
 class MisalignmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -185,16 +185,22 @@ class HilSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         check_texts(msgspec.to_builtins(self))
         control: ControllerSpec = self.controller
         if self.markers is not None and not self.limits.watch_sensors:
-            raise ValueError("limits.watch_sensors: sensors of a worn device are always checked; remove it")
+            raise ValueError(
+                "limits.watch_sensors: the sensors of a worn device are always checked; remove the key"
+            )
         if self.markers is not None and self.gait is not None:
-            raise ValueError("gait: the markers of the person give the phase of the gait; remove it")
+            raise ValueError(
+                "gait: the gait phase is computed from the markers of the person; remove the table [gait]"
+            )
         for name in ("misalignment", "motion", "prescribed"):
             if self.markers is not None and getattr(self, name):
-                raise ValueError(f"{name}: it is for a simulated limb, not for a person; remove it")
+                raise ValueError(
+                    f"{name}: the key applies to a simulated limb, not to a person; remove the key"
+                )
         if control.needs_gait and self.gait is None and self.markers is None:
             raise ValueError(
-                f"controller: {control.kind} has no torque without the phase of the gait; add [gait] with a "
-                "coordinate that rises in swing"
+                f"controller: {control.kind} needs the gait phase to compute torque; add [gait] with "
+                "a coordinate that increases in swing"
             )
         beyond = control.beyond(self.limits.torque_max_Nm)
         if beyond:

@@ -25,7 +25,9 @@ def check_once(names: tuple[str, ...]) -> None:
     """Raise ValueError if a marker is on more than one segment, or twice on one segment."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"{', '.join(twice)} listed more than once; a marker belongs to one segment")
+        raise ValueError(
+            f"{', '.join(twice)} listed more than once; a marker belongs to one segment, so list it once"
+        )
 
 
 class Tracking(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -54,7 +56,10 @@ class Trunk(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if self.shoulder == self.shoulder_opposite:
-            raise ValueError(f"shoulder and shoulder_opposite are both {self.shoulder!r}; give one of each")
+            raise ValueError(
+                f"shoulder and shoulder_opposite are the same marker, {self.shoulder!r}; "
+                "give two different markers"
+            )
         check_once(self.tracking)
 
 
@@ -131,7 +136,9 @@ class LabSide(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if not self.malleolus_medial and not self.shank_lateral:
             raise ValueError("needs malleolus_medial, or shank_lateral to construct the ankle centre")
         if not (self.metatarsal_1 and self.metatarsal_5) and not self.toe:
-            raise ValueError("needs metatarsal_1 and metatarsal_5, or toe to stand in for their middle")
+            raise ValueError(
+                "needs metatarsal_1 and metatarsal_5, or toe, which is then used as their midpoint"
+            )
 
     def _check_roles(self) -> None:
         """Raise ValueError for a marker in two roles, and for an incomplete knee alignment device."""
@@ -186,7 +193,10 @@ class LabMap(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         known = {*names_of(self.right), *names_of(self.left)}
         strange = sorted(self.spellings.keys() - known)
         if strange:
-            raise ValueError(f"spellings of {', '.join(strange)}, which no table of the map names")
+            raise ValueError(
+                "spellings of markers that are not in any table of this map: "
+                f"{', '.join(strange)}; correct the names, or remove these entries"
+            )
 
 
 def names_of(table: LabSide) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ class PersonMeasures(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
             value = getattr(self, field)
             if 0.0 in (value if isinstance(value, tuple) else (value,)):
                 raise ValueError(
-                    f"{field}: 0 mm is no measure of a person; allowed: more than 0; leave it out "
-                    "where it is not known"
+                    f"{field}: 0 mm is not a possible body measure; allowed: more than 0; leave out a "
+                    "measure that is not known"
                 )
         standoff = self.marker_standoff_mm
         if standoff != 0.0 and not LEAST_STANDOFF_MM <= standoff <= MOST_STANDOFF_MM:

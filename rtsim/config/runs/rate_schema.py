@@ -37,11 +37,12 @@ class SavitzkyGolaySpec(
     def __post_init__(self) -> None:
         middle = 0.5 * self.window_s
         if self.delay_s is not None and self.delay_s > self.window_s:
-            raise ValueError(f"delay_s is {self.delay_s:g}; allowed: up to window_s, {self.window_s:g}")
+            raise ValueError(f"delay_s is {self.delay_s:g}; allowed: 0 to the window_s of {self.window_s:g}")
         if self.order == 2 and self.delay_s is not None and abs(self.delay_s - middle) > 1e-9:
             raise ValueError(
-                f"a polynomial of order 2 has its acceleration in the middle of the window, {middle:g} s "
-                "before its end, and not at delay_s; give order 3 or more, or leave delay_s out"
+                "a polynomial of order 2 gives the acceleration at the middle of the window, "
+                f"{middle:g} s before its end, and not at delay_s; give order 3 or more, or leave "
+                "delay_s out"
             )
 
 

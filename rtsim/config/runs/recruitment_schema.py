@@ -27,8 +27,10 @@ class RecruitmentSpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     def __post_init__(self) -> None:
         if self.reserves and self.criterion == "min_max":
             raise ValueError(
-                "reserves have no bound, so that the largest activation of min_max would be theirs; "
-                "allowed: criterion power, or no reserves"
+                "the activations of reserves have no upper bound, so they would be the largest ones, "
+                "which min_max minimises; allowed: criterion power, or no reserves"
             )
         if self.power != USUAL_POWER and self.criterion == "min_max":
-            raise ValueError("min_max has no power; allowed: criterion power, or no power")
+            raise ValueError(
+                "the criterion min_max does not use a power; allowed: criterion power, or no key power"
+            )

@@ -125,12 +125,13 @@ class PlateUse(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         for plate, parts in self.borne_by.items():
             if abs(sum(parts.values()) - 1.0) > LEAST_PART:
                 raise ValueError(
-                    f"plates.borne_by.{plate}: its parts sum to {sum(parts.values()):g}; allowed: 1"
+                    f"plates.borne_by.{plate}: the parts of this plate sum to "
+                    f"{sum(parts.values()):g}; allowed: 1"
                 )
         if self.feet and self.borne_by:
             raise ValueError(
-                "plates.feet: pressure determines the load of each foot, and plates.borne_by "
-                "prescribes it; give one"
+                "plates.feet: this key takes the load of each foot from pressure, and "
+                "plates.borne_by prescribes this load; give one of them"
             )
 
 
@@ -224,4 +225,4 @@ class RunConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         for key, names in (("methods", self.methods), ("stages", self.stages)):
             twice = next((name for name in names if names.count(name) > 1), None)
             if twice is not None:
-                raise ValueError(f"{key}: {twice!r} is there more than once; allowed: each once")
+                raise ValueError(f"{key}: {twice!r} occurs more than once; allowed: each once")

@@ -81,11 +81,15 @@ class Design(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if self.kind in SAMPLED and self.n < 1:
-            raise ValueError(f"design.n: 0 cases of a design {self.kind}; allowed: 1 or more")
+            raise ValueError(f"design.n: a design of kind {self.kind} has 0 cases; allowed: 1 or more")
         if self.kind not in SAMPLED and self.n:
-            raise ValueError(f"design.n: a {self.kind} has as many cases as its values give; leave it out")
+            raise ValueError(
+                f"design.n: the number of cases of a {self.kind} follows from its values; remove n"
+            )
         if self.kind in ("sobol", "saltelli") and self.n & (self.n - 1):
-            raise ValueError(f"design.n: {self.n} is no power of two, which a Sobol sequence needs")
+            raise ValueError(
+                f"design.n: {self.n} is not a power of two, and a Sobol sequence needs a power of two"
+            )
         if self.kind == "morris" and self.levels % 2:
             raise ValueError(f"design.levels: {self.levels} is odd; allowed: even numbers")
 
@@ -118,12 +122,15 @@ class StudyParameter(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 raise ValueError(f"parameters.{self.name}.range: {low:g} has no logarithm; allowed: above 0")
         if self.normal is not None and not self.normal[1] > 0.0:
             raise ValueError(
-                f"parameters.{self.name}.normal: a deviation of {self.normal[1]:g}; allowed: above 0"
+                f"parameters.{self.name}.normal: a standard deviation of {self.normal[1]:g}; allowed: above 0"
             )
         if self.change != "set" and not all(
             isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values
         ):
-            raise ValueError(f"parameters.{self.name}.values: what is to {self.change} must be numbers")
+            raise ValueError(
+                f"parameters.{self.name}.values: the values of a parameter that is to "
+                f"{self.change} must be numbers"
+            )
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -152,7 +159,9 @@ class StudyResult(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if (self.threshold is None) == (self.take == "time_to"):
-            raise ValueError(f"results.{self.name}: threshold belongs to time_to, and that needs one")
+            raise ValueError(
+                f"results.{self.name}: threshold is used only with time_to, and time_to needs a threshold"
+            )
 
 
 class KeptCurves(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -184,29 +193,35 @@ class StudySpec(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if len(given) != 1:
             what = " and ".join(given) or "nothing"
             raise ValueError(
-                f"a study runs one thing, and this one has {what}; allowed: analyse, simulate, fit"
+                "a study has exactly one of the tables analyse, simulate and fit, and this study has "
+                f"{what}; give one of them"
             )
         if self.input != StudyInput() and self.analyse is None:
             raise ValueError(
-                "input: it chooses part of a recording, and this study analyses none; leave it out"
+                "input: this table chooses part of a recording, and this study does not analyse a "
+                "recording; remove the table"
             )
         names = [*(one.name for one in self.parameters), *(one.name for one in self.results)]
         odd = next((name for name in (self.name, *names) if not NAME.fullmatch(name)), None)
         if odd is not None:
-            raise ValueError(f"{odd!r} is no name; allowed: a letter, then letters, digits and _, 60 in all")
+            raise ValueError(
+                f"{odd!r} cannot be a name; allowed: a letter, then letters, digits and _, 60 in all"
+            )
         twice = next((name for name in names if names.count(name) > 1 or name in FIXED), None)
         if twice is not None:
-            raise ValueError(f"{twice!r} is the name of two columns; allowed: each name once")
+            raise ValueError(f"two columns have the name {twice!r}; allowed: each name once")
         if not self.results and self.curves is None:
-            raise ValueError("results: nothing is kept of a case; give [[results]] or [curves]")
+            raise ValueError("results: no result is kept of any case; add [[results]] or [curves]")
         for one in self.parameters:
             sampled = self.design.kind in SAMPLED
             if sampled == bool(one.values):
                 raise ValueError(
                     f"parameters.{one.name}: a design {self.design.kind} needs "
                     f"{'range or normal' if sampled else 'values'}; allowed: "
-                    f"{'a range, or mean and deviation' if sampled else 'one value or more'}"
+                    f"{'a range, or a mean and a standard deviation' if sampled else 'one value or more'}"
                 )
         lengths = {len(one.values) for one in self.parameters}
         if self.design.kind == "list" and len(lengths) > 1:
-            raise ValueError("parameters: all parameters of a list need the same number of values")
+            raise ValueError(
+                "parameters: in a design of kind list, all parameters need the same number of values"
+            )

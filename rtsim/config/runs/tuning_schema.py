@@ -34,7 +34,10 @@ class CostTerm(Channel, forbid_unknown_fields=True, frozen=True):
 
     def __post_init__(self) -> None:
         if bool(self.target) != (self.reduction == "from_target"):
-            raise ValueError("tuning.costs: target belongs to the reduction from_target, and that needs one")
+            raise ValueError(
+                "tuning.costs: target is used only with the reduction from_target, and "
+                "from_target needs a target"
+            )
 
 
 class Cycle(msgspec.Struct, forbid_unknown_fields=True, frozen=True):

@@ -61,7 +61,7 @@ def widened_file(
     """
     if layout.n_point + len(points) > MOST_POINTS:
         raise ConfigError(
-            f"it would have {layout.n_point + len(points)} points", where=section.where,
+            f"the file would contain {layout.n_point + len(points)} points", where=section.where,
             allowed=f"up to {MOST_POINTS}",
         )  # fmt: skip
     order = ">" if section.words.code == MIPS else "<"

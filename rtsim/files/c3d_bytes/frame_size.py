@@ -42,7 +42,8 @@ def check_frames(copy: Path, head: Head, content: Content, path: Path) -> Conten
     if (scale > 0.0) != content.is_integer:
         _check_number_size(head, content, size, path)
     notes = [
-        f"the header says a {what} of {by_header:g}, POINT:{what.upper()} {by_parameter:g}, which was taken"
+        f"the header states a {what} of {by_header:g}, but POINT:{what.upper()} states "
+        f"{by_parameter:g}; the value of POINT:{what.upper()} was used"
         for what, by_header in (("rate", rate), ("scale", scale))
         if by_header > 0.0 < (by_parameter := _first(content, what.upper()))
         and not math.isclose(by_header, by_parameter, rel_tol=ALIKE)
@@ -62,9 +63,9 @@ def _check_frame_size(head: Head, content: Content, size: int, path: Path) -> No
     if fits(head, size * n_frame * by_parameters) and not fits(head, size * n_frame * by_header):
         return
     raise ConfigError(
-        f"the header counts {by_header} numbers in each frame ({head.n_point} points, {head.n_value} analog "
-        f"values), the parameters {by_parameters} ({n_point} points, {content.n_value} analog values), so "
-        "that positions cannot be told from analog values",
+        f"according to the header, each frame contains {by_header} numbers ({head.n_point} points, "
+        f"{head.n_value} analog values), according to the parameters {by_parameters} ({n_point} "
+        f"points, {content.n_value} analog values); positions and analog values cannot be separated",
         where=str(path),
         remedy=REMEDY,
     )
@@ -83,7 +84,7 @@ def _check_number_size(head: Head, content: Content, size: int, path: Path) -> N
     whole, real = "whole numbers of 16 bits", "floating-point numbers"
     by_header, by_parameter = (real, whole) if size == 2 else (whole, real)
     raise ConfigError(
-        f"the scale in the header stands for {by_header}, POINT:SCALE for {by_parameter}, so that the file "
+        f"the scale in the header means {by_header}, but POINT:SCALE means {by_parameter}, so that the file "
         "may hold either",
         where=str(path),
         remedy=REMEDY,

@@ -46,13 +46,13 @@ def put_events(section: Section, events: Sequence[GaitEvent], subject: str) -> l
     if n_used and (
         before is None or before.kind != REAL or before.sizes[:1] != (2,) or before.sizes[1] < n_used
     ):
-        return ["EVENT:TIMES does not have a time for each event that EVENT:USED counts: none was added"]
+        return ["EVENT:TIMES does not have a time for each event that EVENT:USED counts; no event was added"]
     room = MOST_ENTRIES - n_used
     notes = []
     if len(events) > room:
         notes.append(
-            f"{count_of(len(events) - room, 'gait event')} could not be added: the most that a C3D file "
-            f"holds is {MOST_ENTRIES}"
+            f"{count_of(len(events) - room, 'gait event')} could not be added, because a C3D file "
+            f"holds at most {MOST_ENTRIES}"
         )
     new = list(events)[:room]
     words = section.words
@@ -82,15 +82,18 @@ def put_analysis(section: Section, values: Sequence[AnalysisValue], subject: str
     n_used = int(section.number("ANALYSIS", "USED") or 0)
     stored = section.parameter("ANALYSIS", "VALUES")
     if n_used and (stored is None or stored.kind != REAL or len(stored.data) < 4 * n_used):
-        return ["ANALYSIS:VALUES does not have a number for each that ANALYSIS:USED counts: none was added"]
+        return [
+            "ANALYSIS:VALUES does not have a number for each value that ANALYSIS:USED counts; no "
+            "value was added"
+        ]
     there = set(zip(section.texts("ANALYSIS", "NAMES")[:n_used],
                     section.texts("ANALYSIS", "CONTEXTS")[:n_used], strict=False))  # fmt: skip
     new = [v for v in values if (v.name, CONTEXTS[v.side]) not in there][: MOST_ENTRIES - n_used]
     notes = []
     if len(new) < len(values):
         notes.append(
-            f"{count_of(len(values) - len(new), 'spatio-temporal value')} that the file has already, or has "
-            "no room for, left as they are"
+            f"{count_of(len(values) - len(new), 'spatio-temporal value')} not added, because the file "
+            "already contains the value or has no room for more"
         )
     if not new:
         return notes

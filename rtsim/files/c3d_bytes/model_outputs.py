@@ -118,10 +118,12 @@ def outputs_of(results: Results, source: C3dSource) -> ModelOutputs:
         values[rows[keep]] = one.values[keep]
         points.append(NewPoint(label, one.description, one.kind, values))
     if renamed:
-        notes.append(f"labels that the file has already: {name_some(renamed)}")
+        notes.append(
+            f"these labels existed in the file already, so the results were renamed: {name_some(renamed)}"
+        )
     n_lost = int((rows < 0).sum())
     if n_lost:
-        notes.append(f"results at {n_lost} times at which the file has no frame were left out")
+        notes.append(f"results at {n_lost} times were left out, because the file has no frame at these times")
     return ModelOutputs(tuple(points), {name: unit for name, (unit, _) in units.items()}, tuple(notes))
 
 
@@ -155,7 +157,7 @@ def _units(source: C3dSource, mass: float) -> tuple[dict[str, tuple[str, float]]
         else:
             notes.append(
                 f"POINT:{name} says {unit!r}, "
-                + ("and the mass of the person is not known" if per_kg else "which is not known")
+                + ("and the body mass of the person is not known" if per_kg else "which is not known")
                 + f": no {name.partition('_')[0].lower()}s were written"
             )
     return found, notes
@@ -233,7 +235,7 @@ def _of_moments(
     spec = specs.get("joint_moments")
     if spec is None:
         return
-    said = "about ISB axes, by flexion, adduction, rotation"
+    said = "about ISB axes, in the order flexion, adduction, rotation"
     for joint, side, columns in _columns(spec.labels, own):
         values = units["MOMENT_UNITS"][1] * _component(results.fields["joint_moments"], columns)
         yield _NamedOutput(
@@ -264,7 +266,7 @@ def _of_joint_vectors(
                 if kind == "POWERS":
                     put = np.zeros((len(one), 3))
                     put[:, 2] = units["POWER_UNITS"][1] * one.sum(axis=1)
-                    said = "total power of the joint, in the third number"
+                    said = "total power of the joint, stored as the third number"
                 else:
                     put = units["FORCE_UNITS"][1] * one
                     said = f"joint force in {spec.frame or 'segment'} axes"
@@ -330,7 +332,7 @@ def _of_feet(
     values = units["FORCE_UNITS"][1] * source.from_ground(results.fields["foot_forces"])
     for k, side in enumerate(feet.labels):
         if side in SIDE_LETTERS:
-            said = "force of the ground on the foot, laboratory axes"
+            said = "force of the ground on the foot, in laboratory axes"
             bare = f"{SIDE_LETTERS[side]}{GROUND_FORCE}"
             yield _NamedOutput(
                 bare=bare, ending=OURS, always=True, description=said, kind="FORCES", values=values[:, k]

@@ -171,7 +171,7 @@ class Section:
         n_block = -(-length // BLOCK)
         if n_block > MOST_BLOCKS:
             raise ConfigError(
-                f"its parameters would take {n_block} blocks of {BLOCK} bytes", where=self.where,
+                f"the parameters of the file would take {n_block} blocks of {BLOCK} bytes", where=self.where,
                 allowed=f"up to {MOST_BLOCKS}", remedy="write the results as .mot, .csv or .mcap",
             )  # fmt: skip
         head = self.first + bytes([n_block, self.words.code])
@@ -194,7 +194,7 @@ class Section:
         used = {abs(record.group) for record in self.records}
         free = next((k for k in range(1, MOST_GROUPS + 1) if k not in used), None)
         if free is None:
-            raise ConfigError(f"it has {MOST_GROUPS} groups of parameters, and no room for {name}",
+            raise ConfigError(f"the file has {MOST_GROUPS} groups of parameters, and no room for {name}",
                               where=self.where)  # fmt: skip
         raw = name.encode("latin-1")
         self.records.append(Record(len(raw), -free, raw, b"\0"))

@@ -103,14 +103,15 @@ def open_source(
     rows = rows_of(data, BLOCK * (head.data_start - 1), n_frame, layout, str(path))
     if head.n_point != n_point or not _are_found(content.points, points_of(rows, layout, section.words)):
         raise ConfigError(
-            "its frames are not where its header says, so that nothing can be added between them",
+            "the frames of the file are not where the header says, so no results can be added to the frames",
             where=str(path), remedy="export the trial again, or write the results as .mot, .csv or .mcap",
         )  # fmt: skip
     notes: tuple[str, ...] = ()
     if announced != n_frame and announced % MOST != n_frame % MOST and n_frame < MOST:
         data = _count_frames(data, section, n_frame, content.first)
         notes = (
-            f"the header announced {announced} frames and now says {n_frame}, as many as the file contains",
+            f"the header stated {announced} frames; it was corrected to {n_frame}, the number that "
+            "the file contains",
         )
     labels = list_of(section, "POINT", "LABELS")[:n_point]
     return C3dSource(

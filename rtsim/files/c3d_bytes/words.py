@@ -65,7 +65,7 @@ class Words:
         if self.code != DEC:
             return numbers.astype(self._float).tobytes()
         if not bool((np.abs(numbers) <= LARGEST_DEC).all()):
-            raise ConfigError(f"a number beyond {LARGEST_DEC:g}, which a DEC file cannot hold")
+            raise ConfigError(f"a number is larger than {LARGEST_DEC}, the largest that a DEC file can hold")
         scaled = np.where(np.abs(numbers) < LEAST_DEC, 0.0, numbers * DEC_FACTOR)
         halves = np.ascontiguousarray(scaled.astype("<f4")).view("<u2").reshape(-1, 2)
         return np.ascontiguousarray(halves[:, ::-1]).tobytes()

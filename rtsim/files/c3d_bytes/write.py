@@ -32,17 +32,17 @@ def check_source(source: str | Path, out: Path, option: str) -> None:
     if path.suffix.lower() != SUFFIX:
         raise ConfigError(
             f"results are appended to a copy of the C3D recording, and {source} is not a C3D file",
-            where=f"{option} {out}", allowed=".mot, .sto, .csv or .mcap for it",
+            where=f"{option} {out}", allowed="give a name that ends in .mot, .sto, .csv or .mcap",
         )  # fmt: skip
     if not path.is_file():
         raise ConfigError(
             f"the recording {source}, to which the results are appended, does not exist",
-            where=f"{option} {out}", remedy="give its present path (`export`: by --into)",
+            where=f"{option} {out}", remedy="give the present path of the recording (`export`: with --into)",
         )  # fmt: skip
     if out.exists() and os.path.samefile(path, out):
         raise ConfigError(
-            "this is the recording itself, which is never written over", where=f"{option} {out}",
-            remedy=f"give another name, as {path.stem}.rtsim.c3d",
+            "this is the recording itself, which is never overwritten", where=f"{option} {out}",
+            remedy=f"give another name, such as {path.stem}.rtsim.c3d",
         )  # fmt: skip
 
 
@@ -68,7 +68,8 @@ def write_c3d(
     notes += put_analysis(section, values, person)
     if source.layout.is_integer:
         notes.append(
-            "its points were integers of 16 bits, too coarse for angles and moments: it has real numbers now"
+            "the points of the file were 16-bit integers, which are too coarse for angles and "
+            "moments; they were converted to real numbers"
         )
     data = widened_file(source.data, section, source.layout, source.n_frame, outputs.points)
     with whole(out) as part:
@@ -95,9 +96,10 @@ def check_alike(results: Results, source: C3dSource, where: str) -> None:
     if not off.size or not float(np.median(off)) <= FARTHEST_M:
         raise ConfigError(
             f"the results are not of {source.path}: "
-            + (f"its markers are {1e3 * float(np.median(off)):.3g} mm elsewhere (median)" if off.size
-               else "it has none of their markers at their times"),
-            where=where, remedy="name the recording that was solved, and --units and --up as for it",
+            + (f"its markers lie {1e3 * float(np.median(off)):.3g} mm from those of the results" if off.size
+               else "this file does not contain the markers of the results at the times of the results"),
+            where=where, remedy="name the recording that was solved, and give the same --units and --up "
+                "as when it was solved",
         )  # fmt: skip
 
 
@@ -111,7 +113,7 @@ def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[Ne
     try:
         content, _ = whole_content(part)
     except ConfigError as error:
-        raise ConfigError(f"it could not be read back ({error.what})", where=str(out)) from None
+        raise ConfigError(f"the new file could not be read again ({error.what})", where=str(out)) from None
     n_old = source.content.points.shape[1]
     new = np.stack([point.values for point in points], axis=1)
     expected = np.concatenate([source.content.points, new], axis=1)
@@ -128,6 +130,7 @@ def _check_written(part: Path, out: Path, source: C3dSource, points: Sequence[Ne
         )
     if not same:
         raise ConfigError(
-            f"the {n_old} points of the source and {len(points)} new ones were not found again",
+            f"the new file does not contain the {n_old} points of the source and the {len(points)} "
+            "new points",
             where=str(out), remedy="write the results as .mot, .csv or .mcap",
         )  # fmt: skip

@@ -79,11 +79,13 @@ def compared(one: Path, other: Path) -> RunDifferences:
     for path, suffix in zip((one, other), suffixes, strict=True):
         if suffix not in SUFFIXES:
             raise ConfigError(
-                f"it ends in {suffix or 'nothing'}", where=str(path), allowed=", ".join(SUFFIXES)
+                f"the name of the file ends in {suffix or 'no suffix'}",
+                where=str(path),
+                allowed=", ".join(SUFFIXES),
             )
     if (suffixes[0] == ".mcap") != (suffixes[1] == ".mcap"):
         raise ConfigError(
-            f"{one} and {other} are a recording and a table", where="diff",
+            f"one of {one} and {other} is a recording and the other a table", where="diff",
             remedy="make a table of the recording with `rtsim export`, in the same format",
         )  # fmt: skip
     found = RunDifferences()
@@ -161,7 +163,7 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], FloatArray]:
             head, *rows = csv.reader(file)
         data = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows])
         if data.ndim != 2 or data.shape[1] != len(head):
-            raise ValueError("rows of different lengths, or none")
+            raise ValueError("the rows of the table differ in length, or the table has no rows")
     except (OSError, ValueError, csv.Error, StreamError) as fault:
         raise ConfigError(f"the table cannot be read ({fault})", where=str(path)) from None
     return tuple(head), data
@@ -175,8 +177,8 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
     lacking = len(one.times) - len(first), len(other.times) - len(second)
     if any(lacking):
         found.unpaired.append(
-            f"session {number} of {stream}: {lacking[0]} of {len(one.times)} frames are in the first alone, "
-            f"{lacking[1]} of {len(other.times)} in the second"
+            f"session {number} of {stream}: {lacking[0]} of {len(one.times)} frames are only in the "
+            f"first file, {lacking[1]} of {len(other.times)} only in the second"
         )
     found.settings += _settings(f"session {number} of {stream}", one.meta, other.meta)
     numbers, times = [one.numbers[k] for k in first], one.times[first]
@@ -184,16 +186,17 @@ def _compare(found: RunDifferences, stream: str, number: int, one: _Frames, othe
     found.status.add(number, numbers, times.tolist(), *statuses)
     theirs = {spec.name: spec for spec in other.specs}
     for name in [spec.name for spec in one.specs if spec.name not in theirs]:
-        found.unpaired.append(f"session {number} of {stream}: {name} is in the first alone")
+        found.unpaired.append(f"session {number} of {stream}: the quantity {name} is only in the first file")
     mine = {spec.name for spec in one.specs}
     for name in [name for name in theirs if name not in mine]:
-        found.unpaired.append(f"session {number} of {stream}: {name} is in the second alone")
+        found.unpaired.append(f"session {number} of {stream}: the quantity {name} is only in the second file")
     for spec in one.specs:
         if spec.name not in theirs:
             continue
         if entries_of(spec) != entries_of(theirs[spec.name]):
             found.unpaired.append(
-                f"session {number} of {stream}: {spec.name} has other entries, or another unit, in the second"
+                f"session {number} of {stream}: the quantity {spec.name} has other entries or another "
+                "unit in the second file"
             )
             continue
         quantity = found.quantities.setdefault((stream, spec.name), QuantityDifferences(spec))
@@ -232,5 +235,5 @@ def _settings(where: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> l
     for key in {**one, **other}:
         values = [repr(of.get(key, "not there"))[:SHOWN] for of in (one, other)]
         if one.get(key) != other.get(key):
-            found.append(f"{where}: `{key}` is {values[0]} and {values[1]}")
+            found.append(f"{where}: `{key}` is {values[0]} in the first file and {values[1]} in the second")
     return found

@@ -91,10 +91,10 @@ def read_c3d_forces(path: str | Path, *, up: str | None = None, units: str | Non
         raise ConfigError(f"the rate of the analog samples is {rate:g} Hz", where=str(path))
     notes += _tell_uncorrected(content, plates)
     wrenches = [_without_zero(content, plate, *_wrench(plate), notes) for plate in plates]
-    or_up = "; or the up axis is wrong, as noted for the markers" if settled.doubted else ""
+    or_up = "; or the up axis is wrong, see the note on the up axis of the markers" if settled.doubted else ""
     notes += [f"{note}{or_up}" for note in _tell_odd(plates)]
     if settled.up != "+Y":
-        notes.append(f"forces and plates were rotated from {settled.up} up, as the markers, to Y up")
+        notes.append(f"forces and plates were rotated, like the markers, from {settled.up} up to Y up")
     n_sample = content.analogs.shape[0]
     raw = RawForces(
         names=tuple(f"plate_{plate.number}" for plate in plates),
@@ -144,7 +144,10 @@ def _unit_of_corners(corners: FloatArray) -> str:
     if len(usual) != 1:
         return ""
     factor = METRES[usual[0]]
-    return f" (as {usual[0]} they would, of {factor * along:.2g} by {factor * across:.2g} m)"
+    return (
+        f" (in {usual[0]}, the corners would span a surface of {factor * along:.2g} by "
+        f"{factor * across:.2g} m)"
+    )
 
 
 def _numbers(content: Content, name: str, n: int, index: int, stride: int = 0) -> FloatArray | None:
@@ -169,28 +172,28 @@ def _plate(
     kind = TYPES.get(int(code[0])) if code is not None else None
     if kind is None:
         known = "no type" if code is None else f"type {code[0]:g}"
-        return None, [f"{name} has {known}, which is not read (1 to 4 are): left out"]
+        return None, [f"{name} has {known} and was left out, because only types 1 to 4 are read"]
     corners = _numbers(content, "CORNERS", 12, index)
     places = None if corners is None else rotate_to_ground(scale * corners.reshape(4, 3), up)
     if places is None or not are_corners(places):
         hint = "" if corners is None else _unit_of_corners(corners.reshape(4, 3))
-        return None, [f"the corners of {name} span no surface{hint}: left out"]
+        return None, [f"the corners of {name} do not span a surface{hint}; the plate was left out"]
     origin = _numbers(content, "ORIGIN", 3, index)
     if origin is None:
-        return None, [f"{name} has no ORIGIN: left out"]
+        return None, [f"{name} has no ORIGIN and was left out"]
     sizes = content.sizes.get("CHANNEL", [])
     stride = sizes[0] if len(sizes) > 1 else kind.n_channel
     wired = _numbers(content, "CHANNEL", kind.n_channel, index, stride)
     n_channel = content.analogs.shape[1]
     if wired is None or stride < kind.n_channel or not ((wired >= 1) & (wired <= n_channel)).all():
-        return None, [f"{name} names channels that the file does not have: left out"]
+        return None, [f"{name} names channels that are not in the file, and was left out"]
     columns = wired.astype(np.int64) - 1
     samples = content.analogs[:, columns]
     samples = np.where(np.abs(samples) <= GREATEST, samples, np.nan)
     if kind.kinds[0] == "raw":
         matrix = _numbers(content, "CAL_MATRIX", 36, index)
         if matrix is None or not matrix.any():
-            return None, [f"{name} has type 4, and no CAL_MATRIX of 6 by 6 numbers: left out"]
+            return None, [f"{name} has type 4 but no CAL_MATRIX of 6 by 6 numbers, and was left out"]
         samples = samples @ matrix.reshape(6, 6)  # columns of the file's matrix are rows here
     factors, said = _factors(content, columns, kind, name, asked)
     return _Plate(index + 1, kind, samples * factors, scale * origin, places), said
@@ -216,8 +219,8 @@ def _factors(
     notes = []
     if odd:
         notes.append(
-            f"{name}: channels in {', '.join(sorted(set(odd)))} were taken as N, and as N times "
-            "the unit of length"
+            f"{name}: channels in {', '.join(sorted(set(odd)))} were read as forces in N, and as "
+            "moments in N times the unit of length of the points"
         )
     return np.array(factors), notes
 
@@ -279,13 +282,13 @@ def _without_zero(
     per_frame = round(content.analog_rate / content.rate)
     start, stop = (first - 1 - content.first) * per_frame, (last - content.first) * per_frame
     if start < 0 or stop > force.shape[0] or stop <= start:
-        notes.append(f"{name}: {where} are not in the file: the plate was not tared")
+        notes.append(f"{name}: {where} are not in the file, so no zero was subtracted from this plate")
         return force, moment
     empty = force[start:stop, 1]
     if not (np.ptp(empty) <= THRESHOLD and abs(float(empty.mean())) <= MOST_DRIFT):
-        notes.append(f"{name} is loaded in {where}: it was not tared")
+        notes.append(f"{name} is loaded in {where}, so no zero was subtracted from this plate")
         return force, moment
-    notes.append(f"{name}: zero subtracted, measured in {where}: {empty.mean():.3g} N")
+    notes.append(f"{name}: a zero of {empty.mean():.3g} N, measured in {where}, was subtracted")
     return force - force[start:stop].mean(axis=0), moment - moment[start:stop].mean(axis=0)
 
 
@@ -302,17 +305,17 @@ def _tell_odd(plates: Sequence[_Plate]) -> list[str]:
     turned = ", ".join(str(plate.number) for plate in plates if _is_above(plate))
     sloped = ", ".join(str(p.number) for p in plates if abs(edges(p.corners)[0][2, 1]) < LEVEL)
     notes = [
-        f"check force plate {plate.number}: its surface is {a:.3g} by {b:.3g} m; are its corners in the unit "
-        "of the points?"
+        f"check force plate {plate.number}: the surface of the plate is {a:.3g} by {b:.3g} m; check "
+        "that its corners are in the unit of the points"
         for plate in plates
         for a, b in [(2.0 * edges(plate.corners)[1]).tolist()]
         if not USUAL[0] <= min(a, b) <= max(a, b) <= USUAL[1]
     ]
     if turned:
         notes.append(
-            f"ORIGIN would put the sensors above the surface of force plate {turned}: taken with the other "
-            "sign, as some programs write it"
+            f"according to ORIGIN, the sensors would lie above the surface of force plate {turned}; "
+            "the other sign was used, because some programs write ORIGIN with the opposite sign"
         )
     if sloped:
-        notes.append(f"check force plate {sloped}: the corners do not lie level")
+        notes.append(f"check force plate {sloped}: the corners are not in a horizontal plane")
     return notes

@@ -35,7 +35,8 @@ def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | 
     rate, n_plate = head.get("samplerate", 0.0), head.get("numberofforceplates", 0.0)
     if row is None or rate <= 0.0 or not 1 <= n_plate <= MOST_PLATES:
         raise ConfigError(
-            "no #Sample line below NumberOfForcePlates and SampleRate: this is not a .forces file",
+            "there is no #Sample line below NumberOfForcePlates and SampleRate, so this is not a "
+            ".forces file",
             where=str(path),
             remedy="export the forces again",
         )
@@ -43,7 +44,7 @@ def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | 
     n_column = 1 + PER_PLATE * int(n_plate)
     if len(labels) != n_column:
         raise ConfigError(
-            f"{len(labels)} columns for {int(n_plate)} force plates",
+            f"the file has {len(labels)} columns, which does not fit {int(n_plate)} force plates",
             where=f"{path}, line {row + 1}",
             allowed=f"{n_column}",
         )
@@ -69,7 +70,8 @@ def read_cortex_forces(path: str | Path, *, up: str | None = None, units: str | 
         notes=(
             *notes,
             *said,
-            f"units (N, N mm, mm) and up axis ({axis}) are those of the format, not said in the file",
+            f"units (N, N mm, mm) and up axis ({axis}) are those that the format defines; the file "
+            "does not state them",
         ),
     )
     return force_trial(raw)

@@ -81,14 +81,14 @@ def read_storage_forces(
     times, rate, said = settle_times(clock, 0.0, str(path))
     # The header of a storage file has no rate, so that measuring it is nothing to be told.
     notes = [*table.notes, *(note for note in said if not note.startswith("the header gives no frame rate"))]
-    notes = [note for note in notes if "inDegrees" not in note and "if they are milliseconds" not in note]
+    notes = [note for note in notes if "inDegrees" not in note and "if the times are in milli" not in note]
     force, point = _stack(table, [p.force for p in plates]), _stack(table, [p.point for p in plates])
     torque = np.zeros_like(force)
     for index, plate in enumerate(plates):
         if plate.torque:
             torque[:, index] = _stack(table, [plate.torque])[:, 0]
         else:
-            notes.append(f"{plate.name} has no moment: 0 was taken for it")
+            notes.append(f"{plate.name} has no moment; a moment of 0 was used")
     heavy = np.linalg.norm(force, axis=2) >= THRESHOLD
     about_origin = _are_about_origin(point, force, torque)
     notes += [*told, *_without_places(point, heavy & ~about_origin, [p.name for p in plates], str(path))]
@@ -127,8 +127,8 @@ def read_external_forces(
     loads = read_external_loads(path)
     if not is_file(loads.forces):
         raise ConfigError(
-            f"there is no file {str(loads.forces)!r}, which it names as datafile", where=str(path),
-            remedy="put that file there, or correct the name",
+            f"the file {str(loads.forces)!r}, named as datafile, does not exist", where=str(path),
+            remedy="put the file there, or correct the name under datafile",
         )  # fmt: skip
     return read_storage_forces(loads.forces, up=up, units=units, markers=markers, named=loads.columns)
 
@@ -161,7 +161,7 @@ def _plates(columns: Sequence[str], where: str) -> list[_Columns]:
         plates.append(_Columns(name, force, point, torque))
     if not plates:
         raise ConfigError(
-            "no columns of forces",
+            "the file has no columns of forces",
             where=where,
             allowed="ground_force_vx, 1_ground_force_vx, ground_force_1_vx, ..., each with vy vz px py pz; "
             "f1_x or f1_1, ..., each with p1; or the columns that external loads (.xml) name",
@@ -177,12 +177,12 @@ def _moment(stems: Sequence[str], by_plain: dict[str, str], axes: str, name: str
     if lacking:
         raise ConfigError(
             f"the moment of {name!r} lacks a component: {', '.join(lacking)}", where=where,
-            allowed="all three, or none", remedy="export the file again, or leave the others out",
+            allowed="three components or none", remedy="export the file again, or remove the others",
         )  # fmt: skip
     if len(there) > 1:
         raise ConfigError(
             f"{name!r} has two moments: {', '.join(f'{s}{axes[0]} ...' for s in there)}", where=where,
-            allowed="one", remedy="leave the columns of one of them out",
+            allowed="one", remedy="remove the columns of one of the two moments",
         )  # fmt: skip
     return _three(next(iter(there)), by_plain, axes) if there else []
 
@@ -199,7 +199,7 @@ def _named(columns: Sequence[str], named: Sequence[ForceColumns], where: str) ->
             if begins and len(found[what]) != 3:
                 raise ConfigError(
                     f"{len(found[what])} columns begin with {begins!r}, a {what}_identifier",
-                    where=where, allowed="three: x, y, z", remedy="correct the identifier, or the columns",
+                    where=where, allowed="three: x, y, z", remedy="correct the identifier or the columns",
                 )  # fmt: skip
         plain = re.sub(r"_?v?$", "", wanted.force) or "force"
         flat = re.fullmatch(r"f(\d+)", plain, re.IGNORECASE)
@@ -230,7 +230,7 @@ def _in_seconds(times: FloatArray, markers: MarkerTrial | None) -> tuple[FloatAr
     for factor, unit in SMALLER.items():
         if 0.3 < factor * longer < 3.0 or (longer < LONGER and factor * step < SELDOM <= step):
             return factor * times, [
-                f"from row to row the times rise by {step:g}: {unit}, converted to seconds"
+                f"the times increase by {step:g} a row: read as {unit} and converted to seconds"
             ]
     return times, []
 
@@ -259,12 +259,12 @@ def _without_places(
         n, n_heavy = int(nowhere[:, p].sum()), int(heavy[:, p].sum())
         if n and n == n_heavy:
             raise ConfigError(
-                f"{name} has forces, and the point where they act is 0, 0, 0 throughout", where=where,
+                f"{name} has forces, but the point of application is 0, 0, 0 throughout", where=where,
                 remedy="export the points (centre of pressure) as well",
             )  # fmt: skip
         if n:
             notes.append(
-                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} samples with a load: missing"
+                f"the point of {name} is exactly 0, 0, 0 in {n} of {n_heavy} loaded samples: missing"
             )
     point[nowhere] = np.nan
     return notes
@@ -283,7 +283,7 @@ def _lengths(
     the feet are, a unit with which the points lie near the feet has priority.
     """
     length = length_unit(units)
-    notes = [f"units of the points: {length}, as asked"] if length else []
+    notes = [f"unit of the points: {length}, as requested by --units"] if length else []
     scale = metres_per_unit(length, "--units") if length else 1.0
     if not length:
         some = point[heavy]
@@ -291,7 +291,7 @@ def _lengths(
         if far > FARTHEST_M:
             scale, length = 1e-3, "mm"
             notes.append(
-                f"the forces would act {far:.4g} m away: points were read as mm; give --units to override"
+                f"the forces would act {far:.4g} m away: points were read as mm; give --units if wrong"
             )
     if markers is None:
         return scale, notes
@@ -299,13 +299,13 @@ def _lengths(
     if not unit:
         return scale, notes
     who = (
-        f"--units {length} is not the unit of the points"
+        f"the points cannot be in the unit {length} of --units"
         if length_unit(units)
         else "the unit of the points is inferred from the markers"
     )
     return metres_per_unit(unit, "--units"), [
-        f"{who}: as {length or 'm'} forces would act {before:.3g} m from the nearest low marker, as {unit} "
-        f"{after:.2g} m: they were read as {unit}"
+        f"{who}: in {length or 'm'}, forces would act {before:.3g} m from the nearest low marker, and "
+        f"in {unit} {after:.2g} m from it; the points were read as {unit}"
     ]
 
 
@@ -329,24 +329,24 @@ def _moments(
         factor = newton_metres_per_unit(asked) or 1.0
         if factor * arm > LONGEST_ARM:
             raise ConfigError(
-                f"in {asked}, as --units asks, the moments would be those of the forces with an arm of "
-                f"{factor * arm:.4g} m", where=where, allowed=f"up to {LONGEST_ARM:g} m",
-                remedy="leave the unit of moments out, or give that which they are in (,Nmm)",
+                f"in the unit {asked} of --units, the moments would correspond to lever arms of the "
+                f"forces of {factor * arm:.4g} m", where=where, allowed=f"up to {LONGEST_ARM:g} m",
+                remedy="leave out the unit of moments in --units, or give the correct unit, such as ,Nmm",
             )  # fmt: skip
-        return factor, [f"moments: {asked}, as asked"]
+        return factor, [f"unit of the moments: {asked}, as requested by --units"]
     if arm == 0.0:
         return scale, []
     unit = {1e-1: "dm", 1e-2: "cm", 1e-3: "mm"}.get(scale, "")
     if not unit:  # nobody has moments in newton inches
         if arm <= LONGEST_ARM:
             return 1.0, []
-        said = f"the moments would be those of the forces with an arm of {arm:.4g} m: they were read as N mm"
-        return 1e-3, [f"{said}; give --units m,Nm to override"]
+        said = f"in N m, the moments would need lever arms of {arm:.4g} m; they were read as N mm"
+        return 1e-3, [f"{said}; give --units m,Nm if this is wrong"]
     if arm < ARM_OF_NM:
-        said = f"as N {unit} the moments would have an arm of {arm:.4g} {unit}: they were read as N m"
-        return 1.0, [f"{said}; give --units {unit},N{unit} to override"]
-    doubt = "" if arm >= ARM_OF_NMM else ", though N m are possible"
-    return scale, [f"moments were read as N {unit}{doubt}; give --units {unit},Nm to override"]
+        said = f"in N {unit}, the moments would need lever arms of {arm:.4g} {unit}; they were read as N m"
+        return 1.0, [f"{said}; give --units {unit},N{unit} if this is wrong"]
+    doubt = "" if arm >= ARM_OF_NMM else ", although N m are possible"
+    return scale, [f"moments were read as N {unit}{doubt}; give --units {unit},Nm if this is wrong"]
 
 
 def _rotation(
@@ -363,7 +363,7 @@ def _rotation(
     Y. ConfigError if the points of application contradict the direction of the forces.
     """
     asked = parse_up(up, "--up") if up is not None else ""
-    said = [f"up axis: {asked}, as asked"] if asked else []
+    said = [f"up axis: {asked}, as requested by --up"] if asked else []
     usual = (
         np.abs(np.median(force[heavy], axis=0)) if heavy.any() else np.zeros(3)
     )  # garbage does not turn it
@@ -379,16 +379,16 @@ def _rotation(
         axes = {p: int(np.argmax(np.abs(np.median(force[heavy[:, p], p], axis=0)))) for p in loaded}
         of = [names[p] for p, own in axes.items() if own == index]
         raise ConfigError(
-            f"{along}, and the points where they act lie level in Y and move along {AXIS_NAMES[index]}: the "
-            f"columns v{'xyz'[index]} and vy of {name_some(of)} look exchanged",
+            f"{along}, but the points of force lie level in Y and move along {AXIS_NAMES[index]}; "
+            f"the columns v{'xyz'[index]} and vy of {name_some(of)} seem exchanged",
             where=where,
-            remedy=f"exchange them in the file, or give --up {AXIS_NAMES[index]} if that axis points up",
+            remedy=f"exchange these columns in the file, or give --up {AXIS_NAMES[index]} if that axis is up",
         )  # fmt: skip
     if asked:
         return ROTATIONS[axis], [
-            f"--up {asked} is not that of the forces: {along}, and {axis} was taken as up"
+            f"the up axis {asked} of --up does not fit the forces: {along}; {axis} was used as the up axis"
         ]
-    return ROTATIONS[axis], [f"{along}: {axis} was taken as up, and they were rotated to Y up"]
+    return ROTATIONS[axis], [f"{along}; {axis} was used as the up axis, and the forces were rotated to Y up"]
 
 
 def _are_level(point: FloatArray, index: int) -> bool:

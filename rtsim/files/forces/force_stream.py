@@ -53,7 +53,9 @@ def describe(session: Session) -> PlateStream:
     up = session.meta.get("up", "Y")
     if up not in ("Y", "y", "Z", "z"):
         said = f"'{plain(up, LONGEST_WORD)}'" if isinstance(up, str) else "no text"
-        faults.append(f"The up axis of the forces is {said}; allowed are Y and Z. Y is assumed.")
+        faults.append(
+            f"The up axis of the forces is stated as {said}, but only Y and Z are allowed. Y is assumed."
+        )
     z_up = up in ("Z", "z")
     corners, told = _read_corners(session.meta.get("corners", []), len(names), z_up)
     rate = session.meta.get("sample_rate", 0.0)
@@ -81,7 +83,7 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
     elif any(len(s.shape) != 3 or tuple(s.shape[1:]) != (times.shape[0], 3) for s in (force, moment)):
         fault = "force and moment of shape [n_plate, n_sample, 3]"
     elif force.shape[0] == 0 or moment.shape[0] != force.shape[0]:
-        fault = "as many plates in moment as in force, and one at least"
+        fault = "as many plates in moment as in force, and at least one"
     elif force.shape[0] > MOST_PLATES:
         fault = f"at most {MOST_PLATES} plates"
     elif (times.unit, force.unit, moment.unit) != UNITS:
@@ -90,7 +92,7 @@ def _read_fields(session: Session) -> tuple[int, tuple[str, ...], list[str]]:
     else:
         names = tuple(force.labels) or tuple(f"plate_{p + 1}" for p in range(force.shape[0]))
         return times.shape[0], names, []
-    return 0, (), [f"The session of forces needs {fault}: it is not used."]
+    return 0, (), [f"The forces of this session are not used, because they need {fault}."]
 
 
 def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list[str]]:
@@ -101,7 +103,10 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
     if not said:
         return corners, []
     if not isinstance(said, list) or len(said) != n_plate:
-        return corners, [f"The forces state no corners for each of {n_plate} plates: they are not used."]
+        return corners, [
+            "The corners of the plates are not used, because the forces do not state "
+            f"corners for each of the {n_plate} plates."
+        ]
     faults = []
     for p, plate in enumerate(said):
         if not plate:
@@ -114,7 +119,7 @@ def _read_corners(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, l
         if fits:
             corners[p] = places @ ROTATIONS["+Z"].T if z_up else places
         else:
-            faults.append(f"The corners of force plate {p + 1} span no surface: they are not used.")
+            faults.append(f"The corners of force plate {p + 1} do not span a surface and are not used.")
     return corners, faults
 
 
@@ -129,7 +134,10 @@ def _read_zero(said: object, n_plate: int, z_up: bool) -> tuple[FloatArray, list
     except (TypeError, ValueError, OverflowError):
         zero = np.empty(0)
     if zero.shape != (n_plate, 6) or not (np.abs(zero) <= GREATEST).all():
-        fault = f"The zero of the forces is not six numbers for each of {n_plate} plates: it is not known."
+        fault = (
+            "The zero of the force plates is unknown, because it is not stated as six numbers for "
+            f"each of the {n_plate} plates."
+        )
         return np.zeros((n_plate, 6)), [fault]
     rows = zero.reshape(-1, 3)
     return (rows @ ROTATIONS["+Z"].T if z_up else rows).reshape(n_plate, 6), []

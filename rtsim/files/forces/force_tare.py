@@ -31,17 +31,17 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
     inside = (trial.times >= start) & (trial.times <= stop)
     if not inside.any():
         raise ConfigError(
-            f"no force samples from {start:g} to {stop:g} s",
+            f"there are no force samples from {start:g} to {stop:g} s",
             where=trial.source,
             allowed=f"{trial.times[0]:g} to {trial.times[-1]:g} s",
         )
     lasting = float(inside.sum()) / trial.rate
     if lasting < LEAST_TARE_S - FINE_S:
         raise ConfigError(
-            f"the force samples from {start:g} to {stop:g} s last {lasting:.3g} s",
+            f"the force samples from {start:g} to {stop:g} s last only {lasting:.3g} s",
             where=trial.source,
             allowed=f"{LEAST_TARE_S:g} s or more",
-            remedy="give more seconds in which nobody is on the plates",
+            remedy="give a longer time in which nobody is on the plates",
         )
     n_plate = len(trial.names)
     values = np.concatenate([trial.force, trial.moment], axis=2).reshape(-1, 6 * n_plate)
@@ -52,13 +52,16 @@ def tare(trial: ForceTrial, start: float, stop: float) -> ForceTrial:
         raise ConfigError(
             f"no force plate is empty from {start:g} to {stop:g} s",
             where=trial.source,
-            remedy="give seconds in which nobody is on the plates",
+            remedy="give a time in which nobody is on the plates",
         )
     take_off(zero, values)
     done, left = name_tared(trial.names, found, normal_of(trial.plates, zero.baseline))
-    notes = [f"zero subtracted, measured from {start:g} to {stop:g} s: {done}"]
+    notes = [f"the zero measured from {start:g} to {stop:g} s was subtracted from: {done}"]
     if left:
-        notes.append(f"loaded or not measured from {start:g} to {stop:g} s, and not tared: {left}")
+        notes.append(
+            f"no zero was subtracted, because the plate is loaded or not measured from {start:g} "
+            f"to {stop:g} s: {left}"
+        )
     wrench = values.reshape(-1, n_plate, 6)
     force, moment = wrench[..., :3].copy(), wrench[..., 3:].copy()
     centre, free_moment, loaded = find_contacts(trial.plates, force, moment)

@@ -109,8 +109,8 @@ def force_trial(raw: RawForces, threshold: float = THRESHOLD, or_else: str = "")
     force[gap], moment[gap] = np.nan, np.nan
     if gap.any():
         notes.append(
-            f"{count_of(int(gap.sum()), 'force sample')} with missing values, or values beyond {GREATEST:g}, "
-            "taken as missing"
+            f"{count_of(int(gap.sum()), 'force sample')} with missing values or values beyond "
+            f"{GREATEST:g} treated as missing"
         )
     notes += _without_drops(raw, force, moment)
     turned = _pushed_down(force, threshold)
@@ -211,8 +211,9 @@ def are_corners(corners: FloatArray) -> bool:
 def _tell_halves(names: tuple[str, ...], halves: NDArray[np.bool_], loaded: NDArray[np.bool_]) -> list[str]:
     """Return notes on loaded plates whose moment is unknown. halves, loaded : (n, n_plate)"""
     return [
-        f"{name} has no moment, or no point where its force acts, in {n} of {n_loaded} samples with a "
-        "load: taken as missing, so that the load of the foot on it is unknown there"
+        f"{name} has no moment or no point of application in {n} of {n_loaded} samples with a load; "
+        "these samples were treated as missing, so the load of the foot on this plate is unknown "
+        "there"
         for name, n, n_loaded in zip(
             names, halves.sum(axis=0).tolist(), loaded.sum(axis=0).tolist(), strict=True
         )
@@ -239,15 +240,17 @@ def _without_drops(raw: RawForces, force: FloatArray, moment: FloatArray) -> lis
         if n:
             notes.append(
                 f"{name} is at exactly 0 in {count_of(n, 'sample')} between loads of more than "
-                f"{DROPPED_FROM:g} N: taken as missing"
+                f"{DROPPED_FROM:g} N; these samples were treated as missing"
             )
     return notes
 
 
 def _check_extent(raw: RawForces) -> None:
     if raw.force.shape[0] == 0 or raw.force.shape[1] == 0:
-        raise ConfigError("it holds no samples of force plates", where=raw.source, remedy="export it again")
-    check_clock(raw.times, raw.rate, "rate of the forces", raw.source)
+        raise ConfigError(
+            "the file contains no samples of force plates", where=raw.source, remedy="export it again"
+        )
+    check_clock(raw.times, raw.rate, "frame rate of the forces", raw.source)
 
 
 def _pushed_down(force: FloatArray, threshold: float) -> NDArray[np.bool_]:
@@ -267,10 +270,13 @@ def _tell_turned(names: Sequence[str], turned: NDArray[np.bool_]) -> str:
     """Return a note on the plates whose forces were reversed."""
     found = [name for name, down in zip(names, turned.tolist(), strict=True) if down]
     if len(found) == len(names):
-        which = "the forces point down, as those of the person on the plates: all were"
+        which = "the forces point down, as the forces of a person on the plates do: all forces were"
     else:
-        which = f"the forces of {name_some(found)} point down, those of the others up: they were"
-    return f"{which} turned round (force and moment), so that they act on the person"
+        which = (
+            f"the forces of {name_some(found)} point down, those of the other plates up: the forces "
+            "of these plates were"
+        )
+    return f"{which} reversed (force and moment), so that they act on the person"
 
 
 def _tell_light(force: FloatArray, threshold: float) -> list[str]:
@@ -279,6 +285,6 @@ def _tell_light(force: FloatArray, threshold: float) -> list[str]:
     if not 0.0 < greatest < threshold:
         return []
     return [
-        f"no force reaches the {threshold:g} N of a loaded plate, and the greatest is {greatest:.3g}: nobody "
-        "stands on the plates, or their forces are not in newtons"
+        f"no force reaches {threshold:g} N, from which a plate counts as loaded; the largest force is "
+        f"{greatest:.3g}: nobody stands on the plates, or their forces are not in newtons"
     ]

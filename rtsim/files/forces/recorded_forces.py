@@ -22,7 +22,8 @@ def read_recorded_forces(path: str | Path, *, up: str | None = None, units: str 
     for option, value in (("--up", up), ("--units", units)):
         if value is not None:
             raise ConfigError(
-                f"{value!r} is not for recordings, whose forces have N, m and the axes of the descriptor",
+                f"{value!r} does not apply to recordings, whose forces are in N, moments in N m, and "
+                "axes those of the descriptor",
                 where=option,
                 remedy="leave it out",
             )
@@ -52,7 +53,7 @@ def read_recorded_forces(path: str | Path, *, up: str | None = None, units: str 
     notes = [*recorded.notes, *said.faults]
     if not later.all():
         n_out = int((~later).sum())
-        notes.append(f"{count_of(n_out, 'force sample')} whose time is not after the one before, left out")
+        notes.append(f"{count_of(n_out, 'force sample')} left out, because their times do not increase")
     flat, rows = flat[later], rows[later]
     rate = said.rate if said.rate > 0.0 or len(flat) < 2 else 1.0 / float(np.median(np.diff(flat)))
     return force_trial(

@@ -89,7 +89,9 @@ def of_groups(
     columns = {
         name: [str(x).strip() for x in group.get(name, ())] for name in ("LABELS", "CONTEXTS", "SUBJECTS")
     }
-    notes = [] if used == n_told else [f"EVENT:USED says {used} events, EVENT:TIMES has {n_told}"]
+    notes = (
+        [] if used == n_told else [f"EVENT:USED states {used} gait events, but EVENT:TIMES contains {n_told}"]
+    )
     names = [str(x).strip() for x in parameters.get("SUBJECTS", {}).get("NAMES", ())]
     found, others = [], []
     for k in range(min(max(used, 0), n_told)):
@@ -150,13 +152,13 @@ def settled(events: Sequence[GaitEvent], span: tuple[float, float], notes: Seque
         and all(-1e-3 <= e.time < first and e.time <= last - first + 1e-3 for e in sound)
     ):
         said.append(
-            f"the gait events are before the first frame, at {first:.3f} s of the capture: their times were "
-            "taken as counted from that frame"
+            f"all gait events are earlier than the first frame, at {first:.3f} s of the capture; "
+            "their times were therefore counted from that frame"
         )
         sound = [event._replace(time=event.time + first) for event in sound]
     outside = sum(not first - 1e-3 <= event.time <= last + 1e-3 for event in sound)
     if outside:
         said.append(
-            f"{count_of(outside, 'gait event')} outside the frames of the file ({first:.2f} to {last:.2f} s)"
+            f"{count_of(outside, 'gait event')} outside the time of the file ({first:.2f} to {last:.2f} s)"
         )
     return ToldEvents(tuple(sorted(sound, key=lambda event: event.time)), tuple(said))

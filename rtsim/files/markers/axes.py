@@ -36,7 +36,9 @@ def parse_up(text: str, where: str) -> str:
     match = re.fullmatch(r"\s*([+-]?)([XYZxyz])\s*", text)
     if not match:
         raise ConfigError(
-            f"{text!r} is not an up axis", where=where, allowed="X, Y, Z, each with + or - before it"
+            f"{text!r} is not an up axis",
+            where=where,
+            allowed="X, Y or Z, optionally with + or - before the letter",
         )
     return (match[1] or "+") + match[2].upper()
 
@@ -99,22 +101,23 @@ def guess_up(names: Sequence[str], positions: NDArray[np.float64]) -> tuple[str,
     evidence.
     """
     by_names = up_by_names(names, positions)
-    remedy = "give --up to override"
+    remedy = "give --up if this is wrong"
     if by_names:
         up, height = by_names
         return up, (
-            f"the file does not say which axis is up: {up} was taken, because pelvis and trunk markers lie "
-            f"{height:.2f} m above the foot markers along it; {remedy}"
+            f"the file does not say which axis is up: {up} was used, because pelvis and trunk markers "
+            f"lie {height:.2f} m above the foot markers along {up}; {remedy}"
         )
     by_floor = up_by_floor(positions)
     if by_floor:
         return by_floor, (
-            f"the file does not say which axis is up, nor do the marker names: {by_floor} was taken, because "
-            f"the markers spread widest along it above a floor at 0; {remedy} if this is wrong"
+            f"neither the file nor the marker names show which axis is up; {by_floor} was used, "
+            f"because the markers spread widest along {by_floor}, above a floor at 0; {remedy} if "
+            "this is wrong"
         )
     return "+Y", (
-        "the file does not say which axis is up and nothing in the data shows it: +Y was taken, as is usual; "
-        f"{remedy} if this is wrong"
+        f"neither the file nor the data show which axis is up; +Y was used, as is usual; {remedy} if "
+        "this is wrong"
     )
 
 

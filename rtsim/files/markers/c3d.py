@@ -74,9 +74,10 @@ def whole_content(path: Path, *, with_analogs: bool = False) -> tuple[Content, i
         content = read_content(copy, head.n_byte, with_analogs=with_analogs)
         if content.rate == 0.0 and head.n_point == 0:  # as Kistler's programs write plates alone
             raise ConfigError(
-                "the file contains no points, and no point rate that states when its samples were taken",
+                "the file contains no points, and no point rate, from which the times of the samples "
+                "would follow",
                 where=str(path),
-                remedy="export the trial with its markers, or its plates with a point rate",
+                remedy="export the trial with its markers, or its force plates with a point rate",
             )
         if not 0.0 < content.rate < math.inf:
             raise ConfigError(
@@ -100,7 +101,10 @@ def raw_markers(
     point = parameters["POINT"]
     keep, names, person, notes = _choose(point, content.points, (virtual, unnamed), path)
     if announced > n_frame:
-        notes.append(f"the header says {announced} frames, the file ends after {n_frame}: those were read")
+        notes.append(
+            f"the header states {announced} frames, but the file ends after {n_frame} frames; "
+            f"all {n_frame} frames were read"
+        )
     notes += content.notes
     up, up_key = _up(parameters)
     return RawTrial(
@@ -146,7 +150,9 @@ def _choose(
     keep = [index for index, kind in enumerate(kinds) if kind in wanted]
     if not keep:
         raise ConfigError(
-            "the file contains no labelled markers", where=str(path), remedy="label the trial first"
+            "the file contains no labelled markers",
+            where=str(path),
+            remedy="label the markers of the trial first",
         )
     # one without a label is numbered, as two of the same label would be taken for one marker
     called = [labels[k] if kinds[k] != UNLABELLED else f"*{k + 1}" for k in keep]

@@ -72,7 +72,9 @@ def check_c3d(path: Path) -> Head:
         )
     if n_byte <= BLOCK * (data_start - 1):
         raise ConfigError(
-            "the C3D file is cut off before its data", where=str(path), remedy="copy or export it again"
+            "the C3D file is cut off before its data",
+            where=str(path),
+            remedy="copy the file or export the trial again",
         )
     if not _is_sound(section, order):
         raise ConfigError(

@@ -67,7 +67,7 @@ def with_all_frames(path: Path, head: Head, content: Content) -> Content:
         if n_frame > n_read and not _is_found_again(content, rows, is_integer):
             n_frame, notes = (
                 n_read,
-                [f"the file contains frames after its first {n_read} frames: only those were read"],
+                [f"the file contains more than {n_read} frames; only the first {n_read} frames were read"],
             )
         content = content._replace(notes=(*content.notes, *notes))
     if n_frame != n_read:
@@ -126,13 +126,17 @@ def _n_frame(content: Content, rows: NDArray[np.generic], size: int) -> tuple[in
     elif (rows[n_read:] != 0).any():
         n_more = n_held - n_read
         return n_read, [
-            f"the file states {n_read} frames, but contains data for {n_more} more: those were left out"
+            f"the file states {n_read} frames, but contains data for {n_more} more frames, which were "
+            "left out"
         ]
     else:
         return n_read, []
     if n_frame <= n_read:
         return n_frame, []
-    said = f"the file states {n_read} frames by 16 bits, but contains {n_frame}: all were read"
+    said = (
+        f"the file states {n_read} frames in a 16-bit number, but contains {n_frame} frames; all "
+        "frames were read"
+    )
     return n_frame, [said]
 
 
@@ -173,8 +177,8 @@ def _scaling(content: Content, n_channel: int) -> Scaling:
     if not word and bool((offset <= HALF_RANGE).any()):
         is_unsigned = True
         notes = (
-            f"ANALOG:OFFSET is {offset.min() % MOST:.0f}, and no FORMAT is stated: the samples were taken as "
-            "unsigned numbers of 16 bits",
+            f"ANALOG:OFFSET is {offset.min() % MOST:.0f}and no FORMAT is stated; the samples were "
+            "read as unsigned 16-bit numbers",
         )
     return Scaling(general * factor, np.where(is_unsigned, offset % MOST, offset), is_unsigned, notes)
 

@@ -55,7 +55,7 @@ def strip_subjects(
     notes = [f"the subject prefix {cut!r} was stripped from the marker names"]
     if bare and named:
         notes.append(
-            f"{name_some(sorted(bare))}, without that prefix, were taken as markers of {subjects[0]}, too"
+            f"{name_some(sorted(bare))}, which lack this prefix, were also used as markers of {subjects[0]}"
         )
     return [label.removeprefix(cut) for label in labels], stripped, subjects[0], notes
 

@@ -73,8 +73,8 @@ def read_content(path: Path, n_byte: int, *, with_analogs: bool = False) -> Cont
         )
     except subprocess.TimeoutExpired:
         raise ConfigError(
-            f"the C3D file could not be read within {PATIENCE * seconds:.0f} s: disk or machine are "
-            "busy, or its reader hangs",
+            f"the C3D file could not be read within {PATIENCE * seconds:.0f} s; the disk or the "
+            "machine is busy, or the reader does not respond",
             where=str(path),
             remedy="try again, or export the trial as TRC",
         ) from None
@@ -108,11 +108,11 @@ def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
     reason = " ".join(words.split())[:200]
     if code == -getattr(signal, "SIGXCPU", 0) != 0:
         return ConfigError(
-            "the C3D file is damaged: its reader used up its processor time", where=str(path), remedy=AGAIN
+            "the C3D file is damaged; the reader used up its processor time", where=str(path), remedy=AGAIN
         )
     if code == c3d_child.NO_READER:
         return ConfigError(
-            f"C3D files need the package ezc3d, which cannot be loaded ({reason})",
+            f"C3D files need the package ezc3d, and this package cannot be loaded ({reason})",
             where=str(path),
             remedy="reinstall ezc3d, or export the trial as TRC",
         )
@@ -120,12 +120,12 @@ def failure(path: Path, code: int, words: str, memory: int) -> ConfigError:
         return ConfigError(f"the C3D file cannot be read ({reason})", where=str(path), remedy=AGAIN)
     if code == c3d_child.TOO_LARGE:
         return ConfigError(
-            f"the C3D file is damaged or too large: its reader asks for more than {memory >> 20} MB",
+            f"the C3D file is damaged or too large: the reader needs more than {memory >> 20} MB",
             where=str(path),
             remedy=AGAIN,
         )
     return ConfigError(
-        f"the C3D file is damaged: its reader crashed ({_name_of(code)})", where=str(path), remedy=AGAIN
+        f"the C3D file is damaged: the reader crashed ({_name_of(code)})", where=str(path), remedy=AGAIN
     )
 
 

@@ -54,9 +54,9 @@ def blank_filled(
     some = [names[k] for k in markers]
     longest = max(_longest(filled[:, k]) for k in markers)
     return result, [
-        f"{count_of(int(filled.sum()), 'marker sample')} on exact lines or cubics, as in gaps that were "
-        f"filled, for up to {longest / rate:.2g} s: taken as missing, as they were not measured "
-        f"({name_some(some)})"
+        f"{count_of(int(filled.sum()), 'marker sample')} on exact straight lines or cubic curves for "
+        f"up to {longest / rate:.2g} s, like filled gaps; these samples were treated as missing, "
+        f"because they were not measured ({name_some(some)})"
     ]
 
 

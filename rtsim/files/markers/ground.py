@@ -24,7 +24,9 @@ LONGEST_S = 1e7  # [s] four months, and the latest time in a trial
 def check_extent(raw: RawTrial) -> None:
     """Raise ConfigError for a trial without markers, and for implausible times and rates."""
     if raw.positions.shape[0] == 0 or raw.positions.shape[1] == 0:
-        raise ConfigError("it contains no frames of markers", where=raw.source, remedy="export it again")
+        raise ConfigError(
+            "the file contains no frames of markers", where=raw.source, remedy="export it again"
+        )
     check_clock(raw.times, raw.rate, "frame rate", raw.source)
 
 
@@ -39,7 +41,7 @@ def check_clock(times: NDArray[np.float64], rate: float, rate_name: str, source:
         )
     if not np.abs(times).max() <= LONGEST_S:
         raise ConfigError(
-            f"times from {times[0]:g} to {times[-1]:g} s",
+            f"the times are from {times[0]:g} to {times[-1]:g} s",
             where=source,
             allowed=f"up to {LONGEST_S:g} s",
             remedy="let the times begin at 0",
@@ -71,7 +73,7 @@ def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Se
     positions, notes = blank_missing(raw.positions)
     if length := length_unit(units):
         scale = metres_per_unit(length, "--units")
-        notes.append(f"units: {length}, as asked")
+        notes.append(f"unit of length: {length}, as requested by --units")
     else:
         scale, said = resolve_units(raw.names, positions, raw.units, raw.source)
         notes += said
@@ -82,7 +84,7 @@ def settle(raw: RawTrial, up: str | None = None, units: str | None = None) -> Se
     doubted = ""
     if up is not None:
         axis = parse_up(up, "--up")
-        notes.append(f"up axis: {axis}, as asked")
+        notes.append(f"up axis: {axis}, as requested by --up")
         if doubt := doubt_up(raw, positions, axis, "--up", "leave it out"):
             notes += doubt
             doubted = (up_by_names(raw.names, positions) or ("",))[0]

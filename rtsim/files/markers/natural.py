@@ -59,7 +59,8 @@ def read_natural(path: str | Path) -> NaturalTrial:
         rate=RATE,
         source=str(path),
         notes=(
-            f"units (m), up axis (Y) and rate ({RATE:g} Hz) are those of the format, not said in the file",
+            f"units (m), up axis (Y) and rate ({RATE:g} Hz) are those that the format defines; the "
+            "file does not state them",
         ),
     )
     return NaturalTrial(np.concatenate(coordinates, axis=1), trial)
@@ -68,7 +69,7 @@ def read_natural(path: str | Path) -> NaturalTrial:
 def _read_arrays(path: Path) -> dict[str, NDArray[np.float64]]:
     """Read the arrays of the format that the file contains, of limited size even if compressed."""
     arrays = {}
-    data = read_bounded(path, MOST_BYTES, "give the cycle of one walk")
+    data = read_bounded(path, MOST_BYTES, "give a file with the gait cycle of one walk")
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             members = set(archive.namelist())
@@ -90,7 +91,7 @@ def _parse_array(data: bytes) -> NDArray[np.float64]:
     shape, in_columns, kind = read_header(stream)
     rest = data[stream.tell() :]
     if kind.hasobject or kind.itemsize * math.prod(shape) != len(rest):
-        raise ValueError(f"{len(rest)} bytes do not make an array of shape {shape}, type {kind}")
+        raise ValueError(f"{len(rest)} bytes do not fit an array of shape {shape}, type {kind}")
     return np.frombuffer(rest, kind).reshape(shape, order="F" if in_columns else "C")
 
 

@@ -86,8 +86,8 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
         return raw._replace(person=alone, subject=measures)
     if not rows:
         raise ConfigError(
-            f"none of its markers are those of {person}", where=raw.source, allowed=name_some(list(persons)),
-            remedy="give one of these names as --person",
+            f"no marker in the file belongs to {person}", where=raw.source, allowed=name_some(list(persons)),
+            remedy="give one of these names with --person",
         )  # fmt: skip
     whose = (
         name for name in persons if set(rows) <= set(persons[name]) and (name != UNNAMED or len(persons) > 1)
@@ -98,7 +98,7 @@ def of_person(raw: RawTrial, person: str = "") -> RawTrial:
         names=tuple(bare_names([raw.names[k] for k in rows], person)),
         positions=np.ascontiguousarray(raw.positions[:, rows]),
         person=person,
-        notes=(*raw.notes, f"the markers of {person} were taken, those of {name_some(others)} left out"),
+        notes=(*raw.notes, f"the markers of {person} were used, those of {name_some(others)} left out"),
         subject=measures_of(raw.subject, person, several=True),
     )
 

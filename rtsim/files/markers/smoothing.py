@@ -47,9 +47,10 @@ def doubt_smoothing(names: Sequence[str], positions: Array, rate: float) -> str 
     if not walks or np.median(frequencies) >= LOWEST:
         return None
     return (
-        f"check how it was smoothed: {100 * PART:.0f} % of the power of the feet's acceleration lies below "
-        f"{np.median(frequencies):.2g} Hz (walking: 3.5 to 5 Hz), so that peaks of angles may be cut by 10 "
-        "degrees; export it without a filter, or with one of 6 Hz or more"
+        f"check how the trial was smoothed: {100 * PART:.0f} % of the power of the feet's "
+        f"acceleration lies below {np.median(frequencies):.2g} Hz (walking: 3.5 to 5 Hz), so peaks of "
+        "angles might be too low by 10 degrees; export the trial without a filter, or with a filter "
+        "of 6 Hz or more"
     )
 
 

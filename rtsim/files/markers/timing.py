@@ -9,7 +9,7 @@ from rtsim.errors import ConfigError
 
 MAX_DECIMALS = 6  # files that print more decimals than this are taken at their word
 TOLD = 1e-5  # [s] a change of a time smaller than this is not worth a sentence
-TO_S = "it was converted to seconds"
+TO_S = "the times were converted to seconds"
 SMALLER = {1e-3: "milliseconds", 1e-6: "microseconds"}
 SELDOM = 0.5  # a step that seconds hardly have [s]: 2000 Hz in milliseconds
 ON_GRID = 0.2  # of a frame by which a time may miss its place on the grid
@@ -33,13 +33,19 @@ def settle_times(
     """
     n = times.shape[0]
     if n == 0:
-        raise ConfigError("no rows below the header", where=where, remedy="export the file again")
+        raise ConfigError(
+            "the file has no rows below the header", where=where, remedy="export the file again"
+        )
     if not np.isfinite(times).all() or (n > 1 and np.diff(times).min() <= 0.0):
         return _rebuild(times, declared_rate, where)
     if n == 1:
         if declared_rate > 0.0:
             return times, declared_rate, []
-        raise ConfigError("one frame and no frame rate in the header", where=where, remedy="write DataRate")
+        raise ConfigError(
+            "the file has one frame only, and the header gives no frame rate",
+            where=where,
+            remedy="write DataRate",
+        )
     times, told = _in_seconds(times, declared_rate)
     settled, rate, notes = _settle_increasing(times, declared_rate)
     return settled, rate, [*told, *notes]
@@ -53,20 +59,25 @@ def _in_seconds(times: NDArray[np.float64], rate: float) -> tuple[NDArray[np.flo
     if rate > 0.0 and (mixed := _some_in_milliseconds(times, rate)) is not None:
         n = int((mixed != times).sum())
         return mixed, [
-            f"{n} of {len(times)} times are in milliseconds, as the header's {rate:g} Hz show: {TO_S}"
+            f"{n} of {len(times)} times are in milliseconds, as the header's rate of {rate:g} Hz "
+            f"shows; {TO_S}"
         ]
     for factor, unit in SMALLER.items():
         if rate > 0.0 and abs(rate * factor * typical - 1.0) <= SAME_RATE:
-            return factor * times, [f"the time column is in {unit}, as the header's {rate:g} Hz show: {TO_S}"]
+            return factor * times, [
+                f"the time column is in {unit}, as the header's rate of {rate:g} Hz shows; {TO_S}"
+            ]
     if typical < SELDOM:
         return times, []
-    steps = f"from row to row the times rise by {typical:g}"
+    steps = f"the times increase by {typical:g} from row to row"
     for factor, unit in SMALLER.items():
         if rate > 0.0 and abs(rate * typical - 1.0) > SAME_RATE and factor * typical < SELDOM:
             return factor * times, [
-                f"{steps}, which is too slow for a recording in seconds: they are in {unit}, and {TO_S}"
+                f"{steps}, which is too slow for times in seconds; the times were read as {unit}, and {TO_S}"
             ]
-    return times, [f"{steps}, which was read as seconds: if they are milliseconds, divide them by 1000"]
+    return times, [
+        f"{steps}, which was read as seconds; if the times are in milliseconds, divide them by 1000"
+    ]
 
 
 def _some_in_milliseconds(times: NDArray[np.float64], rate: float) -> NDArray[np.float64] | None:
@@ -106,7 +117,7 @@ def _rebuild(
             remedy="write the frame rate (DataRate) or repair the time column",
         )
     start = float(times[0]) if np.isfinite(times[0]) else 0.0
-    note = "the time column has gaps or does not increase: times were rebuilt from the frame rate"
+    note = "the time column has gaps or does not increase; the times were computed from the frame rate"
     measured = _rate_of_most(times)
     same = (
         [abs(factor * rate / measured - 1.0) <= IRREGULAR for factor in (1.0, *SMALLER)]
@@ -115,7 +126,7 @@ def _rebuild(
     )
     if any(same):
         return start + np.arange(times.shape[0]) / rate, rate, [f"{note} {rate:g} Hz"]
-    told = f"{note} {measured:.6g} Hz of most of its rows, not from the header's {rate:g} Hz"
+    told = f"{note} {measured:.6g} Hz between most rows, not from the {rate:g} Hz in the header"
     return start + np.arange(times.shape[0]) / measured, measured, [told]
 
 
@@ -162,12 +173,13 @@ def _as_grid(
         notes.append(f"the header gives no frame rate: {rate:.6g} Hz was measured from the time column")
     elif abs(rate - declared_rate) > SAME_RATE * declared_rate:
         notes.append(
-            f"the header says {declared_rate:g} Hz, the time column runs at {rate:.6g} Hz: that was kept"
+            f"the header states {declared_rate:g} Hz, but the time column increases at {rate:.6g} Hz; "
+            "the times of the column were used"
         )
     change = float(np.abs(times - grid).max())
     if change > TOLD:
         notes.append(
-            f"rounded times were replaced by an even grid at {rate:.6g} Hz (by up to {1e3 * change:.2g} ms)"
+            f"rounded times were replaced by regular times at {rate:.6g} Hz (by up to {1e3 * change:.2g} ms)"
         )
     return grid, rate, notes
 
@@ -179,10 +191,10 @@ def _irregular(
     typical = 1.0 / float(np.median(steps))
     agrees = declared_rate > 0.0 and abs(typical - declared_rate) <= IRREGULAR * declared_rate
     note = (
-        f"the time column is irregular (steps from {1e3 * steps.min():.4g} to {1e3 * steps.max():.4g} ms): "
-        "it was kept as it is"
+        f"the time column is irregular (steps from {1e3 * steps.min():.4g} to {1e3 * steps.max():.4g} "
+        "ms); the times were used unchanged"
     )
     if not agrees:
         said = f"{declared_rate:g} Hz" if declared_rate > 0.0 else "no rate"
-        note += f"; the header says {said}, {typical:.6g} Hz was taken from the median step"
+        note += f"; the header states {said}, and {typical:.6g} Hz was computed from the median step"
     return times, declared_rate if agrees else typical, [note]

@@ -91,7 +91,9 @@ def _read_raw(path: Path) -> RawTrial:
         _check_width(lines, start, len(written), n_on_axes, path)
     rows, notes = table_lines(lines, start, n_column, header.n_frame or 0)
     if not rows:
-        raise ConfigError("no frames below the header", where=str(path), remedy="export the TRC file again")
+        raise ConfigError(
+            "the file has no frames below the header", where=str(path), remedy="export the TRC file again"
+        )
     notes += _tell_counts(header, len(written), n_on_axes, len(rows))
     data, said = parse_rows(rows, n_column, str(path), lambda column: _column(column, written), step=3)
     notes += said
@@ -101,7 +103,7 @@ def _read_raw(path: Path) -> RawTrial:
     notes += [*told, *said, *renamed]
     empty = [name for index, name in enumerate(names) if np.isnan(positions[:, index]).all()]
     if empty:
-        notes.append(f"{count_of(len(empty), 'marker')} without any data: {name_some(empty)}")
+        notes.append(f"{count_of(len(empty), 'marker')} without any data were left out: {name_some(empty)}")
     return RawTrial(
         names=names,
         times=times,
@@ -124,10 +126,10 @@ def _check_width(lines: Sequence[str], start: int, n_marker: int, n_on_axes: int
         wrong = max((row.count("\t") for row in rows), default=0) <= 2 + 3 * n_on_axes
     if wrong:
         raise ConfigError(
-            f"{n_marker} markers are named for the columns of {n_on_axes}, so that it cannot be told which "
-            "column is whose",
+            f"{n_marker} marker names are given for the columns of {n_on_axes} markers, so it is "
+            "unclear which columns belong to which marker",
             where=str(path),
-            remedy="give each marker one name, over its X",
+            remedy="give each marker one name, above its X column",
         )
 
 
@@ -135,13 +137,19 @@ def _tell_counts(header: _TrcHeader, n_marker: int, n_on_axes: int, n_frame: int
     """Return notes on counts in the header that differ from the content of the file."""
     notes = []
     if header.n_marker is not None and header.n_marker != n_marker:
-        notes.append(f"the header says {header.n_marker} markers, {n_marker} are named: those were read")
+        notes.append(
+            f"the header states {header.n_marker} markers, but {n_marker} are named; the named "
+            "markers were read"
+        )
     if n_on_axes not in (0, n_marker):
         notes.append(
-            f"the coordinate line has {n_on_axes} markers, the name line {n_marker}: the names count"
+            f"the line of coordinates has {n_on_axes} markers, but the line of names {n_marker}; the "
+            "names were used"
         )
     if header.n_frame is not None and header.n_frame != n_frame:
-        notes.append(f"the header says {header.n_frame} frames, the file has {n_frame}: those were read")
+        notes.append(
+            f"the header states {header.n_frame} frames, but the file contains {n_frame}; these were read"
+        )
     return notes
 
 
@@ -154,7 +162,7 @@ def _read_header(lines: Sequence[str], path: Path) -> tuple[_TrcHeader, int]:
     row = _find(lines, "datarate", 0)
     if row is None:
         raise ConfigError(
-            "no DataRate line in the header: this is not a TRC file",
+            "the header has no DataRate line, so this is not a TRC file",
             where=str(path),
             remedy="export the markers as TRC or C3D",
         )
@@ -182,7 +190,7 @@ def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str]
     row = _find(lines, "frame", after)
     if row is None:
         raise ConfigError(
-            "no line that begins with Frame# and names the markers",
+            "there is no line that begins with Frame# and names the markers",
             where=f"{path}, line {after + 1}",
             remedy="export the TRC file again",
         )
@@ -192,7 +200,7 @@ def _read_names(lines: Sequence[str], after: int, path: Path) -> tuple[list[str]
     slots = cells[filled[1] + 1 :] if len(filled) > 1 else []
     names = [cell for cell in slots if cell]
     if not names:
-        raise ConfigError("no marker names after Frame# and Time", where=f"{path}, line {row + 1}")
+        raise ConfigError("there are no marker names after Frame# and Time", where=f"{path}, line {row + 1}")
     start = row + 1
     while start < len(lines) and not lines[start].strip():
         start += 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from kernels.markers.marker_limits import FARTHEST, FILLERS
 from rtsim.errors import ConfigError
 
-AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was taken"
+AXIS_DOUBTED, AXIS_TAKEN = "check the up axis", "was used as the up axis"
 REPEATED = "occurs more than once"
 LISTED = "as POINT:MODELED_MARKERS lists them"
 SOME = 8  # names, or sentences of one kind, that are shown where there may be any number
@@ -94,7 +94,10 @@ def unique_names(names: Sequence[str], seen: Sequence[int] = ()) -> tuple[tuple[
             if n_renamed <= SOME:
                 notes.append(_tell_renamed(name, result[index], index, keeper, seen))
     if n_renamed > SOME:
-        notes.append(f"other names that occur more than once and were renamed alike: {n_renamed - SOME}")
+        notes.append(
+            "number of other names that occur more than once and were renamed in the same way: "
+            f"{n_renamed - SOME}"
+        )
     return tuple(result), notes
 
 
@@ -102,9 +105,12 @@ def _tell_renamed(name: str, renamed: str, index: int, keeper: int, seen: Sequen
     """Return the note on a name that occurs again at `index`; the marker `keeper` keeps the name."""
     said = f"the name {name!r} {REPEATED}"
     if not seen or seen[index] == seen[keeper]:
-        return f"{said}: a later one was renamed {renamed}"
+        return f"{said}; a later marker of this name was renamed {renamed}"
     has = f"has data in {count_of(seen[index], 'frame')}" if seen[index] else "has no data"
-    return f"{said}: the one with data in {count_of(seen[keeper], 'frame')} kept it, another {has}: {renamed}"
+    return (
+        f"{said}; the marker with data in {count_of(seen[keeper], 'frame')} kept the name, and another "
+        f"marker, which {has}, was renamed {renamed}"
+    )
 
 
 def with_names_told(fault: ConfigError, *trials: MarkerTrial | None) -> ConfigError:
@@ -180,7 +186,7 @@ def blank_missing(positions: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
         if mask.any():
             n_marker = int(mask.any(axis=0).sum())
             notes.append(
-                f"{count_of(int(mask.sum()), 'marker sample')} {what} taken as missing "
+                f"{count_of(int(mask.sum()), 'marker sample')} {what} treated as missing "
                 f"({count_of(n_marker, 'marker')})"
             )
     return result, notes

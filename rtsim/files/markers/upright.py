@@ -46,7 +46,7 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
 
     scale : metres per unit of the file
     """
-    told = f"up axis: {declared}, as the file says ({raw.up_key})"
+    told = f"up axis: {declared}, as the file states ({raw.up_key})"
     by_names = up_by_names(raw.names, positions)
     by_plates = up_by_plates(scale * raw.surfaces, positions) if raw.surfaces is not None else ""
     standing = by_names[0] if by_names else ""
@@ -65,8 +65,8 @@ def judge(raw: RawTrial, positions: Array, scale: float, declared: str) -> Uprig
         reasons.append(f"the lowest markers are on a floor at 0 along {seen}, not along {declared}")
     head_down = seen[1] == declared[1] and not stands_on(positions, declared)
     if by_plates != declared and (len(reasons) > 1 or head_down):
-        against = f"the file says {declared} ({raw.up_key}), yet {' and '.join(reasons)}"
-        taken = f"{seen} was taken; give --up={declared} if the file is right"
+        against = f"the file states the up axis {declared} ({raw.up_key}), but {' and '.join(reasons)}"
+        taken = f"{seen} was used as the up axis; give --up={declared} if the file is right"
         return Upright(seen, (f"check the up axis: {against}: {taken}",))
     return Upright(declared, (told, *doubt_up(raw, positions, declared, "the file", "give --up")), standing)
 
@@ -81,7 +81,7 @@ def doubt_up(raw: RawTrial, positions: Array, axis: str, who: str, remedy: str) 
     if not seen or seen[0] == axis:
         return []
     return [
-        f"check the up axis: {who} says {axis}, yet pelvis and trunk markers lie {seen[1]:.2f} m "
+        f"check the up axis: {who} states {axis}, but pelvis and trunk markers lie {seen[1]:.2f} m "
         f"from the foot markers along {seen[0]}; {remedy} if the person was upright"
     ]
 

@@ -24,7 +24,7 @@ LEAST_POINTS = 11
 SWINGING, LEAST_SPAN_DEG = ("hip_flexion", "knee_flexion"), 5.0
 """Angles that every walk swings by tens of degrees, and a span below which they are not in degrees."""
 MEANS, DEVIATIONS = ("mean", "average"), ("deviation", "sd", "std")
-COLUMNS = "variable, percent, mean, deviation (or sd)"
+COLUMNS = "the columns variable, percent, mean, and deviation (or sd) for the standard deviation"
 
 
 class ForeignNorms(NamedTuple):
@@ -40,27 +40,31 @@ def read_foreign(path: Path) -> ForeignNorms:
     """
     suffix = path.suffix.lower()
     if suffix not in (GCD, CSV):
-        raise ConfigError(
-            f"{path.name} is not a known kind of file", where=str(path), allowed=f"{GCD}, {CSV}"
-        )
+        raise ConfigError(f"{path.name} has no known suffix", where=str(path), allowed=f"{GCD}, {CSV}")
     columns, left_out = (_gcd if suffix == GCD else _csv)(path)
     curves = {name: _resampled(name, *rows, str(path)) for name, rows in columns.items()}
     if not curves:
         raise ConfigError(
-            f"none of {', '.join(left_out[:6]) or 'its columns'} is an angle of the report", where=str(path),
+            "the file contains no joint angle that a report uses; it contains "
+            f"{', '.join(left_out[:6]) or 'no named columns'}", where=str(path),
             allowed=", ".join(NAMES) if suffix == CSV else ", ".join(v.gcd for v in VARIABLES),
         )  # fmt: skip
     for name in SWINGING:
         if name in curves and (span := float(np.ptp(curves[name].mean))) < LEAST_SPAN_DEG:
             raise ConfigError(
-                f"{name}: its mean spans {span:.2g} degrees over the cycle, as of a person at rest, or "
-                "of an angle in radians",
+                f"{name}: the mean changes by only {span:.2g} degrees over the gait cycle, as if the "
+                "person stood still or the angle were in radians",
                 where=str(path),
-                allowed=f"angles in degrees that span {LEAST_SPAN_DEG:g} or more",
+                allowed=f"angles in degrees whose mean changes by {LEAST_SPAN_DEG} degrees or more over "
+                "the cycle",
             )
     missing = [name for name in NAMES if name not in curves]
-    notes = [f"left out, no angles of the report: {', '.join(left_out)}"] if left_out else []
-    notes += [f"not there: {', '.join(missing)}"] if missing else []
+    notes = (
+        [f"left out, because a report does not use these variables: {', '.join(left_out)}"]
+        if left_out
+        else []
+    )
+    notes += [f"missing in the file: {', '.join(missing)}"] if missing else []
     return ForeignNorms(curves, tuple(notes))
 
 
@@ -82,7 +86,7 @@ def _gcd(path: Path) -> tuple[Columns, list[str]]:
             if not now:
                 others.append(title)
             elif now in found:
-                raise ConfigError(f"{title} is there twice", where=f"{path}, line {number}")
+                raise ConfigError(f"{title} occurs twice in the file", where=f"{path}, line {number}")
             else:
                 found[now] = []
         elif now and text and text[0] not in "#$":
@@ -91,8 +95,8 @@ def _gcd(path: Path) -> tuple[Columns, list[str]]:
     for name, rows in found.items():
         if any(len(row) != 2 for row in rows) or not rows:
             raise ConfigError(
-                f"{name}: its rows are not of two numbers, mean and deviation", where=str(path),
-                remedy="give a file of norms, not one of a patient",
+                f"{name}: each row must have two numbers, mean and standard deviation", where=str(path),
+                remedy="give a file of norms, not the file of a patient",
             )  # fmt: skip
         at = np.linspace(0.0, 100.0, len(rows)).tolist()
         columns[name] = (at, [row[0] for row in rows], [row[1] for row in rows])
@@ -103,14 +107,14 @@ def _numbers(text: str, where: str) -> tuple[float, ...]:
     try:
         return tuple(float(word) for word in text.replace(",", " ").split())
     except ValueError:
-        raise ConfigError(f"{text[:40]!r} is no row of numbers", where=where) from None
+        raise ConfigError(f"{text[:40]!r} is not a row of numbers", where=where) from None
 
 
 def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(f"{text[:40]!r} is no number", where=where) from None
+        raise ConfigError(f"{text[:40]!r} is not a number", where=where) from None
 
 
 def _csv(path: Path) -> tuple[Columns, list[str]]:
@@ -123,7 +127,9 @@ def _csv(path: Path) -> tuple[Columns, list[str]]:
     head = [cell.strip().lower().partition(" [")[0] for cell in rows[0]]
     places = [_place(head, names) for names in (("variable",), ("percent",), MEANS, DEVIATIONS)]
     if min(places) < 0:
-        raise ConfigError(f"the header has {', '.join(head[:8])}", where=f"{path}, line 1", allowed=COLUMNS)
+        raise ConfigError(
+            f"the header contains {', '.join(head[:8])}", where=f"{path}, line 1", allowed=COLUMNS
+        )
     columns: Columns = {}
     others: list[str] = []
     for number, row in enumerate(rows[1:], 2):
@@ -135,7 +141,7 @@ def _csv(path: Path) -> tuple[Columns, list[str]]:
             continue
         cells = [row[k].strip() for k in places[1:]]
         if not all(cells):
-            raise ConfigError("a cell is empty", where=f"{path}, row {number}", allowed=COLUMNS)
+            raise ConfigError("a cell of the table is empty", where=f"{path}, row {number}", allowed=COLUMNS)
         point = "." if mark == ";" else ","  # of 5,5 between semicolons
         numbers = [_number(cell.replace(",", point), f"{path}, row {number}") for cell in cells]
         for column, x in zip(columns.setdefault(name, ([], [], [])), numbers, strict=True):
@@ -159,13 +165,14 @@ def _resampled(
         or abs(at[-1] - 100.0) > 1e-6
     ):
         raise ConfigError(
-            f"{name}: {len(at)} points from {percent[0]:g} to {percent[-1]:g} %", where=where,
+            f"{name}: there are {len(at)} points from {percent[0]:g} to {percent[-1]:g} %", where=where,
             allowed=f"at least {LEAST_POINTS}, rising from 0 to 100 %",
         )  # fmt: skip
     numbers = [*mean, *deviation]
     if not all(math.isfinite(x) and abs(x) <= LARGEST_DEG for x in numbers) or min(deviation) < 0.0:
         raise ConfigError(
-            f"{name}: a number is missing or beyond {LARGEST_DEG:g} degrees, or a deviation negative",
+            f"{name}: a number is missing or beyond {LARGEST_DEG:g} degrees, or a standard deviation "
+            "is negative",
             where=where,
         )
     points = np.linspace(0.0, 100.0, N_POINT)

@@ -71,13 +71,13 @@ def write_norms(path: Path, norms: NormSet) -> None:
 
 def read_norms(path: Path) -> NormSet:
     """Read norms from a file that rtsim wrote; ConfigError for any other file."""
-    data = read_bounded(path, MOST_BYTES, "norms are of a few kB")
+    data = read_bounded(path, MOST_BYTES, "files of norms have only a few kB")
     try:
         table = parse_toml(data.decode("utf-8-sig"), str(path))
     except (UnicodeDecodeError, ConfigError) as error:
         why = error.what if isinstance(error, ConfigError) else str(error)
         raise ConfigError(
-            f"this is no file of norms ({why})", where=str(path),
+            f"this is not a file of norms ({why})", where=str(path),
             remedy="make one by `rtsim norms make`, or from .gcd and csv by `rtsim norms read`",
         ) from None  # fmt: skip
     return norms_of(table, str(path))
@@ -92,7 +92,7 @@ def norms_of(table: Mapping[str, Any], where: str) -> NormSet:
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ConfigError(
             f"convention {convention!r}", where=where, allowed=", ".join(CONVENTIONS),
-            remedy="say by which rules the angles of the norms are computed",
+            remedy="state the convention by which the angles of the norms are computed",
         )  # fmt: skip
     texts = {key: table.get(key, "") for key in ("name", "source", "licence")}
     numbers = {key: table.get(key, 0) for key in ("n_person", "n_stride")}
@@ -127,11 +127,11 @@ def _curve(name: str, row: Any, where: str) -> NormCurve:
         if not sound or not all(_is_number(x) for x in numbers or ()):
             raise ConfigError(
                 f"{name}: {key} is not {N_POINT} numbers up to {LARGEST_DEG:g} degrees",
-                where=where, remedy="give one for each percent of the cycle, from 0 to 100",
+                where=where, remedy="give one number for each percent of the gait cycle, from 0 to 100",
             )  # fmt: skip
         found[key] = np.array(numbers, np.float64)
     if (found["deviation"] < 0.0).any():
-        raise ConfigError(f"{name}: a deviation is negative", where=where, allowed="0 or more")
+        raise ConfigError(f"{name}: a standard deviation is negative", where=where, allowed="0 or more")
     return NormCurve(**found)
 
 
@@ -145,8 +145,8 @@ def check_convention(norms: NormSet, convention: str, where: str) -> None:
     """Raise ConfigError for norms of another convention than that of the angles."""
     if norms.convention != convention:
         raise ConfigError(
-            f"norms of {CONVENTIONS[norms.convention]}, and angles of {CONVENTIONS[convention]}: "
-            "one must not be compared with the other",
+            f"the norms follow {CONVENTIONS[norms.convention]}, but the angles follow "
+            f"{CONVENTIONS[convention]}; angles of different conventions must not be compared",
             where=where,
             remedy=f"give norms of `{convention}`, or report the angles of `{norms.convention}`",
         )

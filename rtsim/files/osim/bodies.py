@@ -27,10 +27,10 @@ def body_tables(
     carried: dict[str, OsimJoint] = {}
     for joint in joints:
         if joint.child.body == GROUND:
-            joint.node.fail("ground is the child", remedy="swap parent and child")
+            joint.node.fail("the ground is the child of a joint", remedy="swap parent and child")
         if joint.child.body in carried:
             joint.node.fail(
-                f"{joint.child.body} has a joint already, {carried[joint.child.body].node.name}",
+                f"{joint.child.body} already has a joint, {carried[joint.child.body].node.name}",
                 remedy="close the loop by a WeldConstraint or a PointConstraint",
             )
         carried[joint.child.body] = joint
@@ -40,11 +40,14 @@ def body_tables(
     while left:
         name = next((n for n in left if n not in carried or carried[n].parent.body in poses), "")
         if not name:
-            carried[left[0]].node.fail("its bodies carry each other in a ring", remedy="fix one to ground")
+            carried[left[0]].node.fail(
+                "these bodies carry each other in a closed loop",
+                remedy="attach one of these bodies to ground",
+            )
         left.remove(name)
         body = frames.bodies[name]
         if name not in carried:
-            body.document.note(f"body {name} has no joint: it is free, as in OpenSim")
+            body.document.note(f"body {name} has no joint, so the body is free, as in OpenSim")
             tables.append({"name": name, "joint": "free", **mass(body)})
             poses[name] = Transform()
             continue
@@ -73,14 +76,14 @@ def joint_table(joint: OsimJoint, followers: Collection[str], named: Collection[
     if joint.node.tag == "FreeJoint" and not any(c.name in named or c.held is not None for c in coordinates):
         kind = "free"
         joint.node.document.note(
-            f"{joint.node.label}: a free joint here has no angles, so its coordinates have no names "
-            "and no ranges; it starts at their default values"
+            f"{joint.node.label}: in rtsim a free joint has no angles, so the coordinates of this "
+            "joint have no names and no ranges; the joint starts at their default values"
         )
     elif joint.node.tag in ("FreeJoint", "BallJoint"):
         joint.node.document.note(
-            f"{joint.node.label}: its coordinates are angles about x, y, z here, "
-            "two of which become one where the second is 90 degrees; speeds and moment arms belong to their "
-            "rates, not to the angular velocity as in OpenSim"
+            f"{joint.node.label}: in rtsim the coordinates of this joint are angles about x, y, z, "
+            "which are singular where the second angle is 90 degrees; speeds and moment arms refer "
+            "to the rates of these angles, not to the angular velocity as in OpenSim"
         )
     elif kind == "ellipsoidal":
         tell_ellipsoidal(joint, followers, named)
@@ -117,14 +120,14 @@ def tell_ellipsoidal(joint: OsimJoint, followers: Collection[str], named: Collec
     for coordinate in joint.coordinates:
         if coordinate.name in named or coordinate.name in followers or coordinate.held is not None:
             joint.node.fail(
-                f"its coordinate {coordinate.name} is locked or named elsewhere; here the joint has no "
-                f"coordinates",
+                f"the coordinate {coordinate.name} of this joint is locked or used elsewhere in the "
+                "model, but in rtsim this kind of joint has no coordinates",
                 remedy="leave that out",
             )
-    turned = ", and starts without a turn" if any(c.default for c in joint.coordinates) else ""
+    turned = ", and the joint starts without a rotation" if any(c.default for c in joint.coordinates) else ""
     joint.node.document.note(
-        f"{joint.node.label}: an ellipsoidal joint here has no angles, so its coordinates have no "
-        f"names and no ranges{turned}"
+        f"{joint.node.label}: in rtsim an ellipsoidal joint has no angles, so the coordinates of this "
+        f"joint have no names and no ranges{turned}"
     )
 
 
@@ -136,26 +139,30 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
     limits = node.numbers("range", finite=False)
     low, high = limits if limits is not None and len(limits) == 2 else (-math.inf, math.inf)
     clamped = node.flag("clamped")
-    free = ", and as it is clamped to it, it was left free" if clamped else ""
+    free = ", and the coordinate, which is clamped to this range, was left free" if clamped else ""
     if limits is not None and len(limits) != 2:
         node.document.note(
-            f"coordinate {name}: its range has {len(limits)} numbers, not two, and was left out{free}",
+            f"coordinate {name}: the range has {len(limits)} numbers, not two, and was left out{free}",
             clamped,
         )
     elif limits is not None and not low < high:
         what = "is empty" if low == high else "begins above its end"
         node.document.note(
-            f"coordinate {name}: its range {low:g} to {high:g} {what} and was left out{free}", clamped
+            f"coordinate {name}: the range {low:g} to {high:g} {what} and was left out{free}", clamped
         )
         low, high = -math.inf, math.inf
     elif clamped and not (math.isfinite(low) and math.isfinite(high)):
-        node.document.note(f"coordinate {name}: it is clamped to no finite range, and was left free", True)
+        node.document.note(
+            f"coordinate {name}: the coordinate is clamped but has no finite range, so it was left free", True
+        )
     elif clamped and coordinate.angular and DEGREES[0] < max(abs(low), abs(high)) <= DEGREES[1]:
         node.document.note(
-            f"coordinate {name}: it is clamped from {low:g} to {high:g} rad, which look like degrees", True
+            f"coordinate {name}: the coordinate is clamped from {low:g} to {high:g} rad, but these "
+            "numbers look like degrees",
+            True,
         )
     if not low <= coordinate.default <= high:
-        node.document.note(f"coordinate {name}: its range was widened to its default value", clamped)
+        node.document.note(f"coordinate {name}: the range was widened to include the default value", clamped)
         low, high = min(low, coordinate.default), max(high, coordinate.default)
     if math.isfinite(low) and math.isfinite(high):
         table[f"range_{unit}"] = [scale * low, scale * high]
@@ -166,7 +173,9 @@ def coordinate_table(coordinate: OsimCoordinate, followers: Collection[str]) -> 
     if name not in followers and coordinate.held is None:
         table[f"neutral_{unit}"] = scale * coordinate.default
         if node.flag("prescribed"):
-            node.document.note(f"coordinate {name}: its prescribed motion in time was left out; it is free")
+            node.document.note(
+                f"coordinate {name}: the prescribed motion over time was left out, so the coordinate is free"
+            )
     return table
 
 
@@ -181,6 +190,6 @@ def mass(body: Node) -> Table:
         body.document.note(f"body {body.name}: an inertia without mass was left out")
         inertia = [0.0, 0.0, 0.0]
     if kilograms < 0.0:
-        body.fail(f"a mass of {kilograms:g} kg", allowed="0 or more", remedy="correct the file")
+        body.fail(f"the mass is {kilograms:g} kg", allowed="0 or more", remedy="correct the file")
     centre = 1e3 * body.vector("mass_center")
     return {"mass_kg": kilograms, "mass_centre_mm": centre.tolist(), "inertia_kg_m2": inertia}

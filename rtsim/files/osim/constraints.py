@@ -28,7 +28,7 @@ def read_constraints(
     elements: list[Table] = []
     for node in model.members("ConstraintSet"):
         if not node.flag("isEnforced", True) or node.flag("isDisabled"):
-            node.document.note(f"{node.label}: it is switched off and was left out")
+            node.document.note(f"{node.label}: the constraint is switched off and was left out")
         elif node.tag == "CoordinateCouplerConstraint":
             couplers.append(read_coupler(node))
         else:
@@ -38,7 +38,8 @@ def read_constraints(
     for coordinate, value in held:
         if coordinate.name in follows:
             coordinate.node.document.note(
-                f"coordinate {coordinate.name}: its coupler takes precedence over its lock"
+                f"coordinate {coordinate.name}: the coordinate is both coupled and locked; the "
+                "coupling was used"
             )
         else:
             couplers.append({"coordinate": coordinate.name, "constant": value})
@@ -53,7 +54,7 @@ def read_coupler(node: Node) -> Table:
     holder = node.child("coupled_coordinates_function")
     found = function_below(holder) if holder is not None else None
     if found is None:
-        node.fail("it has no function", remedy="correct the file")
+        node.fail("the constraint has no function", remedy="correct the file")
     function = read_function(found, node.number("scale_factor", 1.0))
     coordinate = node.text("dependent_coordinate_name")
     return {"coordinate": coordinate, **({} if "constant" in function else {"of": of[0]}), **function}
@@ -66,7 +67,7 @@ def read_elements(node: Node, frames: OsimFrames) -> list[Table]:
     if node.tag == "PointOnLineConstraint":
         return [point_on_line(node, frames)]
     if node.tag not in ("PointConstraint", "WeldConstraint", "ConstantDistanceConstraint"):
-        node.fail(f"a {node.tag} has no counterpart here", allowed=SUPPORTED, remedy="leave it out")
+        node.fail(f"a {node.tag} has no counterpart in rtsim", allowed=SUPPORTED, remedy="leave it out")
     path = f"/constraintset/{node.name}"
     a = frames.named(node, path, "socket_body_1", "socket_frame1", "body_1")
     b = frames.named(node, path, "socket_body_2", "socket_frame2", "body_2")
@@ -91,8 +92,8 @@ def point_on_line(node: Node, frames: OsimFrames) -> Table:
     follower = frames.named(node, path, "socket_follower_body", "follower_body")
     if any(not np.array_equal(f.transform.matrix(), np.eye(4)) for f in (line, follower)):
         node.document.note(
-            f"{node.label}: its point and line are taken in the frames that it names, as it is specified; "
-            "OpenSim 4.6 itself takes them in the bodies of these frames"
+            f"{node.label}: the point and the line are read in the frames that the constraint names, "
+            "as specified; OpenSim 4.6 reads them in the bodies of these frames"
         )
     direction = line.transform.rotation @ node.vector("line_direction_vec", default=None)
     return {

@@ -112,7 +112,8 @@ class Node:
         if said and said.lower() not in FLAGS:
             taken = str(default).lower()
             self.document.note(
-                f"{self.label}: {tag} is {said[:40]!r}, neither true nor false: {taken} was used", aloud=True
+                f"{self.label}: {tag} is {said[:40]!r}, which is neither true nor false; {taken} was used",
+                aloud=True,
             )
         return FLAGS.get(said.lower(), default)
 
@@ -126,10 +127,16 @@ class Node:
         try:
             values = [float(word) for word in (found.element.text or "").split()]
         except ValueError:
-            found.fail(f"{(found.element.text or '').strip()!r} are no numbers", remedy="correct the file")
+            found.fail(
+                f"{(found.element.text or '').strip()!r} does not consist of numbers",
+                remedy="correct the file",
+            )
         for value in values:
             if math.isnan(value) or (finite and abs(value) > LARGEST):
-                found.fail(f"{value} is no number that a model can use", remedy="correct the file")
+                found.fail(
+                    f"{value} is not a finite number within the range that rtsim accepts",
+                    remedy="correct the file",
+                )
         return values
 
     def vector(self, tag: str, n: int = 3, default: float | None = 0.0) -> NDArray[np.float64]:
@@ -162,13 +169,18 @@ def read_document(path: Path, comments: bool = False) -> Node:
         )
     if document.version > NEWEST_KNOWN:
         document.note(
-            f"document version {document.version} is newer than the newest one known here, {NEWEST_KNOWN}"
+            f"document version {document.version} is newer than the newest version that rtsim knows, "
+            f"{NEWEST_KNOWN}"
         )
     model = root.find("Model")
     if model is None:
-        raise ConfigError("there is no Model in it", where=str(path), remedy="give an OpenSim model (.osim)")
+        raise ConfigError(
+            "the file contains no element Model", where=str(path), remedy="give an OpenSim model (.osim)"
+        )
     if model.find(".//connectors") is not None:
-        raise ConfigError("the layout of a test version of OpenSim 4", where=str(path), remedy=UPDATE)
+        raise ConfigError(
+            "the file has the layout of a test version of OpenSim 4", where=str(path), remedy=UPDATE
+        )
     for element in model.findall("defaults/*"):
         document.defaults[element.tag] = element
     return Node(model, document, f"Model {model.get('name', '')}".strip())
@@ -184,13 +196,13 @@ def read_part(path: Path, tag: str, remedy: str) -> Node:
     found = root.findall(tag)
     if len(found) != 1:
         inside = ", ".join(child.tag for child in root) or "nothing"
-        raise ConfigError(f"there is no {tag} in it, but {inside}", where=str(path), remedy=remedy)
+        raise ConfigError(f"the file contains no {tag}, but {inside}", where=str(path), remedy=remedy)
     return Node(found[0], document, f"{tag} {found[0].get('name', '')}".strip())
 
 
 def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementTree.Element, Document]:
     """Read the root element of an OpenSim document, and its shared data."""
-    root = parse(read_bounded(path, MAX_BYTES, "no model file is that large"), str(path), comments)
+    root = parse(read_bounded(path, MAX_BYTES, "the file is too large for a model"), str(path), comments)
     version = root.get("Version", "")
     if root.tag != "OpenSimDocument":
         raise ConfigError(
@@ -199,7 +211,7 @@ def read_root(path: Path, remedy: str, comments: bool = False) -> tuple[ElementT
     if not version.isdecimal() or len(version) > 9:
         raise ConfigError(
             f"the Version of its OpenSimDocument is {version!r}", where=str(path),
-            allowed=f"a number such as {NEWEST_LAYOUT}", remedy="save it again in OpenSim",
+            allowed=f"a number such as {NEWEST_LAYOUT}", remedy="open the file in OpenSim and save it again",
         )  # fmt: skip
     return root, Document(str(path), int(version))
 
@@ -213,7 +225,7 @@ def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Elemen
 
     def refuse(*_: object) -> NoReturn:
         raise ConfigError(
-            "it has a document type definition, which no such file needs",
+            "the file has a document type definition, which a model does not need",
             where=where,
             remedy="remove <!DOCTYPE ...>",
         )
@@ -222,9 +234,9 @@ def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Elemen
         nonlocal depth, n_element
         depth, n_element = depth + 1, n_element + 1
         if depth > MAX_DEPTH:
-            raise ConfigError(f"elements nested more than {MAX_DEPTH} deep", where=where)
+            raise ConfigError(f"elements are nested more than {MAX_DEPTH} deep", where=where)
         if n_element + len(attributes) > MAX_ELEMENTS:
-            raise ConfigError(f"more than {MAX_ELEMENTS} elements", where=where)
+            raise ConfigError(f"the file has more than {MAX_ELEMENTS} elements", where=where)
         builder.start(tag, attributes)
 
     def end(tag: str) -> None:
@@ -246,5 +258,7 @@ def parse(data: bytes, where: str, comments: bool = False) -> ElementTree.Elemen
                 "not valid XML: something stands before <?xml ...?>, which must be the first in a file",
                 where=where, remedy="remove what stands before it: a comment, a blank, an empty line",
             ) from None  # fmt: skip
-        raise ConfigError(f"not valid XML: {error}", where=where, remedy="mend the line named") from None
+        raise ConfigError(
+            f"not valid XML: {error}", where=where, remedy="correct the line named in this message"
+        ) from None
     return builder.close()

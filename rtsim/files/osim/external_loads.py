@@ -45,32 +45,35 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
     loads = read_part(Path(path), LOADS, "give the external loads of one of OpenSim's tools (.xml)")
     forces = file_of(loads, "datafile")
     if forces is None:
-        loads.fail("it names no datafile", remedy="name the file of the forces (.mot, .sto)")
+        loads.fail("the file does not name a datafile", remedy="name the file of the forces (.mot, .sto)")
     holder = loads.child("objects")
     bodies: dict[str, None] = {}
     columns: dict[ForceColumns, str] = {}
     unnamed: list[Node] = []
     for force in holder.children() if holder is not None else ():
         if force.tag != "ExternalForce":
-            force.fail(f"a {force.tag} has no counterpart here", allowed="ExternalForce")
+            force.fail(f"a {force.tag} has no counterpart in rtsim", allowed="ExternalForce")
         if force.flag("isDisabled") or not force.flag("appliesForce", True):
             continue
         for tag in ("force_expressed_in_body", "point_expressed_in_body"):
             axes = force.text(tag, default="ground")
             if axes != "ground":
-                force.fail(f"{tag} is {axes}", allowed="ground", remedy="give the forces in ground")
+                force.fail(f"{tag} is {axes}", allowed="ground", remedy="express the forces in ground")
         body = force.text("applied_to_body")
         if body in NO_FILE:
-            force.fail("applied_to_body names no body", remedy="name the body that the force acts on")
+            force.fail("applied_to_body does not name a body", remedy="name the body on which the force acts")
         bodies[body] = None
         said = (force.text(f"{what}_identifier", default="") for what in ForceColumns._fields)
         named = ForceColumns(*("" if text in NO_FILE else text for text in said))
         if named.force and not named.point:
-            force.fail("it has no point_identifier", remedy="name the columns of where the force acts")
+            force.fail(
+                "the force has no point_identifier", remedy="name the columns of the point of application"
+            )
         if named.torque and not named.force:
             force.fail(
-                f"it has no force_identifier, and a moment alone ({named.torque!r}) is not applied here",
-                remedy="name the columns of its force, or switch it off",
+                "the entry has no force_identifier, and rtsim does not apply a moment without a "
+                f"force ({named.torque!r})",
+                remedy="name the columns of the force, or switch this entry off",
             )
         if not named.force:
             unnamed.append(force)
@@ -79,13 +82,13 @@ def read_external_loads(path: str | Path) -> ExternalLoads:
         columns[named] = body
     if columns and unnamed:
         unnamed[0].fail(
-            "it has no force_identifier, and other forces in the file have",
-            remedy="name the columns of its force, or switch it off",
+            "the force has no force_identifier, but other forces in the file have one",
+            remedy="name the columns of the force, or switch this entry off",
         )
     if loads.document.notes:
         loads.fail(loads.document.notes[0], remedy="correct the file")
     if not bodies:
-        loads.fail("no force in it is switched on", remedy="leave --forces out, or switch one on")
+        loads.fail("all forces in the file are switched off", remedy="remove --forces, or switch a force on")
     return ExternalLoads(forces, tuple(bodies), tuple(columns), tuple(columns.values()))
 
 
@@ -99,8 +102,9 @@ def check_columns(force: Node, body: str, named: ForceColumns, before: Mapping[F
             if own and own == its:
                 whom = f"the force on {its_body}" if its_body != body else f"another force on {its_body}"
                 force.fail(
-                    f"its {what}_identifier {own!r}, on {body}, is also that of {whom}: one plate would "
-                    "press twice",
-                    allowed="columns of its own for each force",
-                    remedy=f"correct the {what}_identifier of one of them, or switch one off by isDisabled",
+                    f"the {what}_identifier {own!r} on {body} is also used by {whom}, so one plate "
+                    "would act twice",
+                    allowed="separate columns for each force",
+                    remedy=f"correct one of the two {what}_identifiers, or switch one of the forces off "
+                    "with isDisabled",
                 )

@@ -159,15 +159,15 @@ class OsimFrames:
             same = [at for at in self.offsets if posixpath.basename(at) == last]
             if len(same) != 1 and last in self.strangers:
                 owner.fail(
-                    f"frame {name!r} is a {self.strangers[last]}, which has no counterpart here",
-                    allowed=f"bodies, and a {OFFSET_FRAME} fixed to one",
-                    remedy=f"put a {OFFSET_FRAME} in its place",
+                    f"frame {name!r} is a {self.strangers[last]}, which has no counterpart in rtsim",
+                    allowed=f"bodies, and a {OFFSET_FRAME} that is fixed to a body",
+                    remedy=f"replace the frame by a {OFFSET_FRAME}",
                 )
             if len(same) != 1:
                 owner.fail(
                     f"unknown frame {name!r}",
                     allowed=f"{', '.join([GROUND, *self.names])}, and the frames fixed to them",
-                    remedy="correct the name, or add what it names",
+                    remedy="correct the name of the frame, or add the frame that it names",
                 )
             full = same[0]
         if depth > len(self.offsets):

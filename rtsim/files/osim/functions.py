@@ -34,7 +34,7 @@ def function_below(node: Node) -> Node | None:
 
 def refuse(node: Node) -> None:
     node.fail(
-        f"a {node.tag} has no counterpart here",
+        f"a {node.tag} has no counterpart in rtsim",
         allowed=", ".join(KNOWN),
         remedy="replace it by a SimmSpline through its points",
     )
@@ -45,7 +45,7 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
     if node.tag == "MultiplierFunction":
         inside = function_below(node)
         if inside is None:
-            node.fail("it has no function to multiply", remedy="correct the file")
+            node.fail("the function does not contain a function to multiply", remedy="correct the file")
         return read_function(inside, scale * node.number("scale", 1.0))
     if node.tag == "Constant":
         return {"constant": scale * node.number("value", 0.0)}
@@ -56,12 +56,15 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
         at, value = node.numbers("x") or [], node.numbers("y") or []
         if len(at) < 2 or len(at) != len(value):
             node.fail(
-                f"{len(at)} x and {len(value)} y", allowed="two or more pairs", remedy="correct the file"
+                f"the function has {len(at)} values of x but {len(value)} values of y",
+                allowed="two or more pairs of x and y",
+                remedy="correct the file",
             )
         fall = next((k for k in range(1, len(at)) if not at[k] > at[k - 1]), 0)
         if fall:
             node.fail(
-                f"x goes from {at[fall - 1]:g} to {at[fall]:g}; they must rise", remedy="correct the file"
+                f"x goes from {at[fall - 1]:g} to {at[fall]:g}; the values of x must increase",
+                remedy="correct the file",
             )
         points = {"at": at, "value": [scale * y for y in value]}
         return {"lines": points} if node.tag in LINES else {"spline": {**points, "ends": "cubic"}}
@@ -69,10 +72,10 @@ def read_function(node: Node, scale: float = 1.0) -> dict[str, Any]:
     coefficients = [scale * c for c in node.numbers("coefficients") or []]
     if node.tag == "LinearFunction":
         if len(coefficients) != 2:
-            node.fail(f"{len(coefficients)} coefficients", allowed="two: slope and intercept")
+            node.fail(f"{len(coefficients)} coefficients", allowed="two coefficients: slope and intercept")
         return {"linear": coefficients}
     if not coefficients:
-        node.fail("it has no coefficients", remedy="correct the file")
+        node.fail("the function has no coefficients", remedy="correct the file")
     return {"polynomial": coefficients[::-1]}
 
 

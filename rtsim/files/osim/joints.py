@@ -132,7 +132,7 @@ def read_joints(model: Node, frames: OsimFrames) -> Iterator[OsimJoint]:
 def read_joint(node: Node, parent: OsimFrame, child: OsimFrame) -> OsimJoint:
     """Read one joint; ConfigError for a class that rtsim does not support."""
     if node.tag != "CustomJoint" and node.tag not in PLAIN:
-        node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(["CustomJoint", *PLAIN]))
+        node.fail(f"a {node.tag} has no counterpart in rtsim", allowed=", ".join(["CustomJoint", *PLAIN]))
     nodes = node.children_of("coordinates") or node.members("CoordinateSet")
     if node.tag == "CustomJoint":
         motions = spatial_transform(node, [coordinate.name for coordinate in nodes])
@@ -192,16 +192,19 @@ def is_rotational(node: Node, coordinate: str) -> bool:
 def transform_axis(node: Node, what: str, own: list[str]) -> Motion:
     names = node.text("coordinates").split()
     if len(names) > 1:
-        node.fail(f"it follows {len(names)} coordinates", allowed="one coordinate, or none with a Constant")
+        node.fail(
+            f"the function depends on {len(names)} coordinates",
+            allowed="one coordinate, or no coordinate with a Constant",
+        )
     if names and names[0] not in own:
         node.fail(f"unknown coordinate {names[0]!r}", allowed=", ".join(own) or "none")
     found = function_below(node)
     function = read_function(found) if found is not None else {} if names else {"constant": 0.0}
     axis = node.vector("axis", default=None)
     if not axis.any():
-        node.fail("its axis 0 0 0 has no direction", remedy="correct the file")
+        node.fail("the axis 0 0 0 has no direction", remedy="correct the file")
     if not names and "constant" not in function:
-        node.fail("its function has no coordinate", remedy="name one in coordinates")
+        node.fail("the function depends on no coordinate", remedy="name one coordinate under coordinates")
     if function.get("linear") == [1.0, 0.0]:
         function = {}
     of = {"of": names[0]} if "constant" not in function else {}

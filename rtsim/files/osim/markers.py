@@ -20,7 +20,7 @@ def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
     seen: set[str] = set()
     for node in nodes:
         if node.tag != "Marker":
-            node.document.note(f"{node.label}: it is no marker and was left out")
+            node.document.note(f"{node.label}: this element is not a marker and was left out")
             continue
         if not node.name:
             node.fail("a marker without name", remedy="give it one")
@@ -31,7 +31,9 @@ def read_markers(nodes: Sequence[Node], frames: OsimFrames) -> list[Table]:
             node, f"/markerset/{node.name}", "socket_parent_frame", "socket_parent", "parent_frame", "body"
         )
         if frame.body == GROUND:
-            node.document.note(f"marker {node.name}: it is on ground, which no pose moves, and was left out")
+            node.document.note(
+                f"marker {node.name}: the marker is on ground, which does not move, and was left out"
+            )
             continue
         position = frame.transform.apply(node.vector("location", default=None))
         table: Table = {

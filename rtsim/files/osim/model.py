@@ -24,9 +24,9 @@ from rtsim.files.osim.muscles import Paths, read_muscles
 
 # sets that are left out, and what a user misses
 LEFT_OUT = {
-    "ContactGeometrySet": "in a simulation nothing touches them",
-    "ControllerSet": "nothing here is driven by controllers",
-    "ProbeSet": "no probe is computed",
+    "ContactGeometrySet": "rtsim does not simulate contact with these geometries",
+    "ControllerSet": "rtsim does not use controllers",
+    "ProbeSet": "rtsim does not compute probes",
 }
 READ = {"BodySet", "JointSet", "ConstraintSet", "ForceSet", "MarkerSet", "Ground"}
 SILENT = {

@@ -58,7 +58,7 @@ class Paths:
         """Return the path points of a muscle."""
         geometry = muscle.child("GeometryPath")
         if geometry is None:
-            muscle.fail("it has no GeometryPath", remedy="give it a path through points")
+            muscle.fail("the muscle has no GeometryPath", remedy="add a GeometryPath with points")
         nodes = geometry.members("PathPointSet")
         tables = [self.station(node, f"/forceset/{muscle.name}/path/{node.name}") for node in nodes]
         points = [self.point(table) for table in tables]
@@ -75,7 +75,7 @@ class Paths:
             return table
         if node.tag != "ConditionalPathPoint":
             node.fail(
-                f"a {node.tag} has no counterpart here",
+                f"a {node.tag} has no counterpart in rtsim",
                 allowed="PathPoint, ConditionalPathPoint, MovingPathPoint",
             )
         name = self.coordinate(node, "socket_coordinate", "coordinate")
@@ -86,7 +86,10 @@ class Paths:
     def moving(self, node: Node, body: str, transform: Transform) -> Table:
         """Read a point whose coordinates in its body are functions of one coordinate."""
         if not np.array_equal(transform.rotation, np.eye(3)):
-            node.fail("a moving point in a turned frame", remedy="give its locations in the body's frame")
+            node.fail(
+                "a moving path point is given in a rotated frame",
+                remedy="give the locations of the point in the frame of the body",
+            )
         functions, of = {}, set()
         for k, axis in enumerate("xyz"):
             holder = node.child(f"{axis}_location")
@@ -99,9 +102,9 @@ class Paths:
                 of.add(self.coordinate(node, f"socket_{axis}_coordinate", f"{axis}_coordinate"))
         if len(of) > 1:
             node.fail(
-                f"it follows {' and '.join(sorted(of))}",
-                allowed="one coordinate for x, y and z",
-                remedy="make the other functions constant",
+                f"the point depends on several coordinates: {' and '.join(sorted(of))}",
+                allowed="one coordinate for x, y and z together",
+                remedy="make the functions of the other coordinates constant",
             )
         if not of:
             fixed = [1e3 * functions[axis]["constant"] for axis in "xyz"]
@@ -165,7 +168,7 @@ def read_muscles(model: Node, paths: Paths) -> list[Table]:
         model.document.note(
             "forces left out: "
             + "; ".join(f"{tag} {name_some(names)}" for tag, names in sorted(others.items()))
-            + "; they act on nothing here, and their paths are not measured"
+            + "; these forces have no effect in rtsim, and the lengths of their paths are not computed"
         )
     return tables
 
@@ -191,9 +194,15 @@ def read_hill(node: Node) -> Table | None:
     if force < 0.0:
         node.fail(f"max_isometric_force {force:g}", allowed="0 or more", remedy="correct the file")
     if not node.flag("appliesForce", True) or node.flag("isDisabled") or force == 0.0:
-        document.note(f"{node.label}: it is switched off or without force; its path and moment arms are kept")
+        document.note(
+            f"{node.label}: the muscle is switched off or has no force; only its path and "
+            "moment arms are used"
+        )
         return None
-    document.note(f"{node.tag}: its parameters were taken over, not its curves, which all muscles here share")
+    document.note(
+        f"{node.tag}: the parameters of this muscle model were used but not its curves, because "
+        "rtsim uses the same curves for all muscles"
+    )
     slack = node.number("tendon_slack_length", 0.2)
     damping = node.numbers("fiber_damping")
     hill: Table = {
@@ -216,5 +225,8 @@ def read_hill(node: Node) -> Table | None:
         hill["deactivation_ms"] = 1e3 * node.number("deactivation_time_constant", fall)
     elastic = slack > 0.0 and node.tag != "RigidTendonMuscle" and not node.flag("ignore_tendon_compliance")
     if elastic and "fibre_damping" not in hill:
-        document.note(f"{node.tag}: it has no fibre damping; an elastic tendon here needs some, the default")
+        document.note(
+            f"{node.tag}: the muscle has no fibre damping; in rtsim an elastic tendon needs "
+            "fibre damping, so the default was used"
+        )
     return {**hill, "tendon": "elastic" if elastic else "rigid"}

@@ -32,13 +32,15 @@ def read_ik_setup(path: str | Path) -> IkSetup:
     wanting = [task.name for task in tasks.coordinates if task.value_kind == "from_file"]
     if wanting and coordinate_file is None:
         tool.fail(
-            f"the value of {', '.join(wanting)} comes from a coordinate_file, and none is named",
-            remedy="name one, or change value_type",
+            f"the value of {', '.join(wanting)} comes from a coordinate_file, but no coordinate_file "
+            "is named",
+            remedy="name a coordinate_file, or change value_type",
         )
     weight = tool.numbers("constraint_weight", finite=False)
     if weight and weight[0] < 1e300:
         tool.document.note(
-            f"constraint_weight {weight[0]:g}: constraints hold exactly here, as with a weight of infinity"
+            f"constraint_weight {weight[0]:g}: in rtsim constraints always hold exactly, as with an "
+            "infinite weight"
         )
     return IkSetup(
         tasks=tasks,

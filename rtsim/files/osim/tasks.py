@@ -37,16 +37,16 @@ def read_tasks(node: Node) -> IkTasks:
     coordinates: dict[str, CoordinateTask] = {}
     for task in node.members("IKTaskSet"):
         if task.tag not in ("IKMarkerTask", "IKCoordinateTask"):
-            task.fail(f"a {task.tag} has no counterpart here", allowed="IKMarkerTask, IKCoordinateTask")
+            task.fail(f"a {task.tag} has no counterpart in rtsim", allowed="IKMarkerTask, IKCoordinateTask")
         if not task.flag("apply", True):
             continue
         weight = task.number("weight", 1.0)
         if weight < 0.0:
-            task.fail(f"a weight of {weight:g}", allowed="0 or more", remedy="correct the value")
+            task.fail(f"the weight is {weight:g}", allowed="0 or more", remedy="correct the value")
         if not task.name:
-            task.fail("a task without name", remedy="name the marker or the coordinate")
+            task.fail("an IK task has no name", remedy="name the marker or the coordinate")
         if task.name in (markers if task.tag == "IKMarkerTask" else coordinates):
-            task.fail("a second task of this name", remedy="leave one of them out")
+            task.fail("two IK tasks have this name", remedy="remove one of the two tasks")
         if task.tag == "IKMarkerTask":
             markers[task.name] = weight
         else:
@@ -81,7 +81,7 @@ def time_range(node: Node) -> tuple[float, float]:
     if len(values) != 2 or not values[0] <= values[1]:
         node.fail(
             f"time_range {' '.join(f'{x:g}' for x in values)}",
-            allowed="two times, the earlier one first",
+            allowed="two times, the earlier time first",
             remedy="correct the value",
         )
     return values[0], values[1]

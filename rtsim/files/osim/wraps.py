@@ -78,16 +78,22 @@ class WrapObjects:
             node.fail(f"unknown wrap object {name!r}", allowed=", ".join(self.nodes) or "none")
         wrap = self.nodes[name]
         if not wrap.flag("active", True):
-            wrap.document.note(f"{wrap.label}: it is switched off and was left out")
+            wrap.document.note(f"{wrap.label}: the wrap object is switched off and was left out")
             return []
         if wrap.tag == "WrapCylinder" and length_of(wrap) == 0.0:
-            wrap.document.note(f"{wrap.label}: it has no length, is never wrapped and was left out")
+            wrap.document.note(
+                f"{wrap.label}: the wrap cylinder has length 0, so no path wraps around "
+                "it, and it was left out"
+            )
             return []
         surface = self.surfaces.setdefault(name, surface_of(wrap, self.frames[name]))
         first, last = point_range(node, len(points))
         there = [k for k in range(first, last + 1) if points[k].there]
         if len(there) < 2:
-            node.fail("its range contains no two points of the path at the default values")
+            node.fail(
+                "at the default values of the coordinates, the range contains fewer than two "
+                "points of the path"
+            )
         X_GS = self.poses[surface["segment"]] @ self.frames[name].transform @ pose_of(wrap)
         before, after, _ = nearest(points, there, surface, X_GS)
         # a conditional point that is not there now will split the segment
@@ -138,7 +144,7 @@ def meets(points: Sequence[PathPoint], surface: Table, X_GS: Transform) -> bool:
 def surface_of(node: Node, frame: OsimFrame) -> Table:
     """Convert a wrap object to a surface of a body."""
     if node.tag not in KINDS:
-        node.fail(f"a {node.tag} has no counterpart here", allowed=", ".join(KINDS))
+        node.fail(f"a {node.tag} has no counterpart in rtsim", allowed=", ".join(KINDS))
     table = {
         "name": node.name,
         "kind": KINDS[node.tag],
@@ -179,12 +185,14 @@ def side_of(node: Node) -> Table:
     if axis < 0 or len(quadrant.lstrip("+-")) != 1:
         node.fail(f"unknown quadrant {quadrant!r}", allowed="all, x, -x, y, -y, z, -z")
     if node.tag == "WrapCylinder" and axis == 2:
-        node.document.note(f"{node.label}: its quadrant is along its axis and chooses no side")
+        node.document.note(
+            f"{node.label}: the quadrant lies along the axis of the wrap object, so it does not select a side"
+        )
         return {}
     if node.tag != "WrapCylinder":
         node.document.note(
-            f"{node.label}: paths stay on the side that its quadrant names; OpenSim lets one go straight "
-            "past the other side where the straight line misses it"
+            f"{node.label}: in rtsim paths stay on the side that the quadrant names; in OpenSim a "
+            "path can pass the other side if its straight line misses the object"
         )
     return {"side": [sign * float(k == axis) for k in range(3)]}
 
@@ -196,7 +204,10 @@ def point_range(node: Node, n_point: int) -> tuple[int, int]:
     low, high = (int(k) for k in node.vector("range", 2, -1.0))
     first, last = (low if low >= 1 else 1) - 1, (high if high >= 1 else n_point) - 1
     if not 0 <= first < last < n_point:
-        node.fail(f"range {low} {high}", allowed=f"two points of 1 to {n_point}, in order, or -1 -1")
+        node.fail(
+            f"range {low} {high}",
+            allowed=f"two numbers of path points from 1 to {n_point}, in increasing order, or -1 -1",
+        )
     return first, last
 
 

@@ -57,11 +57,11 @@ def read_emed(path: str | Path) -> PressureTrial:
     head = "\n".join(lines[:MOST_HEADER])
     step, size, matrix = STEP.search(head), SIZE.search(head), MATRIX.search(head)
     if step is None or size is None or matrix is None or float(step[1]) <= 0.0:
-        raise ConfigError("no Matrix, Sensor size and Time/picture: this is not an emed list",
+        raise ConfigError("the file lacks Matrix, Sensor size and Time/picture, so it is not an emed list",
                           where=str(path), remedy=REMEDY)  # fmt: skip
     pictures, notes = _pictures(lines, (int(matrix[2][:6]), int(matrix[1][:6])), path)
     if not pictures:
-        raise ConfigError("it contains no picture", where=str(path), remedy=REMEDY)
+        raise ConfigError("the file contains no picture", where=str(path), remedy=REMEDY)
     rows = sorted({number for picture in pictures for number in picture.rows})
     columns = sorted({number for picture in pictures for number in picture.columns})
     n_row, n_column = rows[-1] - rows[0] + 1, columns[-1] - columns[0] + 1
@@ -74,12 +74,14 @@ def read_emed(path: str | Path) -> PressureTrial:
     pressure *= PASCALS["kpa"]
     cell = [1e-2 * float(size[2]), 1e-2 * float(size[1])]
     origin = [cell[0] * (rows[0] - 1), cell[1] * (columns[0] - 1)]
-    notes.append("pressure is in kPa, which the format does not say")
+    notes.append("pressure was read as kPa, because the format does not state a unit")
     said = np.array([picture.force for picture in pictures])
     known = np.isfinite(said)
     found, stated = pressure[known].sum() * cell[0] * cell[1], said[known].sum()
     if abs(found - stated) > FORCE_OFF * max(stated, 1.0):
-        notes.append(f"the pressures sum to {found:.4g} N, the forces in the file to {stated:.4g} N")
+        notes.append(
+            f"the pressures sum to a force of {found:.4g} N, but the forces in the file to {stated:.4g} N"
+        )
     return pressure_trial(str(path), 1e3 / float(step[1]), cell, pressure, origin, notes)
 
 
@@ -97,8 +99,8 @@ def _pictures(
         ends = next((n for n, k in enumerate(rows) if lines[k].startswith("Force")), None)
         if ends is None:
             if last == len(lines):
-                return pictures, [f"the last picture (line {first + 1}) was cut off: left out"]
-            raise ConfigError("a picture without its line of forces", where=f"{path}, line {first + 1}",
+                return pictures, [f"the last picture (line {first + 1}) is incomplete and was left out"]
+            raise ConfigError("a picture lacks the line of its force", where=f"{path}, line {first + 1}",
                               remedy=REMEDY)  # fmt: skip
         pictures.append(_picture(lines, rows[: ends + 1], platform, path))
     return pictures, []
@@ -124,12 +126,12 @@ def _picture(
         force = float(lines[at].split("\t")[-1] or "nan")
         table = np.array(values, float).reshape(len(numbers), len(columns))
     except ValueError:
-        raise ConfigError("not the row of a picture", where=f"{path}, line {at + 1}",
-                          allowed="a number, a pressure for each column, and the force",
+        raise ConfigError("this is not the row of a picture", where=f"{path}, line {at + 1}",
+                          allowed="a number, a pressure for each column, and the force of the row",
                           remedy=REMEDY) from None  # fmt: skip
     for found, most in ((numbers, platform[0]), (columns, platform[1])):
         if not found or len(set(found)) < len(found) or min(found) < 1 or max(found) > most:
-            raise ConfigError("rows or columns that the platform does not have, or that are given twice",
+            raise ConfigError("rows or columns are outside the platform, or are given twice",
                               where=f"{path}, line {rows[0] + 1}", allowed=f"1 to {most}",
                               remedy=REMEDY)  # fmt: skip
     return PlatformPart(numbers, columns, table, force)

@@ -18,7 +18,7 @@ def read_pressure(path: str | Path) -> PressureTrial:
 
     ConfigError for other suffixes and for files that cannot be read. Assumptions are listed in `notes`.
     """
-    form = check_format(path, PRESSURE, "pressure", "export the pressure as one of these")
+    form = check_format(path, PRESSURE, "pressure", "export the pressure in one of these formats")
     trial: PressureTrial = read(form, path)
     return trial
 
@@ -30,9 +30,9 @@ def told(trial: PressureTrial) -> list[str]:
     grid = f"{n_row} x {n_column} cells of {long:.4g} x {wide:.4g} mm"
     if trial.peak:
         most = 1e-3 * float(np.nanmax(trial.pressure))
-        return [f"pressure: an image of peak values, {grid}, up to {most:.4g} kPa", *_notes(trial)]
+        return [f"pressure: image of peak pressures, {grid}, maximum {most:.4g} kPa", *_notes(trial)]
     frames = f"{count_of(n, 'frame')} at {trial.rate:.4g} Hz"
-    return [f"pressure: {frames}, {grid}, force up to {trial.force.max():.4g} N", *_notes(trial)]
+    return [f"pressure: {frames}, {grid}, largest force {trial.force.max():.4g} N", *_notes(trial)]
 
 
 def _notes(trial: PressureTrial) -> list[str]:

@@ -76,7 +76,7 @@ def pascals_per_unit(unit: str, where: str) -> float:
     plain = unit.strip().lower().replace(" ", "").replace("^", "").replace("²", "2")
     if plain not in PASCALS:
         raise ConfigError(
-            f"pressure in {unit.strip()!r} cannot be turned into pascals",
+            f"pressure in {unit.strip()!r} cannot be converted to pascals",
             where=where,
             allowed=", ".join(PASCALS),
             remedy="export calibrated pressure",
@@ -106,10 +106,10 @@ def pressure_trial(
     pressure : (n, n_row, n_column) [Pa], NaN = no cell
     """
     if pressure.size == 0:
-        raise ConfigError("it contains no frame of pressure", where=source, remedy="export it again")
+        raise ConfigError("the file contains no frame of pressure", where=source, remedy="export it again")
     if not all(0.0 < edge <= LARGEST_CELL for edge in cell):
         raise ConfigError(
-            f"cells of {' x '.join(f'{1e3 * edge:g}' for edge in cell)} mm",
+            f"the cells measure {' x '.join(f'{1e3 * edge:g}' for edge in cell)} mm",
             where=source,
             allowed=f"up to {1e3 * LARGEST_CELL:g} mm",
             remedy="check the unit of the distances",
@@ -117,11 +117,11 @@ def pressure_trial(
     if ((pressure < 0.0) | (pressure > GREATEST)).any():
         worst = float(pressure[(pressure < 0.0) | (pressure > GREATEST)][0])
         raise ConfigError(
-            f"a pressure of {1e-3 * worst:.4g} kPa", where=source, allowed=f"0 to {1e-3 * GREATEST:g} kPa",
+            f"a pressure is {1e-3 * worst:.4g} kPa", where=source, allowed=f"0 to {1e-3 * GREATEST:g} kPa",
             remedy="export calibrated pressure",
         )  # fmt: skip
     if not np.isfinite(pressure).any():
-        raise ConfigError("no cell has a pressure", where=source, remedy="export it again")
+        raise ConfigError("the pressure is 0 in all cells", where=source, remedy="export it again")
     times = np.arange(len(pressure)) / rate if rate > 0.0 else np.zeros(len(pressure))
     return PressureTrial(
         times=times,
@@ -139,8 +139,8 @@ def check_cells(n_frame: int, n_row: int, n_column: int, where: str) -> None:
     """Raise ConfigError for an invalid grid, or for one that would fill memory."""
     if n_frame < 1 or n_row < 1 or n_column < 1 or n_frame * n_row * n_column > MOST_CELLS:
         raise ConfigError(
-            f"{n_frame} frames of {n_row} x {n_column} cells",
+            f"the file has {n_frame} frames of {n_row} x {n_column} cells",
             where=where,
-            allowed=f"at least one of each, {MOST_CELLS} cells altogether",
+            allowed=f"at least one frame, row and column, and at most {MOST_CELLS} cells altogether",
             remedy="export fewer frames",
         )

@@ -37,7 +37,7 @@ def read_tekscan(path: str | Path) -> PressureTrial:
     lines = read_lines(path, "Tekscan")
     start = next((k for k, line in enumerate(lines[:MOST_HEADER]) if line.startswith("ASCII_DATA")), None)
     if start is None:
-        raise ConfigError("no ASCII_DATA line in the header: this is not a Tekscan ASCII file",
+        raise ConfigError("the header has no ASCII_DATA line, so this is not a Tekscan ASCII file",
                           where=str(path), remedy=REMEDY)  # fmt: skip
     head = {m[1]: m[2].strip() for line in lines[:start] if (m := KEY.match(line))}
     n_row, n_column = int(_number(head, "ROWS", path)[0]), int(_number(head, "COLS", path)[0])
@@ -51,14 +51,17 @@ def read_tekscan(path: str | Path) -> PressureTrial:
     if "END_FRAME" in head and "START_FRAME" in head:
         n_said = int(_number(head, "END_FRAME", path)[0] - _number(head, "START_FRAME", path)[0]) + 1
         if n_said != len(frames):
-            notes.append(f"the header says {n_said} frames, the file has {len(frames)}: those were read")
+            notes.append(
+                f"the header states {n_said} frames, but the file contains {len(frames)}; these were read"
+            )
     pressure = scale * frames
     if "SATURATION_PRESSURE" in head:
         most, unit = _number(head, "SATURATION_PRESSURE", path)
         full = pressure >= most * pascals_per_unit(unit, f"{path}: SATURATION_PRESSURE")
         if full.any():
             notes.append(
-                f"{count_of(int(full.sum()), 'cell')} at the sensor's limit: pressed harder than measured"
+                f"{count_of(int(full.sum()), 'cell')} at the limit of the sensor, so the true "
+                "pressure is higher than measured"
             )
     return pressure_trial(str(path), 1.0 / step, cell, pressure, (0.0, 0.0), notes)
 
@@ -74,11 +77,11 @@ def _frames(
     for number, (first, last) in enumerate(zip(begins, ends, strict=True)):
         rows = [k for k in range(first + 1, last) if lines[k].strip() and not lines[k].startswith("@@")]
         if number == len(begins) - 1 and len(rows) < n_row:
-            notes.append(f"the last frame (line {first + 1}) was cut off: left out")
+            notes.append(f"the last frame (line {first + 1}) is incomplete and was left out")
             break
         if len(rows) != n_row:
             raise ConfigError(
-                f"{lines[first].strip()} has {len(rows)} rows",
+                f"{lines[first].strip()} has {len(rows)} rows of pressure",
                 where=f"{path}, line {first + 1}",
                 allowed=f"{n_row}",
                 remedy=REMEDY,
@@ -96,7 +99,7 @@ def _cells(line: str, n_column: int, where: str) -> list[float]:
         try:
             values.append(np.nan if cell == "B" else float(cell))
         except ValueError:
-            said = f"{cell[:40]!r} is no pressure"
+            said = f"{cell[:40]!r} is not a pressure"
             raise ConfigError(said, where=where, allowed="numbers, B", remedy=REMEDY) from None
     return values
 

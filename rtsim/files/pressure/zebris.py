@@ -28,7 +28,7 @@ def read_zebris(path: str | Path) -> PressureTrial:
     lines = read_lines(path, "zebris")
     start = next((k for k, line in enumerate(lines[:MOST_HEADER]) if line.strip() == "[Data]"), None)
     if start is None:
-        raise ConfigError("no [Data] line below the header: this is not a zebris footprint",
+        raise ConfigError("there is no [Data] line below the header, so this is not a zebris footprint",
                           where=str(path), remedy=REMEDY)  # fmt: skip
     head = dict(line.strip().partition("=")[::2] for line in lines[:start] if "=" in line)
     n_row, n_column = int(_number(head, "SensCountX", path)), int(_number(head, "SensCountY", path))
@@ -39,15 +39,17 @@ def read_zebris(path: str | Path) -> PressureTrial:
     first = [_number(head, f"StartSens{axis}", path) for axis in "XY"]
     rows = [(k + 1, lines[k]) for k in range(start + 1, len(lines)) if lines[k].strip()]
     if len(rows) != n_row:
-        raise ConfigError(f"{len(rows)} rows of data", where=str(path), allowed=f"{n_row}", remedy=REMEDY)
+        raise ConfigError(
+            f"the file has {len(rows)} rows of data", where=str(path), allowed=f"{n_row}", remedy=REMEDY
+        )
     for number, text in rows:
         if len(text.split()) != n_column:
-            raise ConfigError(f"{len(text.split())} cells in a row", where=f"{path}, line {number}",
+            raise ConfigError(f"a row has {len(text.split())} cells", where=f"{path}, line {number}",
                               allowed=f"{n_column}", remedy=REMEDY)  # fmt: skip
     data, _ = parse_rows(rows, n_column, str(path), lambda column: f"{column + 1}")
     pressure = scale * np.where(data == -1.0, np.nan, data)[None]
     origin = [edge * (number - 1.0) for edge, number in zip(cell, first, strict=True)]
-    notes = ["an image of peak pressures, each at its own instant, so that their sum is no force"]
+    notes = ["this is an image of peak pressures, each reached at another time, so their sum is not a force"]
     return pressure_trial(str(path), 0.0, cell, pressure, origin, notes)
 
 

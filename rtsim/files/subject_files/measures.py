@@ -92,14 +92,13 @@ def measures_from(rows: Iterable[tuple[str, str, float]], source: str) -> Measur
     notes = []
     if unknown:
         notes.append(
-            f"numbers that are no measure of a person, left out ({len(unknown)}): {name_some(unknown)}"
+            f"numbers left out because they are not body measures ({len(unknown)}): {name_some(unknown)}"
         )
     if odd:
         notes.append(f"{name_some(odd)} left out: not a number, or stated twice with different values")
     if degrees:
         notes.append(
-            f"{name_some(degrees)} left out: angles of such a file are in radians, and this is no such "
-            f"angle; "
-            "give it as an option"
+            f"{name_some(degrees)} left out: this format stores angles in radians, and this value "
+            "cannot be an angle in radians; give the angle as an option"
         )
     return Measures(values, units, source, tuple(notes))

@@ -30,13 +30,15 @@ def read_measures(path: str | Path) -> Measures:
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
-            f"{suffix or 'no suffix'} is no file of measures", where=str(path), allowed=", ".join(SUFFIXES)
+            f"{suffix or 'no suffix'} is not a format of body measures",
+            where=str(path),
+            allowed=", ".join(SUFFIXES),
         )
-    data = read_bounded(path, MOST_BYTES, "no file of a person's measures is that large")
+    data = read_bounded(path, MOST_BYTES, "the file is too large for a file of body measures")
     rows = rows_of_vsk(data, str(path)) if suffix == ".vsk" else rows_of_mp(data, str(path))
     found = measures_from(rows, str(path))
     if not found.values:
-        raise ConfigError("the file contains no measure of a person", where=str(path), remedy=AGAIN)
+        raise ConfigError("the file contains no body measure", where=str(path), remedy=AGAIN)
     return found
 
 
@@ -61,7 +63,7 @@ def rows_of_mp(data: bytes, where: str) -> list[tuple[str, str, float]]:
     found = [(name, said.strip()) for name, said in ASSIGNED.findall(text)]
     rows = [(name, "", number(said)) for name, said in found if not said.startswith("{")]
     if not rows:
-        raise ConfigError("there is no line such as $LKneeWidth = 100 in it", where=where, remedy=AGAIN)
+        raise ConfigError("the file contains no line such as $LKneeWidth = 100", where=where, remedy=AGAIN)
     return rows
 
 

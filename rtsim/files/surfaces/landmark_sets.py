@@ -23,7 +23,7 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
     lines = [line.strip() for line in text.splitlines()]
     begin = lines.index(DATA) + 1 if DATA in lines else 0
     if not text.startswith(HEAD) or not begin:
-        raise refusal(path, "it is no AmiraMesh ASCII file of one landmark set")
+        raise refusal(path, "the file is not an AmiraMesh ASCII file of one landmark set")
     rows = [line.split() for line in lines[begin:] if line]
     try:
         points = np.array([[float(x) for x in row] for row in rows])
@@ -32,7 +32,7 @@ def read_landmarks(path: Path) -> NDArray[np.float64]:
     if points.ndim != 2 or points.shape[1] != 3:
         raise refusal(path, "a landmark is not three numbers")
     if not (np.abs(points) <= FARTHEST).all():  # nor does NaN
-        raise refusal(path, "a landmark is not three numbers that a place can have")
+        raise refusal(path, "a landmark has a coordinate that is not a finite number or is too large")
     return points
 
 

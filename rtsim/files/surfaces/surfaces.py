@@ -43,7 +43,9 @@ def read_surface(path: Path, unit: str = "mm", flipped: bool = False) -> Triangl
     if kind not in FORMATS:
         allowed = ", ".join(f".{name}" for name in FORMATS)
         raise ConfigError(
-            f"{path.suffix or 'no suffix'} is no format of surfaces", where=str(path), allowed=allowed
+            f"{path.suffix or 'no suffix'} is not a supported format of surfaces",
+            where=str(path),
+            allowed=allowed,
         )
     data = read_bounded(path, N_MOST, "make it coarser")
     vertices, triangles = _parsed(data, kind, path)
@@ -75,12 +77,13 @@ def _parsed(data: bytes, kind: str, path: Path) -> tuple[NDArray[np.float64], ND
     except Exception as error:  # of many kinds, by format and damage
         # a package that trimesh misses would read other kinds of damage, not the file
         why = "" if isinstance(error, ImportError) else f" ({type(error).__name__}: {error})"
-        words = f"this is no readable {kind.upper()} file{why}"
+        words = f"this is not a readable {kind.upper()} file{why}"
         raise ConfigError(words, where=str(path), remedy="export it again") from None
     vertices, triangles = found
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         raise ConfigError(
-            f"a triangle names a vertex that is not there; it has {len(vertices)}", where=str(path),
+            f"a triangle refers to a vertex that does not exist; the surface has {len(vertices)} "
+            "vertices", where=str(path),
             remedy="export it again",
         )  # fmt: skip
     return found
@@ -116,25 +119,30 @@ def check_surface(surface: TriangleSurface, where: str, unit: str = "m") -> None
     if not SMALLEST <= size <= LARGEST:
         fits = [name for name, scale in METRES.items() if 0.01 <= size * scale / METRES[unit] <= 0.5]
         hint = f'give unit = "{fits[0]}"' if fits and fits[0] != unit else "scale it"
-        fail(f"in {unit} the surface measures {1e3 * size:.3g} mm from end to end: a wrong unit", hint)
+        fail(
+            f"in {unit} the surface would be {1e3 * size:.3g} mm from end to end, so the unit is wrong", hint
+        )
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     longest = np.max([np.linalg.norm(x - y, axis=1) for x, y in ((a, b), (b, c), (c, a))], axis=0)
     n_flat = int(np.count_nonzero(np.linalg.norm(np.cross(b - a, c - a), axis=1) < 2.0 * FLAT * longest**2))
     if n_flat:
-        fail(f"{n_flat} triangles have no area", "remesh it, or remove degenerate triangles")
+        fail(f"{n_flat} triangles have no area", "remesh the surface, or remove degenerate triangles")
     directed = np.stack((triangles, np.roll(triangles, -1, axis=1)), axis=2).reshape(-1, 2)
     _, count = np.unique(np.sort(directed, axis=1), axis=0, return_counts=True)
     n_more = int(np.count_nonzero(count > 2))
     if n_more:
         fail(
-            f"the surface is not manifold: {n_more} edges have more than two triangles", "repair or remesh it"
+            f"the surface is not manifold: {n_more} edges have more than two triangles",
+            "repair or remesh the surface",
         )
     n_turned = len(directed) - len(np.unique(directed, axis=0))
     if n_turned:
         fail(
-            f"the triangles at {n_turned} edges have opposite sides outside", "make their normals consistent"
+            f"at {n_turned} edges, the two triangles have opposite normals",
+            "make the normals of all triangles consistent",
         )
     if (count == 2).all() and np.einsum("ij,ij->", a, np.cross(b, c)) < 0.0:
         fail(
-            "the closed surface is inside out", "turn its normals round, or give flipped = true in a contact"
+            "the closed surface is inside out",
+            "reverse the normals of the surface, or give flipped = true in the contact",
         )

@@ -162,13 +162,13 @@ def chosen_cells(session: Session, words: str, where: str = "--curves") -> list[
     for word in (part.strip() for part in words.split(",")):
         if not word:
             raise ConfigError(
-                f"a name is missing in {words!r}", where=where, remedy="write one comma between names"
+                f"a name is missing in {words!r}", where=where, remedy="write one comma between two names"
             )
         matching = matching_cells(cells, word)
         if not matching:
             raise ConfigError(
-                f"{word!r} is the name of no curve and no group of curves", where=where,
-                allowed=", ".join(nearest_of(cells, word)), remedy="commas stand between names",
+                f"{word!r} is not the name of a curve or of a group of curves", where=where,
+                allowed=", ".join(nearest_of(cells, word)), remedy="names must be separated by commas",
             )  # fmt: skip
         for cell in matching:
             key = (cell.spec.name, cell.title)

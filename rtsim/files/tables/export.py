@@ -128,7 +128,11 @@ def table_parts(
     """
     results, left_out = chosen(results, frames)
     if not len(results.times):
-        raise ConfigError("no frame is ok", where=where, remedy="take all of them, marked: --frames marked")
+        raise ConfigError(
+            "the status of no frame is ok",
+            where=where,
+            remedy="write all frames with their status: --frames marked",
+        )
     every, kinetic = results.session.fields, columns.startswith("kinetics")
     specs: Sequence[FieldSpec]
     if columns != "all":
@@ -150,7 +154,7 @@ def table_parts(
         if gone and kinetic and "-" not in columns:
             gone = [
                 *gone,
-                "a table of one leg alone has more rows: --columns kinetics-right or kinetics-left",
+                "a table of one leg has values in more rows: --columns kinetics-right or kinetics-left",
             ]
         left_out = (*left_out, *gone)
     if kinetic:  # known while somebody stands on plates: however few rows that are
@@ -183,7 +187,7 @@ def of_leg(
             few.append(structs.replace(spec, labels=labels, shape=(len(at), *spec.shape[1:]), joints=()))
             fields[spec.name] = results.fields[spec.name][:, at]
     if not few:
-        raise ConfigError(f"there are no moments and powers of a {side} leg", where=where)
+        raise ConfigError(f"there are no moments and powers of the {side} leg", where=where)
     return results._replace(fields=fields), few
 
 
@@ -209,13 +213,13 @@ def of_kinetics(table: Table, kept: Table) -> list[str]:
     """
     names = tuple(f"{field}." for field in KINETIC)
     if any(name.startswith(names) and name not in kept.columns for name in table.columns):
-        return ["--columns kinetics writes moments and powers alone, in the frames in which they are known"]
+        return ["--columns kinetics writes only moments and powers, in the frames in which they are known"]
     others = [
         k for k, name in enumerate(table.columns) if name in kept.columns and not name.startswith(names)
     ]
     n_lacking = int(np.isfinite(table.data[:, others]).all(axis=1).sum()) - len(kept.data)
     if n_lacking > 0:
-        return [f"of these rows {n_lacking} lack moments and powers alone: --columns motion has them"]
+        return [f"{n_lacking} of these rows lack only moments and powers: --columns motion writes these rows"]
     return []
 
 

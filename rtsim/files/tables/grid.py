@@ -89,7 +89,7 @@ def with_tabs(lines: list[str], row: int, where: str) -> tuple[list[str], list[s
     tabs = [line.replace(separator, "\t") for line in lines]
     if separator == ";":
         tabs = [DECIMAL_COMMA.sub(".", line) for line in tabs]
-    return tabs, [f"its cells are separated by {separator!r} in place of tabs"]
+    return tabs, [f"the cells are separated by {separator!r} instead of tabs"]
 
 
 def _check_commas(lines: Sequence[str], where: str) -> None:
@@ -100,8 +100,8 @@ def _check_commas(lines: Sequence[str], where: str) -> None:
     words = [line.count(",") for line in lines if line.lstrip()[:1].isalpha() or line.startswith(",")]
     if numbers and sorted(numbers)[len(numbers) // 2] > 1.5 * max(words, default=0):
         raise ConfigError(
-            "commas stand between its cells and before its decimals alike", where=where,
-            remedy="export it with decimal points, or with semicolons or tabs between the cells",
+            "commas are used both between cells and as decimal signs", where=where,
+            remedy="export the table with decimal points, or with semicolons or tabs between the cells",
         )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def table_lines(
         and rows[-1][0] == len(lines)
         and (_n_cell(rows[-1][1]) < min(n_column, _n_cell(rows[-2][1])) or len(rows) < announced)
     ):
-        return rows[:-1], [f"the last row (line {rows[-1][0]}) was cut off in mid-line: left out"]
+        return rows[:-1], [f"the last row (line {rows[-1][0]}) was cut off in the middle and left out"]
     return rows, []
 
 
@@ -163,23 +163,23 @@ def parse_rows(
                 data[index, column] = _number(cell, f"{where}, line {number}", column_name(column))
     if n_torn and n_torn == len(lines):
         raise ConfigError(
-            f"{n_column} columns are named, and the rows have up to {widest} numbers, so that it cannot be "
-            "told which column is whose",
+            f"{n_column} columns are named, but rows have up to {widest} numbers, so it is unclear "
+            "which numbers belong to which column",
             where=where,
             remedy="name each column once, or export the file again",
         )
     notes = []
     if n_torn:
         notes.append(
-            f"rows with another number of cells than columns: {n_torn} (which of them are lacking or too "
-            "many cannot be told: these rows were taken as missing)"
+            f"rows whose number of cells differs from the number of columns: {n_torn} (these rows "
+            "were treated as missing, because it is unclear which cells are missing or surplus)"
         )
     if n_cut:
         notes.append(
             f"rows with more cells than the header names: {n_cut} (up to {widest - n_column} more, left out)"
         )
     if n_short:
-        notes.append(f"rows that end early: {n_short} (what they lack was taken as missing)")
+        notes.append(f"rows that end early: {n_short} (the cells that are absent were treated as missing)")
     return data, notes
 
 
@@ -211,7 +211,7 @@ def _check_size(lines: Sequence[Line], n_column: int, where: str) -> None:
     n_cell = len(lines) * n_column
     if n_cell > ROOM + sum(len(text) for _, text in lines):
         raise ConfigError(
-            f"the header names {n_column} columns, and most of the {len(lines)} rows lack them",
+            f"the header names {n_column} columns, but most of the {len(lines)} rows have fewer cells",
             where=where,
             remedy="export the file again",
         )

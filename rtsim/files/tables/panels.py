@@ -23,7 +23,7 @@ MANY_CELLS, MOST_CELLS = 24, 12
 largest."""
 CELLS = 3
 """Cells of a row."""
-DEVIATION, RANGE = "one standard deviation", "least to largest of all runs"
+DEVIATION, RANGE = "one standard deviation", "smallest to largest value of all runs"
 """Meanings of the band about a curve."""
 LEAST = 0.5
 """Shortest ordinate of a cell, in parts of the one that a window shows: what rests looks at rest."""
@@ -133,7 +133,7 @@ def panels_of_results(results: Results, chosen: str = "") -> FigureContent:
             n_cell += 1
     rest = [] if chosen else not_drawn(results.session, found)
     if rest:
-        drawn.left_out.append(f"not drawn unless --curves names them: {', '.join(rest)}")
+        drawn.left_out.append(f"not drawn, because --curves does not name them: {', '.join(rest)}")
     return drawn
 
 
@@ -235,10 +235,10 @@ def rest_of(
         f"{cell.title} {side}".strip() for cell in drawn for side, k in cell.of.items() if not field.known(k)
     ]
     smaller = [cell.title for cell in known if cell not in drawn]
-    said = [f"{title}: of {', '.join(unknown)} no value is known"] if unknown else []
+    said = [f"{title}: no value is known for {', '.join(unknown)}"] if unknown else []
     if smaller:
         said.append(
-            f"{title}: the {len(drawn)} with the largest values are drawn, all of them by --curves "
+            f"{title}: the {len(drawn)} with the largest values are drawn, draw all with --curves "
             f"{spec.name}; not drawn: {', '.join(smaller)}"
         )
     return said

@@ -76,14 +76,18 @@ def read_storage(path: str | Path) -> Table:
     end = next((i for i, line in enumerate(lines[:MAX_HEADER]) if line.strip().lower() == "endheader"), None)
     if end is None:
         raise ConfigError(
-            "no endheader line: this is not a storage file", where=str(path), remedy="export it again"
+            "there is no endheader line, so this is not a storage file",
+            where=str(path),
+            remedy="export it again",
         )
     header = [line.strip() for line in lines[:end]]
     start = end + 1
     while start < len(lines) and not lines[start].strip():
         start += 1
     if start == len(lines):
-        raise ConfigError("no column labels after endheader", where=str(path), remedy="export the file again")
+        raise ConfigError(
+            "there are no column labels after endheader", where=str(path), remedy="export the file again"
+        )
     lines, told = with_tabs(lines, start, str(path))
     line = lines[start]
     labels = [cell.strip() for cell in line.split("\t")] if "\t" in line else line.split()
@@ -96,7 +100,9 @@ def read_storage(path: str | Path) -> Table:
     notes += said
     announced = next((int(match[1]) for text in header if (match := N_ROW.match(text))), None)
     if announced is not None and announced != len(rows):
-        notes.append(f"the header says {announced} rows, the file has {len(rows)}: those were read")
+        notes.append(
+            f"the header states {announced} rows, but the file contains {len(rows)} rows; these were read"
+        )
     in_degrees, said = _in_degrees(header, path)
     notes += [*said, *_slow_times(columns, data)]
     kept = next((text.removeprefix(IN_RADIANS) for text in header if text.startswith(IN_RADIANS)), "")
@@ -127,7 +133,7 @@ def known_part(table: Table) -> tuple[Table, list[str]]:
     out[0] = False  # the time
     if out.any():
         names = [name for name, gone in zip(table.columns, out, strict=True) if gone]
-        told.append(f"columns left out, which OpenSim cannot read because of their gaps: {name_some(names)}")
+        told.append(f"columns left out because they have gaps, which OpenSim cannot read: {name_some(names)}")
     columns = tuple(name for name, gone in zip(table.columns, out, strict=True) if not gone)
     few, said = known_rows(table._replace(columns=columns, data=table.data[:, ~out]))
     return few, [*told, *said]
@@ -138,7 +144,7 @@ def known_rows(table: Table) -> tuple[Table, list[str]]:
     rows: NDArray[np.bool_] = np.asarray(np.isnan(table.data).any(axis=1))
     if not rows.any():
         return table, []
-    told = f"{count_of(int(rows.sum()), 'row')} of {len(rows)} left out, in which a value is not known"
+    told = f"{count_of(int(rows.sum()), 'row')} of {len(rows)} left out, because a value is unknown"
     return table._replace(data=table.data[~rows]), [told]
 
 
@@ -163,7 +169,10 @@ def fullest_part(table: Table, beside: Sequence[str] = ()) -> tuple[Table, list[
     kept = np.sort(kept)
     names = [name for k, name in enumerate(table.columns) if k not in kept]
     columns = tuple(table.columns[k] for k in kept)
-    told = f"columns left out, as they have gaps in rows that all others fill: {name_some(names)}"
+    told = (
+        "columns left out because they have gaps in rows in which all other columns have values: "
+        f"{name_some(names)}"
+    )
     return table._replace(columns=columns, data=table.data[:, kept]), [told]
 
 
@@ -216,7 +225,7 @@ def _rows(data: NDArray[np.float64], between: str) -> Iterator[str]:
 def _check_suffix(path: Path) -> None:
     if path.suffix.lower() not in STORAGE_SUFFIXES:
         raise ConfigError(
-            f"{path.suffix or '(no suffix)'!r} is no storage file",
+            f"{path.suffix or '(no suffix)'!r} is not a suffix of storage files",
             where=str(path),
             allowed=", ".join(STORAGE_SUFFIXES),
         )
@@ -242,7 +251,7 @@ def _in_degrees(header: Sequence[str], path: Path) -> tuple[bool, list[str]]:
             if answer in ("no", "false", "0"):
                 return False, []
             raise ConfigError(f"inDegrees={match[1]!r} in the header", where=str(path), allowed="yes, no")
-    return False, ["the header does not say inDegrees: rotations were taken as radians"]
+    return False, ["the header does not state inDegrees; rotations were read as radians"]
 
 
 def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
@@ -253,8 +262,8 @@ def _slow_times(columns: Sequence[str], data: NDArray[np.float64]) -> list[str]:
     if not step >= SELDOM:
         return []
     return [
-        f"from row to row its times rise by {step:g}, which was read as seconds: if they are milliseconds, "
-        "divide them by 1000"
+        f"the times increase by {step:g} from row to row and were read as seconds; if the times are "
+        "in milliseconds, divide them by 1000"
     ]
 
 

@@ -36,11 +36,14 @@ def chosen(results: Results, frames: str) -> tuple[Results, tuple[str, ...]]:
         if partly:
             joints = ", ".join(f"{name} on {n}" for name, n in flags_by_joint(results).items())
             told.append(
-                f"{count_of(partly, 'frame')} of {len(kept)} flagged in part: joints that are not ok "
-                f"are left blank (of all frames {joints})"
+                f"{count_of(partly, 'frame')} of {len(kept)} flagged for some joints, whose values "
+                f"are left blank (over all frames: {joints})"
             )
     if not kept.all():
-        told.append(f"{count_of(int((~kept).sum()), 'frame')} of {len(kept)} left out, as they are flagged")
+        told.append(
+            f"{count_of(int((~kept).sum()), 'frame')} of {len(kept)} left out, because these "
+            "frames are flagged"
+        )
     fields = {name: values[kept] for name, values in results.fields.items()}
     few = results._replace(times=results.times[kept], status=results.status[kept], fields=fields)
     return few, tuple(told)
@@ -95,8 +98,8 @@ def picked(results: Results, wanted: Callable[[FieldSpec], bool], where: str) ->
         return specs
     if wanted is is_kinetic:
         raise ConfigError(
-            "there are no joint moments and powers", where=where,
-            remedy="they are of runs with force plates and the person's mass: --forces, --mass",
+            "the table contains no joint moments and powers", where=where,
+            remedy="moments and powers need force plates and the person's mass: --forces, --mass",
         )  # fmt: skip
     raise ConfigError("the recording contains no joint angles or displacements", where=where)
 

@@ -54,7 +54,7 @@ def check_driven(run: RunConfig) -> None:
     for key, option in UNUSED.items():
         if getattr(run, key):
             raise ConfigError(
-                "it is for markers or force plates, and the source is a motion", where=option,
+                "the option is only for markers or force plates, and the source is a motion", where=option,
                 remedy="leave it out",
             )  # fmt: skip
     name, declared = balanced_stage(run)

@@ -78,5 +78,5 @@ def decoded(message: bytes, kind: type[Request]) -> Request:
     except (ValueError, RecursionError) as fault:  # of JSON, and of msgspec
         raise ConfigError(
             f"the request is invalid ({fault})", where="--request",
-            remedy="it is for processes that rtsim starts itself; give the options instead",
+            remedy="this is reserved for processes that rtsim starts itself; give the options instead",
         ) from None  # fmt: skip

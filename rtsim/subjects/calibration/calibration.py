@@ -196,11 +196,11 @@ def calibrate(
     if static is None:
         near = near_statics(trial.source)
         check_movement(trial, request.table, file_name(trial), near)
-        source, remedy = trial, f"give a static trial in which they are on{near}"
+        source, remedy = trial, f"give a static trial in which these markers are worn{near}"
     else:
         source = static._replace(subject={**trial.subject, **static.subject})
         check_toe(trial, source, request.table)
-        remedy = "use a static trial in which they are on, or name stand-ins in a marker map of your own"
+        remedy = "use a static trial with these markers, or name substitutes in a marker map of your own"
     source, of_back = with_back_of(source, trial, request.table, file_name(source))
     source = with_epicondyle(source, request.table, side)
     anatomy = measure(source, request, remedy)
@@ -261,14 +261,14 @@ def measure(source: MarkerTrial, request: Request, remedy: str) -> CalibrationFr
     else:
         added, told = stand_ins(known, measures_of_leg(source, request, person), where)
         if request.table.psis and "psis" not in known and "sacrum" in known:
-            notes.append("no PSIS: the marker on the sacrum stands in for their middle")
+            notes.append("no PSIS markers: the marker on the sacrum was used as their midpoint")
         if request.standoff:
-            notes.append(f"the bone of the pelvis was taken {1e3 * request.standoff:g} mm behind its markers")
+            notes.append(f"the pelvis bone was assumed {1e3 * request.standoff:g} mm behind its markers")
         notes += told
     if "fibula_head" not in {**known, **added} and not keypoints:
         notes.append(
-            "no fibula head: the malleoli give the shank its frontal plane, so the twist of the tibia shows "
-            "as external rotation of the knee"
+            "no fibula head marker: the malleoli define the frontal plane of the shank, so tibial "
+            "torsion appears as external rotation of the knee"
         )
     landmarks = find_landmarks({**known, **added}, offset, request.regression, person, request.standoff)
     Q = natural_coordinates(landmarks)
@@ -330,14 +330,14 @@ def build_segments(
     for name, placed in markers.items():
         if not placed:
             raise ConfigError(
-                f"no tracked marker of the {name} is there",
+                f"none of the markers that track the {name} are in the trial",
                 where=file_name(trial) if trial is source else f"{file_name(trial)} and {file_name(source)}",
                 allowed=name_some(getattr(table.tracking, name)),
                 remedy="check the lab's marker map",
             )
     unplaced = [label for name in names for label in wanted[name].values() if label not in markers[name]]
     if unplaced:
-        notes.append(f"not tracked, since no calibration frame shows them: {name_some(unplaced)}")
+        notes.append(f"not tracked, because no calibration frame shows them: {name_some(unplaced)}")
     notes += plausible.check_spread(markers)
     if TRUNK in anatomy.Q and PELVIS in names and table.trunk is not None:
         group = tracked_markers(trial, table.trunk.tracking)
@@ -363,8 +363,8 @@ def build_segments(
     segments = segment_records(anatomy.Q, parameters, markers)
     if trial is not source and segments["shank"].in_parent_deg is None:
         notes.append(
-            f"the knee does not stand still and straight in {file_name(source)}: its contacts and ligaments "
-            "lie as in the specimen, not where this person's bones are"
+            f"the knee is not still and straight in {file_name(source)}: its contacts and ligaments are "
+            "placed as in the specimen, not on this person's bones"
         )
     return segments, notes
 
@@ -379,7 +379,7 @@ def trunk_of_trial(trial: MarkerTrial, table: LabSide, side: str) -> Calibration
     positions = mirror * trial.positions
     lumbosacral = lumbosacral_centre(known["asis"], known["asis_opposite"], back_of(known))
     Q = trunk_coordinates(trial, table.trunk, positions, lumbosacral)
-    told = "the trunk's markers lie elsewhere in the static trial (raised arms?): calibrated by the movement"
+    told = "trunk markers are placed otherwise in the static trial (raised arms?): calibrated by the movement"
     return None if Q is None else CalibrationFrames({TRUNK: Q}, positions, side, (told,))
 
 

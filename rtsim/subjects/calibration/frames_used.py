@@ -52,9 +52,16 @@ def notes_on_frames(trial: MarkerTrial, n_usable: int) -> list[str]:
     sparse = n_usable < FEW * n
     if n_usable >= FEWEST and not sparse:
         return []
-    why = "the others lack some" if sparse else "noise of the markers does not average out over so few"
-    remedy = "a complete trial of a second or more, in which the person stands still, shows more"
-    used = f"of {count_of(n, 'frame')} it used the {n_usable} that show all anatomical markers at once"
+    why = (
+        "the other frames lack some markers"
+        if sparse
+        else "marker noise does not average out over so few frames"
+    )
+    remedy = "a complete trial of a second or more in which the person stands still contains more such frames"
+    used = (
+        f"of {count_of(n, 'frame')}, only the {n_usable} in which all anatomical markers are visible "
+        "were used"
+    )
     return [f"check the calibration: {used}, {why}: {remedy}"]
 
 
@@ -79,8 +86,9 @@ def notes_on_static(trial: MarkerTrial, static: MarkerTrial | None) -> list[str]
     ]
     if unlike:
         notes.append(
-            f"static trial and trial store different measures: {', '.join(unlike)}: those of the static "
-            "trial were taken; --measures, or an option for each, says which are right"
+            f"static trial and trial store different measures: {', '.join(unlike)}; those of the "
+            "static trial were used; give the correct ones with --measures, or with an option for "
+            "each"
         )
     return notes
 
@@ -104,13 +112,13 @@ def fitting_frames(
         return good, []
     n, n_odd = int(good.sum()), int((good & ~fits).sum())
     named = ", ".join(f"{name} on {count_of(k, 'frame')}" for name, k in found.most_common())
-    where = f"lies elsewhere on its segment than in most ({named})"
+    where = f"has another position on its segment than in most frames ({named})"
     if n_odd > MOST_ODD * n:
         return good, [
-            f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} one {where}; all "
-            "were used, as too few agree"
+            f"check the markers of the calibration: on {n_odd} of {count_of(n, 'frame')} a marker "
+            f"{where}; all frames were used, because too few agree"
         ]
-    return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, where a marker {where}"]
+    return fits, [f"{n_odd} of {count_of(n, 'frame')} left out of the calibration, because a marker {where}"]
 
 
 def points_of(

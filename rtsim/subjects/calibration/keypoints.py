@@ -25,11 +25,12 @@ outwards."""
 KNEE, ANKLE = 0.5, 0.35
 """Width of a joint in parts of the distance between the hips' centres, twice: nothing but a direction."""
 NOTES = (
-    "keypoints are joint centres alone: only flexions are measurements, about axes parallel to the line of "
-    "the hips; rotation of the hip, adduction and rotation of the knee are held, inversion and rotation of "
-    "the ankle are about axes of the same kind, and results have no joint contacts, ligaments and muscles",
-    "no marker on the pelvis: it leans as the line from the hips to the neck, so hip flexion is that of the "
-    "thigh against the trunk",
+    "keypoints are joint centres only. Flexion angles are measured, about axes parallel to the line "
+    "between the hips. Rotation of the hip and adduction and rotation of the knee are fixed. "
+    "Inversion and rotation of the ankle use axes of the same kind as flexion. Results have no joint "
+    "contacts, ligaments and muscles",
+    "no marker on the pelvis: the pelvis is assumed to lean like the line from the hips to the neck, "
+    "so hip flexion is the angle between thigh and trunk",
 )
 
 

@@ -125,7 +125,7 @@ def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str)
     seen = [role for role in device if role in positions]
     if seen and "epicondyle_lateral" not in positions and seen != device:
         lacking = [table.named[role] for role in device if role not in seen]
-        absent.append(f"nor {name_some(lacking)} of the knee alignment device that may be in its place")
+        absent.append(f"nor {name_some(lacking)} of the knee alignment device, which could replace it")
     if absent:
         raise ConfigError(f"no frame shows {name_some(absent, 12)}", where=where, remedy=remedy)
     shown = {role: np.isfinite(positions[role]).all(axis=1) for role in needed}
@@ -134,7 +134,7 @@ def usable_frames(table: LabSide, positions: Positions, where: str, remedy: str)
         rarest = sorted(needed, key=lambda role: int(shown[role].sum()))[:3]
         rare = [f"{table.named[role]} ({count_of(int(shown[role].sum()), 'frame')})" for role in rarest]
         raise ConfigError(
-            f"no frame shows all anatomical markers at once; seen least: {name_some(rare)}",
+            f"no frame shows all anatomical markers at once; visible in the fewest frames: {name_some(rare)}",
             where=where,
             remedy=remedy,
         )

@@ -29,18 +29,23 @@ def legs_that_are_there(
         try:
             there = covered(side)
             if there.share < ENOUGH and not all_of_them:
-                raise ConfigError(f"these of its markers are missing: {name_some(there.missing)}", where=side)
+                raise ConfigError(
+                    f"the trial lacks these markers of the leg: {name_some(there.missing)}", where=side
+                )
             found[side] = leg(side)
         except ConfigError as fault:
             faults[side] = fault
     if len(found) == 2 and any(MIDDLE not in subject.segments for subject in found.values()):
         if all_of_them:
             raise ConfigError(
-                "no pelvis is marked, which joins both legs", where="side", allowed="right, left",
-                remedy="solve one leg at a time, or mark the pelvis",
+                "the pelvis, which joins both legs, has no markers", where="side", allowed="right, left",
+                remedy="solve one leg at a time, or put markers on the pelvis",
             )  # fmt: skip
         right = found["right"]
-        note = "one leg alone: no pelvis is marked that joins both; the other one by --side left"
+        note = (
+            "only one leg is solved, because the pelvis, which joins both legs, has no markers; solve "
+            "the other leg with --side left"
+        )
         return msgspec.structs.replace(right, notes=(*right.notes, note))
     if len(found) == 2:
         by_side = {subject.side: subject for subject in found.values()}
@@ -52,7 +57,10 @@ def legs_that_are_there(
         right = found["right"]
         if found["left"].marker_names == right.marker_names:  # a map of one leg
             return right
-        note = f"one leg alone: those labelled right and left both stand on the {right.side}"
+        note = (
+            "only one leg is solved, because the legs labelled right and left both stand on the "
+            f"{right.side} of the body"
+        )
         return msgspec.structs.replace(right, notes=(*right.notes, note))
     if all_of_them or not found:
         raise next(iter(faults.values()))

@@ -38,7 +38,7 @@ STRAIGHTEST = 97.0
 N_ROUND = 20
 """Number of iterations between hip and knee centre, which depend on each other where there is no medial
 epicondyle."""
-ROOT_IS_THIGH = "the thigh is the root, and there is nothing of the hip in the results"
+ROOT_IS_THIGH = "the thigh is the root segment, and the results contain nothing about the hip"
 
 
 class LoneLeg(NamedTuple):
@@ -129,9 +129,9 @@ def told_hip(way: str, n_frame: int) -> str:
     """Return the note on how the hip centre of a person without pelvis markers was found."""
     how = {
         BY_TROCHANTER: "from the marker on the greater trochanter",
-        BY_STRAIGHT_LEG: f"in line with the straight leg of {count_of(n_frame, 'frame')}",
+        BY_STRAIGHT_LEG: f"in line with the straight leg in {count_of(n_frame, 'frame')}",
     }[way]
     return (
-        f"no pelvis is marked: the hip centre was put {how}, sure to some {ACCURACY_MM[way]} mm; "
-        f"{ROOT_IS_THIGH}"
+        f"the pelvis has no markers: the hip centre was put {how}, which is accurate to about "
+        f"{ACCURACY_MM[way]} mm; {ROOT_IS_THIGH}"
     )

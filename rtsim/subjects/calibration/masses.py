@@ -79,7 +79,7 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
     mass = mass_kg or subject.mass_kg
     if not mass:
         raise ConfigError(
-            "the mass is not known",
+            "the body mass is not known",
             where=f"subject {subject.name}: mass_kg",
             remedy="give mass_kg, or weigh the subject on the force plates",
         )
@@ -88,11 +88,13 @@ def person_of(subject: Subject, table: InertiaTable, mass_kg: float | None = Non
         population: Population = getattr(table, subject.sex)
     else:
         population = mean_population(table.female, table.male)
-        notes.append("sex is not given: segment masses are the mean of women's and men's")
+        notes.append("sex is not given: segment masses are the mean of those for women and men")
     stature = 1e-3 * (subject.stature_mm or 0.0)
     if not stature:
         stature = stature_of_leg(subject, population)
-        notes.append(f"stature_mm is not given: {1e3 * stature:.0f} mm by the length of the leg")
+        notes.append(
+            f"stature_mm is not given: {1e3 * stature:.0f} mm was estimated from the length of the leg"
+        )
     return BodyMeasures(float(mass), stature, population, (*notes, *notes_on_size(mass, stature)))
 
 
@@ -104,7 +106,10 @@ def notes_on_size(mass: float, stature: float = LEAST_ADULT_M) -> list[str]:
     """
     if mass >= LEAST_ADULT_KG and stature >= LEAST_ADULT_M:
         return []
-    return ["segment masses are those of adults, and the size is a child's: legs of children are lighter"]
+    return [
+        "segment masses are those of adults, but the person has the size of a child; the legs of "
+        "children are lighter"
+    ]
 
 
 def mean_population(a: Population, b: Population) -> Population:

@@ -146,12 +146,12 @@ def sentence(
     pair = max((pair for pair in off if role in pair), key=lambda pair: abs(off[pair]))
     other = pair[0] if pair[1] == role else pair[1]
     found = {side: 1e3 * float(lengths(leg.points, [pair])[0]) for side, leg in legs.items()}
-    whose = f"on the other leg it lies about {1e3 * worst.size:.0f} mm elsewhere"
+    whose = f"the position on the other leg differs by about {1e3 * worst.size:.0f} mm"
     if sure:
-        whose += ", and also by the usual proportions of a leg"
+        whose += ", and the usual proportions of a leg show this too"
     return (
-        f"check {names}: {whose}; from {role} to {other} it is {found['right']:.0f} mm on the right and "
-        f"{found['left']:.0f} mm on the left: a marker beside its landmark?"
+        f"check {names}: {whose}; the distance from {role} to {other} is {found['right']:.0f} mm on "
+        f"the right and {found['left']:.0f} mm on the left; is a marker not on its landmark?"
     )
 
 
@@ -163,9 +163,9 @@ def alone(leg: Leg) -> list[str]:
     likely = [shift for shift in found if shift.evidence > found[0].evidence - CLEAR]
     names = " or ".join(leg.names[shift.role] for shift in likely)
     return [
-        f"check {names}: by the usual proportions of a leg it lies about {1e3 * found[0].size:.0f} mm off "
-        f"{' or '.join(shift.role for shift in likely)}: a marker beside its landmark, or a leg of another "
-        "shape?"
+        f"check {names}: by the usual proportions of a leg, the marker lies about "
+        f"{1e3 * found[0].size:.0f} mm off {' or '.join(shift.role for shift in likely)}; is the "
+        "marker not on its landmark, or does the leg have another shape?"
     ]
 
 
@@ -186,9 +186,9 @@ def notes_on_moves(markers: Mapping[str, Points], trial: MarkerTrial) -> list[st
         worst = shifts(lengths(tracks, pairs) - lengths(points, pairs), points, pairs, covariance, NEAR)[0]
         if worst.evidence >= EVIDENCE and worst.size >= MOVED:
             notes.append(
-                f"check {worst.role}: by the other markers of the {segment} it lies about "
-                f"{1e3 * worst.size:.0f} mm elsewhere in the trial than in the static trial: re-applied, or "
-                "beside its landmark in one of them?"
+                f"check {worst.role}: relative to the other markers of the {segment}, this marker "
+                f"differs by about {1e3 * worst.size:.0f} mm between the trial and the static trial; "
+                "was the marker re-applied, or is it not on its landmark in one of the trials?"
             )
     return notes
 

@@ -40,17 +40,18 @@ def with_back_of(
         return static, []
     if table.sacrum not in moving or not standing >= {*psis}:
         raise ConfigError(
-            f"the back of the pelvis is marked by {name_some(sorted(standing))} in the static trial and by "
-            f"{name_some(sorted(moving))} in the movement, whose place on the pelvis is unknown",
+            f"the back of the pelvis is marked by {name_some(sorted(standing))} in the static trial "
+            f"and by {name_some(sorted(moving))} in the movement, and the position of these on the "
+            "pelvis is unknown",
             where=where,
             allowed=f"the same markers in both trials, or {name_some(psis)} in the static trial and "
-            f"{table.sacrum} midway between them in the movement",
-            remedy="record a static trial with the markers of the movement",
+            f"{table.sacrum} midway between {name_some(psis)} in the movement",
+            remedy="record a static trial with the same markers as the movement",
         )
     middle = 0.5 * (positions_of(psis[0], static) + positions_of(psis[1], static))
     check_middle(middle, static, trial, table, where)
     positions = np.ascontiguousarray(np.concatenate([static.positions, middle[:, None]], axis=1))
-    told = f"no {table.sacrum} in the static trial: it was taken midway between {psis[0]} and {psis[1]}"
+    told = f"no {table.sacrum} in the static trial; it was assumed midway between {psis[0]} and {psis[1]}"
     return static._replace(names=(*static.names, table.sacrum), positions=positions), [told]
 
 
@@ -87,10 +88,10 @@ def check_middle(middle: Array, static: MarkerTrial, trial: MarkerTrial, table: 
     worst = max(off, key=abs)
     if abs(worst) > APART:
         raise ConfigError(
-            f"{table.sacrum} of the movement is not midway between {table.psis} and {table.psis_opposite} "
-            f"of the static trial: its distance to an ASIS is {1e3 * abs(worst):.0f} mm "
-            f"{'larger' if worst > 0.0 else 'smaller'}",
+            f"{table.sacrum} of the movement is not midway between {table.psis} and "
+            f"{table.psis_opposite} of the static trial; the distance from {table.sacrum} to an ASIS "
+            f"is {1e3 * abs(worst):.0f} mm {'larger' if worst > 0.0 else 'smaller'}",
             where=where,
-            allowed=f"up to {1e3 * APART:.0f} mm of difference",
-            remedy="record a static trial with the markers of the movement",
+            allowed=f"a difference of up to {1e3 * APART:.0f} mm",
+            remedy="record a static trial with the same markers as the movement",
         )

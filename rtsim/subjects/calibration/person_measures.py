@@ -92,7 +92,7 @@ def with_measures(trial: MarkerTrial, stored: Mapping[str, float]) -> MarkerTria
     other = [
         name for name, x in stored.items() if trial.subject.get(name) and abs(trial.subject[name] - x) > 1e-6
     ]
-    notes = [f"measures as given, not as the file stores them: {name_some(other)}"] if other else []
+    notes = [f"measures taken from the options instead of the file: {name_some(other)}"] if other else []
     return trial._replace(subject={**trial.subject, **stored}, notes=(*trial.notes, *notes))
 
 

@@ -44,7 +44,7 @@ def check_lengths(segments: Mapping[str, Segment], where: str) -> None:
         low, high = LENGTHS[name]
         if not low <= segment.length <= high:
             raise ConfigError(
-                f"the {name} would be {segment.length:.3f} m long",
+                f"the segment {name} would be {segment.length:.3f} m long",
                 where=where,
                 allowed=f"{low:g} to {high:g} m",
                 remedy=REMEDY,
@@ -60,7 +60,8 @@ def check_axes(Q: Mapping[str, Array], where: str) -> None:
         volume = float(np.median(np.sum(np.cross(u, v) * w, axis=1) / np.linalg.norm(v, axis=1)))
         if not volume >= MIN_VOLUME:
             raise ConfigError(
-                f"the axes of the {name} are mirrored or almost in one plane (volume {volume:.2f})",
+                f"the axes of the segment {name} form a left-handed system or lie almost in one plane "
+                f"(triple product {volume:.2f})",
                 where=where,
                 allowed=f"{MIN_VOLUME:g} to 1",
                 remedy="check the labels and the lab's marker map",
@@ -100,8 +101,8 @@ def check_widths(x: Landmarks, where: str, stood_in: Container[str] = ()) -> lis
         low, high = USUAL_WIDTHS[name]
         if not low <= width <= high:
             notes.append(
-                f"check the markers across the {name}: they are {1e3 * width:.0f} mm apart (usual: "
-                f"{1e3 * low:.0f} to {1e3 * high:.0f} mm)"
+                f"check the markers across the {name}: the markers are {1e3 * width:.0f} mm apart "
+                f"(usual: {1e3 * low:.0f} to {1e3 * high:.0f} mm)"
             )
     return notes
 
@@ -116,12 +117,12 @@ def notes_on_width(joint: str, width: float, other: float) -> list[str]:
     if not low <= width <= high:
         return [
             f"check the width of the {joint}: {1e3 * width:.4g} mm were measured (usual: "
-            f"{1e3 * low:.0f} to {1e3 * high:.0f} mm): the joint's centre follows from it"
+            f"{1e3 * low:.0f} to {1e3 * high:.0f} mm); the joint centre is computed from this width"
         ]
     if other > 0.0 and max(width, other) > UNLIKE_WIDTHS * min(width, other):
         return [
-            f"check the widths of both {joint}s: one is {1e3 * min(width, other):.4g} mm, the other one "
-            f"{1e3 * max(width, other):.4g} mm, and the joints' centres follow from them"
+            f"check the widths of both {joint}s: one is {1e3 * min(width, other):.4g} mm, the other "
+            f"{1e3 * max(width, other):.4g} mm; the joint centres are computed from these widths"
         ]
     return []
 
@@ -141,9 +142,9 @@ def notes_on_leg_length(x: Positions, length: float | None) -> list[str]:
     if not np.isfinite(way) or USUAL_LEG[0] <= way / length <= USUAL_LEG[1]:
         return []
     return [
-        f"check the length of the leg: {1e3 * length:.4g} mm were measured, but from the ASIS by the knee to "
-        f"the ankle its markers are {1e3 * way:.0f} mm apart: hip centres of the conventional gait model and "
-        "of regressions by the leg's length, follow from it"
+        f"check the length of the leg: {1e3 * length:.4g} mm were measured, but from the ASIS by the "
+        f"knee to the ankle its markers are {1e3 * way:.0f} mm apart; the conventional gait model and "
+        "some regressions compute the hip centres from the leg length"
     ]
 
 
@@ -158,14 +159,17 @@ def agreeing_frames(Q: Mapping[str, Array], x: Landmarks, where: str) -> tuple[N
     off = {name: np.abs(d / np.median(d) - 1.0) > MAX_DEVIATION for name, d in lengths.items()}
     good: NDArray[np.bool_] = ~np.any(list(off.values()), axis=0)
     if not good.any():
-        raise ConfigError("no two frames show a leg of the same size", where=where, remedy=REMEDY)
+        raise ConfigError(
+            "there are no two frames in which the leg has the same size", where=where, remedy=REMEDY
+        )
     if good.all():
         return good, []
     n_off = {name: int(mask.sum()) for name, mask in off.items() if mask.any()}
     named = ", ".join(f"{name} on {count_of(n, 'frame')}" for name, n in n_off.items())
     return good, [
-        f"{int((~good).sum())} of {count_of(len(good), 'frame')} left out, where a length is more than "
-        f"{100 * MAX_DEVIATION:.0f} % off its median ({named}): labels may be exchanged there"
+        f"{int((~good).sum())} of {count_of(len(good), 'frame')} left out, because a length differs "
+        f"from its median by more than {100 * MAX_DEVIATION:.0f} % ({named}); labels might be "
+        "exchanged in these frames"
     ]
 
 
@@ -180,7 +184,7 @@ def check_landmarks(x: Landmarks, shank: Array, positions: Positions) -> list[st
         across = x.hip - x.pelvis.hip_opposite
         outside = np.sum((positions["greater_trochanter"] - x.hip) * across, axis=1)
         if seen_median(outside) < 0.0:
-            notes.append("check the hip: the greater trochanter lies inside of the hip centre")
+            notes.append("check the hip: the greater trochanter lies on the inner side of the hip centre")
     return notes
 
 
@@ -202,7 +206,8 @@ def check_spread(markers: Mapping[str, Mapping[str, Array]]) -> list[str]:
             who = "its rotation follows from the joints alone"
             if segment == "thigh" == next(iter(markers)):
                 who = (
-                    "its rotation follows from the knee alone, and knee angles may be 20 degrees off or more"
+                    "its rotation follows only from the knee, and knee angles might be wrong by 20 "
+                    "degrees or more"
                 )
             notes.append(f"the {segment} has {count} ({', '.join(points)}): {who}")
     return notes

@@ -32,7 +32,7 @@ PAIRED = {"thigh": (0.08, 0.3), "shank": (0.08, 0.3), "foot": (0.15, 0.4)}
 SKEW = (0.035, 0.1)
 """Difference of the distances from the ASIS to the back of the pelvis on both sides, unusual and impossible
 from there on [m]: at most 0.020 of the nine."""
-REMEDY = "check the labels, the lab's marker map and where the markers are"
+REMEDY = "check the labels, the lab's marker map and the positions of the markers"
 
 
 def check_ratios(lengths: Mapping[str, float], where: str) -> list[str]:
@@ -69,7 +69,7 @@ def check_stature(lengths: Mapping[str, float], stature: float, where: str) -> l
     """
     leg = lengths["thigh"] + lengths["shank"]
     usual, possible = LEG_TO_STATURE
-    said = f"thigh and shank are {1e3 * leg:.0f} mm long together, {leg / stature:.2f} of the stature of "
+    said = f"thigh and shank together are {1e3 * leg:.0f} mm long, {leg / stature:.2f} of the stature of "
     said += f"{1e3 * stature:.0f} mm"
     if not possible[0] <= leg / stature <= possible[1]:
         raise ConfigError(
@@ -94,7 +94,7 @@ def check_legs(right: Mapping[str, float], left: Mapping[str, float], where: str
         said = f"the {name} is {1e3 * a:.0f} mm long on the right and {1e3 * b:.0f} mm on the left"
         if apart > impossible:
             raise ConfigError(
-                said, where=where, allowed=f"{100 * impossible:.0f} % of difference", remedy=REMEDY
+                said, where=where, allowed=f"a difference of up to {100 * impossible:.0f} %", remedy=REMEDY
             )
         if apart > unusual:
             notes.append(
@@ -116,12 +116,15 @@ def check_skew(known: Positions, where: str) -> list[str]:
         for a, b in zip(("asis", "asis_opposite"), back, strict=True)
     )
     to = "PSIS" if back[0] == "psis" else "sacrum"
-    said = f"from ASIS to {to} it is {1e3 * own:.0f} mm on the leg's side, {1e3 * other:.0f} mm on the other"
+    said = (
+        f"the distance from {to} to the ASIS of its own side is {1e3 * own:.0f} mm, to the ASIS of the "
+        f"other side {1e3 * other:.0f} mm"
+    )
     unusual, impossible = SKEW
     if abs(own - other) > impossible:
         raise ConfigError(
             f"the pelvis is not symmetric: {said}",
-            where=where, allowed=f"{1e3 * impossible:.0f} mm of difference",
+            where=where, allowed=f"a difference of up to {1e3 * impossible:.0f} mm",
             remedy=REMEDY,
         )  # fmt: skip
     if abs(own - other) > unusual:

@@ -95,10 +95,11 @@ def turned_shanks(segments: Mapping[str, SubjectSegment]) -> list[str]:
     if knee * ankle >= 0.0 or least < TURNED_DEG:
         return []
     return [
-        f"check the shanks: as the person stood, one is turned about its long axis by {least:.0f} degrees "
-        f"or more against the other (by the knees {abs(knee):.0f}, by the ankles {abs(ankle):.0f} the other "
-        "way): is the marker that gives its frontal plane (a wand, the fibula head, a malleolus) beside its "
-        "place? Rotations of knee and ankle may be off by as much"
+        "check the shanks: when the person stood, one shank was rotated about its long axis by "
+        f"{least:.0f} degrees or more relative to the other (by the knees {abs(knee):.0f}, by the "
+        f"ankles {abs(ankle):.0f} the other way): is a marker that defines the frontal plane of a "
+        "shank (a wand, the fibula head, a malleolus) misplaced? Rotation angles of knee and ankle "
+        "might be wrong by this amount"
     ]
 
 

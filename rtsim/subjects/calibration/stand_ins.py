@@ -152,15 +152,15 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
         both["malleolus_medial"] = found["malleolus_medial"] = medial
         notes.append(told)
     if found and measures.takes_usual_markers:
-        notes.append(f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no {DIAMETER} is stored")
+        notes.append(f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were assumed: no {DIAMETER} is stored")
     across_ankle = both["malleolus_lateral"] - both["malleolus_medial"]
     lacks_head = "fibula_head" not in known
     if lacks_head and (torsion := measures.rotation("tibial_torsion", where)):
         ankle = 0.5 * (both["malleolus_lateral"] + both["malleolus_medial"])
         found["fibula_head"] = ankle + turned(across_ankle, unit(knee - ankle), -torsion)
         notes.append(
-            f"no fibula head: the shank's frontal plane is that of the malleoli, turned back by the measured "
-            f"tibial torsion of {DEGREES * torsion:.1f} degrees"
+            "no fibula head marker: the frontal plane of the shank is that of the malleoli, rotated "
+            f"back by the measured tibial torsion of {DEGREES * torsion:.1f} degrees"
         )
     if not known.keys() >= {*METATARSALS} and "toe" not in known:
         ankle = 0.5 * (both["malleolus_lateral"] + both["malleolus_medial"])
@@ -172,8 +172,8 @@ def stand_ins(known: Positions, measures: LegMeasures, where: str) -> StandIns:
         notes.append(told_metatarsals(known))
     if found.keys() >= {*METATARSALS} and (way := way_of(known["asis"])) > MOVES:
         notes.append(
-            f"check the calibration: the person moves by {way:.1f} m in its trial, and the foot's axes are "
-            "taken as those of a person who stands: give a static trial"
+            f"check the calibration: the person moves by {way:.1f} m in the calibration trial, but "
+            "the axes of the foot are defined for a standing person; give a static trial"
         )
     return StandIns(found, tuple(notes))
 
@@ -212,10 +212,11 @@ def missing_widths(side: str, joints: Sequence[str], where: str, near: str = "")
     options = [f"{joint}_width_mm (--{joint}-width)" for joint in joints]
     return ConfigError(
         f"without medial markers the width of the {side} {' and '.join(joints)} is needed; no "
-        f"{' and no '.join(stored)} is stored with it",
+        f"{' and no '.join(stored)} is stored in the trial",
         where=where,
-        remedy=f"measure it and give {' and '.join(options)}, or give --measures with the .vsk of Nexus, an "
-        f".mp or a .toml file{near}; C3D files have it in PROCESSING; or put on medial markers",
+        remedy=f"measure the width and give {' and '.join(options)}, or give --measures with the .vsk of "
+        f"Nexus, an .mp or a .toml file{near}; in C3D files the width is in PROCESSING; or use "
+        "medial markers",
     )
 
 
@@ -244,10 +245,11 @@ def check_wands(known: Positions, measures: LegMeasures, where: str) -> None:
         else:
             continue
         raise ConfigError(
-            f"{measures.names.get(role, role)} {fault}, and joint centres are looked for in its plane",
+            f"{measures.names.get(role, role)} {fault}, but joint centres are computed in the plane "
+            "of this marker",
             where=where,
             allowed=f"on the outside of the {segment}",
-            remedy="exchange labels that are exchanged, or put the marker there",
+            remedy="correct exchanged labels, or move the marker to the correct position",
         )
 
 
@@ -279,8 +281,8 @@ def check_device_order(known: Positions, measures: LegMeasures, where: str) -> N
         return
     names = [measures.names.get(role, role) for role in DEVICE[1:]]
     raise ConfigError(
-        f"the axis of the {measures.label_side} knee alignment device does not lie across the body as its "
-        f"markers are labelled, and does with {names[0]} and {names[1]} exchanged",
+        f"the axis of the {measures.label_side} knee alignment device does not lie across the body "
+        f"with the present labels, but does if {names[0]} and {names[1]} are exchanged",
         where=where,
         remedy="exchange these labels in the file",
     )
@@ -299,7 +301,10 @@ def stand_in_knee(known: Positions, measures: LegMeasures, where: str) -> tuple[
         lateral = lateral_of_device(known)
         check_device_order(known, measures, where)
         medial = 2.0 * chord_centre(hip, lateral, device[0], offset) - lateral
-        told = "no lateral epicondyle: the knee alignment device gives its place and the axis of the knee"
+        told = (
+            "no lateral epicondyle marker: its position and the axis of the knee are taken from the "
+            "knee alignment device"
+        )
         roles = {"epicondyle_lateral": lateral, "epicondyle_medial": medial}
         return roles, [f"{told}; {odd}" if odd else told]
     lateral, turn = known["epicondyle_lateral"], measures.rotation("thigh_rotation", where)
@@ -316,12 +321,14 @@ def medial_malleolus(known: Positions, knee: Array, measures: LegMeasures, where
     offset = measures.radius("ankle", where)
     medial: Array = 2.0 * chord_centre(knee, lateral, known["shank_lateral"], offset, turn) - lateral
     told = f"no medial malleolus: ankle centre put {1e3 * offset:.1f} mm from the lateral marker"
-    return medial, f"{told}, by the marker on the outside of the shank" + told_turn(turn, "shank")
+    return medial, f"{told}, in the direction given by the marker on the outside of the shank" + told_turn(
+        turn, "shank"
+    )
 
 
 def told_turn(turn: float, segment: str) -> str:
     """Return a note on a stored rotation offset [rad]; "" if it is 0."""
-    return f", with the {segment} rotation of {DEGREES * turn:.1f} degrees that is stored" if turn else ""
+    return f", with the stored {segment} rotation of {DEGREES * turn:.1f} degrees" if turn else ""
 
 
 def turned(v: Array, axis: Array, angle: float) -> Array:
@@ -353,11 +360,11 @@ def told_metatarsals(known: Positions) -> str:
     """
     words = zip(METATARSALS, ("first", "fifth"), strict=True)
     lacking = [word for role, word in words if role not in known]
-    both = "their middle" if len(lacking) > 1 else "the middle of the first and the fifth"
+    both = "their middle" if len(lacking) > 1 else "the midpoint of the first and the fifth"
     return (
-        f"no marker on the {' and the '.join(lacking)} metatarsal: the one on the toe stands in for {both}, "
-        "and their line is parallel to the ankle's axis as the person stands: so inversion is 0 in that "
-        "pose, whatever it really is"
+        f"no marker on the {' and the '.join(lacking)} metatarsal: the toe marker replaces {both}, "
+        "and the line across the metatarsals is assumed parallel to the ankle axis when the person "
+        "stands; inversion is therefore 0 in this pose, whatever the true value"
     )
 
 
@@ -373,7 +380,8 @@ def check_movement(trial: MarkerTrial, table: LabSide, where: str, near: str) ->
     if near and lacking and way_of(middle_of(trial.positions)) > MOVES:
         raise ConfigError(
             f"no frame shows {', '.join(lacking)}", where=where,
-            remedy=f"give a static trial in which they are on, or of this session without them{near}",
+            remedy="give a static trial in which these markers are worn, or a static trial of this "
+                f"session without these markers{near}",
         )  # fmt: skip
 
 
@@ -385,7 +393,8 @@ def check_alone(known: Positions, where: str) -> None:
     lacking = [role for role in needed if role not in known]
     if lacking:
         raise ConfigError(
-            f"the pelvis has no markers, and without a hip centre nothing can replace {', '.join(lacking)}",
+            "the pelvis has no markers, and without a hip centre there is no substitute for "
+            f"{', '.join(lacking)}",
             where=where,
-            remedy="mark the pelvis, or put on the markers that are missing",
+            remedy="put markers on the pelvis, or add the missing markers",
         )

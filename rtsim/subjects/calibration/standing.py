@@ -54,8 +54,8 @@ UPRIGHT, UPSIDE_DOWN = 35.0, 135.0
 """Angle between a leg, from ankle to hip, and the vertical [deg]: beyond the first nobody stands on it."""
 SITTING = 50.0
 """Flexion of hip and knee from which a still person sits or crouches [deg]."""
-POSTURE = "results do not depend on it, but standing shows best what is wrong with labels and markers"
-REMEDY = "check the labels, the lab's marker map and where the markers are"
+POSTURE = "results do not depend on this pose, but a standing pose shows errors in labels and markers best"
+REMEDY = "check the labels, the lab's marker map and the positions of the markers"
 
 
 @cache
@@ -84,15 +84,16 @@ def check_pose(Q: Mapping[str, Array], where: str) -> list[str]:
     lean = leaning(Q)
     if lean > UPSIDE_DOWN:
         raise ConfigError(
-            f"the person is upside down: the leg points {lean:.0f} degrees away from up", where=where,
+            f"the person is upside down: the leg leans {lean:.0f} degrees from the vertical", where=where,
             allowed=f"up to {UPRIGHT:g} degrees in standing", remedy="give the axis that points up (--up)",
         )  # fmt: skip
     sits = angles["knee_flexion"] > SITTING and angles.get("hip_flexion", SITTING) >= SITTING
     notes = check_pelvis(Q, where) if lean <= UPRIGHT else []
     if lean > UPRIGHT and not sits:
         notes.append(
-            f"check the pose: the leg leans {lean:.0f} degrees (usual in standing: up to {UPRIGHT:g}): "
-            f"does the person lie, or is another axis up (--up)? {POSTURE}"
+            f"check the pose: the leg is inclined by {lean:.0f} degrees from the vertical (usual in "
+            f"standing: up to {UPRIGHT:g}): is the person lying, or is another axis up (--up)? "
+            f"{POSTURE}"
         )
     odd = [
         f"{name} {angle:.0f} (usual {USUAL[name][0]:g} to {USUAL[name][1]:g})"

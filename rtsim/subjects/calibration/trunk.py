@@ -69,14 +69,19 @@ def fault_of_trunk(Q: Array, pelvis: Array | None, parameters: Segment, placed: 
     """
     low, high = LENGTHS[TRUNK]
     if not low <= parameters.length <= high:
-        return f"from L5/S1 to the shoulders it is {parameters.length:.3f} m; allowed: {low:g} to {high:g} m"
+        return (
+            f"the distance from L5/S1 to the shoulders is {parameters.length:.3f} m; allowed: {low:g} "
+            f"to {high:g} m"
+        )
     if pelvis is not None and np.nanmedian(np.sum(Q[:, 3] * pelvis[:, 3], axis=1)) < 0.0:
-        return "the shoulders are on each other's side: check right and left of the labels"
+        return "right and left shoulder are exchanged: check right and left in the labels"
     if len(placed) < FEWEST or plausible.spread_of(placed) < plausible.MIN_SPREAD:
         seen = ", ".join(placed) or "none"
-        return f"it needs {FEWEST} markers that are not on a line; those that are followed: {seen}"
+        return f"the trunk needs {FEWEST} tracked markers that are not on a line; tracked markers: {seen}"
     farthest = max(placed, key=lambda name: float(np.linalg.norm(placed[name])))
     away = float(np.linalg.norm(placed[farthest]))
     if away > FARTHEST_M:
-        return f"{farthest} is {away:.2f} m from the middle of the shoulders; allowed: up to {FARTHEST_M:g} m"
+        return (
+            f"{farthest} is {away:.2f} m from the midpoint of the shoulders; allowed: up to {FARTHEST_M:g} m"
+        )
     return ""

@@ -70,8 +70,8 @@ def check_device(kax: Array, kd1: Array, kd2: Array, side: str, where: str) -> s
     if abs(size - DEVICE_SPACING) <= 0.05 * DEVICE_SPACING:
         return ""
     return (
-        f"the markers of the {side} knee alignment device are {1e3 * size:.0f} mm apart, "
-        f"{1e3 * DEVICE_SPACING:.0f} mm are usual"
+        f"the markers of the {side} knee alignment device are {1e3 * size:.0f} mm apart; "
+        f"{1e3 * DEVICE_SPACING:.0f} mm is usual"
     )
 
 

@@ -39,7 +39,10 @@ OF_LAB = {
 """Role of a record -> role of a lab's map."""
 WALKING = ("thigh", "knee", "shank", "ankle", "toe")
 """Roles of markers on a leg that walks, below its pelvis."""
-TAKEN = f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm were taken: no MarkerDiameter is stored"
+TAKEN = (
+    f"markers of {1e3 * USUAL_MARKER_DIAMETER:.0f} mm diameter were assumed, because no "
+    "MarkerDiameter is stored"
+)
 WALKING_ASIS = (
     "conventional gait model: no InterAsisDistance is stored: the hips are put by the {:.1f} mm between the "
     "markers on both ASIS in this movement, where Plug-in Gait takes those of its static trial, and each mm "
@@ -49,8 +52,8 @@ DAVIS = "davis1991"
 """The regression of the hip centre in the conventional gait model."""
 WIDTHS = ("knee_width", "ankle_width")
 WITHOUT_TOE = (
-    "no angles of the {} ankle and foot by the conventional gait model: {} is not among the markers that are "
-    "followed"
+    "no angles of the {} ankle and foot by the conventional gait model, because {} is not among the "
+    "tracked markers"
 )
 NONE_OF = "no angles of the conventional gait model of the"
 
@@ -106,7 +109,7 @@ def conventional_leg(source: Source, tracked: tuple[str, ...]) -> tuple[Conventi
     if (names := labels_of(source.table, tracked)) is None:
         lacking = not_followed(source.table, tracked)
         return None, [
-            f"{NONE_OF} {source.side} leg: {lacking} not among the markers that are followed"
+            f"{NONE_OF} {source.side} leg: {lacking} not among the tracked markers"
         ] if lacking else []
     try:
         return _record(source, names)

@@ -35,14 +35,14 @@ STORED_ONCE = {"inter_asis": "InterAsisDistance", "marker_diameter": "MarkerDiam
 ABSENT_AT_ZERO = ("leg_length", "knee_width", "ankle_width", "asis_trochanter", *STORED_ONCE)
 """A file has 0 there where nothing was measured."""
 WORDS = {
-    "inter_asis": "distance of both ASIS",
+    "inter_asis": "distance between both ASIS",
     "asis_trochanter": "distance from the ASIS to the trochanter",
 }
 """Names of fields in sentences, where the name of the field alone does not tell."""
 HOW = {
-    "leg_length": "measure from the ASIS to the medial malleolus",
-    "knee_width": "measure between the epicondyles",
-    "ankle_width": "measure between the malleoli",
+    "leg_length": "distance from the ASIS to the medial malleolus",
+    "knee_width": "knee width between the epicondyles",
+    "ankle_width": "ankle width between the malleoli",
 }
 
 
@@ -158,9 +158,9 @@ def check_both_widths(knee: float, ankle: float, side: str, where: str) -> None:
             f"the {side} ankle is {1e3 * ankle:.4g} mm wide and the knee {1e3 * knee:.4g} mm: the widths "
             "seem exchanged",
             where=where,
-            allowed="an ankle that is narrower than its knee",
-            remedy="measure both, and correct them in the subject's measures or give --knee-width and "
-            "--ankle-width",
+            allowed="an ankle width below the knee width",
+            remedy="measure both widths, and correct them in the subject's measures or give --knee-width "
+            "and --ankle-width",
         )
 
 
@@ -181,16 +181,16 @@ def _check(field: str, value: float | None, said: str, where: str) -> None:
     name, is_angle = said.replace("_", " "), high == MOST_ROTATION
     factor, unit = (1.0, "rad") if is_angle else (1e3, "mm")
     if is_angle:
-        guess = "; it may be in degrees, where radians are expected"
+        guess = "; the value might be in degrees, but radians are expected"
     elif low <= 1e3 * value <= high:
-        guess = "; it may be in metres, where millimetres are expected"
+        guess = "; the value might be in metres, but millimetres are expected"
     else:
         guess = ""
     raise ConfigError(
         f"the {name} of {factor * value:.4g} {unit} is impossible for a person{guess}",
         where=where,
         allowed=f"{factor * low:g} to {factor * high:g} {unit}",
-        remedy=HOW.get(field, "correct it in the subject's measures") + ", or leave it out",
+        remedy=HOW.get(field, "correct this value in the subject's measures") + ", or remove it",
     )
 
 
@@ -202,9 +202,9 @@ def needed(measures: ConventionalMeasures, side: str, field: str, where: str) ->
     if value is None:
         stored = f"{LETTERS[side]}{STORED[field]}"
         raise ConfigError(
-            f"the {side} {field.replace('_', ' ')} is needed, and no {stored} is stored with the trial",
+            f"the {side} {field.replace('_', ' ')} is needed, but the trial stores no {stored}",
             where=where,
-            remedy=f"{HOW.get(field, 'measure it')} and give it with --{field.replace('_', '-')}, or in a "
-            ".vsk, .mp or .toml file with --measures",
+            remedy=f"{HOW.get(field, 'measure it')} and give the value with --{field.replace('_', '-')}, "
+            "or in a .vsk, .mp or .toml file with --measures",
         )
     return value

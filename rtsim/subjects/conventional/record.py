@@ -48,7 +48,7 @@ class ConventionalLeg(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         if lacking or strange:
             raise ValueError(
                 f"markers: {', '.join(lacking or strange)} {'missing' if lacking else 'unknown'}; "
-                f"allowed: {', '.join(ROLES)}, the last two where they are there"
+                f"allowed: {', '.join(ROLES)}; the last two are optional"
             )
         if (self.plant_flexion_deg is None) != (self.foot_rotation_deg is None):
             raise ValueError("plant_flexion_deg and foot_rotation_deg: give both or neither")

@@ -159,11 +159,11 @@ def standing_foot(
         stored = FootOffsets(own.static_plant_flexion, own.static_rotation)
     if markers.heel is None or not stands_still(hip, markers.toe, markers.heel):
         still = source.walk.source != source.static.source
-        none = "there is no static trial; give one with --static"
-        what = f"{source.where} is not a static trial: the leg moves" if still else none
+        none = "no static trial is given; give one with --static"
+        what = f"{source.where} is not a static trial, because the leg moves" if still else none
         told = (
-            f"no angles of the {side} ankle and foot by the conventional gait model: the offsets of the foot "
-            f"are of a static trial, and {what}"
+            f"no angles of the {side} ankle and foot by the conventional gait model: the foot offsets "
+            f"must be measured in a static trial, and {what}"
         )
         return StandingFoot(stored, "", [] if stored else [told])
     found = {
@@ -173,7 +173,7 @@ def standing_foot(
     how = FLAT
     if stored is not None and _apart(found[AS_MARKED], stored) < SAME:
         how = AS_MARKED
-    told = f"the {side} sole was taken for level in the static trial (conventional gait model)"
+    told = f"the {side} sole was assumed horizontal in the static trial (conventional gait model)"
     itself = how if source.walk.source == source.static.source else ""
     return StandingFoot(stored or found[how], itself, [] if stored else [told])
 

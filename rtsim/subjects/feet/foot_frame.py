@@ -62,7 +62,7 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
     lacking = [role for role in ("calcaneus", "metatarsal_1", "metatarsal_5") if role not in flat]
     if lacking:
         raise ConfigError(
-            f"the foot lacks its marker {lacking[0]}", where=source, remedy="check the marker map"
+            f"the foot lacks the marker {lacking[0]}", where=source, remedy="check the marker map"
         )
     third, notes = third_metatarsal(flat)
     heel, first = flat["calcaneus"], flat["metatarsal_1"]
@@ -79,7 +79,9 @@ def foot_frame(flat: Mapping[str, Array], source: str) -> FootFrame:
     medial = (first - third) * level
     medial /= np.linalg.norm(medial)
     if "hallux" not in flat:
-        notes.append("no marker on the first toe: the toes point level where the foot stands flat")
+        notes.append(
+            "no marker on the first toe: the toes are assumed horizontal when the foot is flat on the ground"
+        )
     forward = (flat["hallux"] - origin) if "hallux" in flat else np.cross([0.0, 0.0, 1.0], medial)
     forward = forward - medial * (forward @ medial)
     forward /= np.linalg.norm(forward)
@@ -105,11 +107,12 @@ def third_metatarsal(flat: Mapping[str, Array]) -> tuple[Array, list[str]]:
     if "metatarsal_2" in flat:
         second = flat["metatarsal_2"]
         return second + THIRD_FROM_SECOND * (fifth - second), [
-            "no marker on the third metatarsal: a third of the way from the second to the fifth was taken"
+            "no marker on the third metatarsal: the point at a third of the way from the second to "
+            "the fifth metatarsal was used"
         ]
     first = flat["metatarsal_1"]
     return first + THIRD_FROM_FIRST * (fifth - first), [
-        "no marker on the third metatarsal: the middle between the first and the fifth was taken"
+        "no marker on the third metatarsal: the midpoint between the first and the fifth metatarsal was used"
     ]
 
 

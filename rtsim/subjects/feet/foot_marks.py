@@ -46,7 +46,9 @@ def in_order(mean: Mapping[str, Array], medial: Array) -> tuple[dict[str, str], 
     notes: tuple[str, ...] = ()
     if exchanged:
         said = ", ".join(f"{role} is labelled {other}" for role, other in exchanged)
-        notes = (f"labels of the metatarsals are exchanged; the markers were taken by their places: {said}",)
+        notes = (
+            f"labels of the metatarsals are exchanged; the markers were assigned by their positions: {said}",
+        )
     return {**{role: role for role in mean}, **dict(exchanged)}, notes
 
 

@@ -32,11 +32,11 @@ FOREFOOT = ("toe", "metatarsal_1", "metatarsal_5")
 UP = np.array([0.0, 1.0, 0.0])
 """Upward direction of the ground frame."""
 WITHOUT_TOE = (
-    "no marker on the toe or the metatarsals: the foot was taken to stand level and to point from the "
-    "heel past the ankle, sure to some 5 degrees; in movement only the heel shows its direction, so "
-    "that angles of ankle and foot are uncertain"
+    "no marker on the toe or the metatarsals: the foot was assumed to be horizontal and to point "
+    "from the heel past the ankle, which is accurate to about 5 degrees. In movement only the heel "
+    "marker shows the direction of the foot, so angles of ankle and foot are uncertain"
 )
-REMEDY = "use a static trial with the marker on, or one in which the person stands upright"
+REMEDY = "use a static trial in which the toe marker is worn, or in which the person stands upright"
 
 
 def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str, where: str) -> Array:
@@ -48,7 +48,8 @@ def toe_by_heel(known: Mapping[str, Array], knee: Array, ankle: Array, name: str
     shank, heel = knee - ankle, known["calcaneus"]
     if float(np.median(unit(shank) @ UP)) < UPRIGHT or float(np.ptp(heel, axis=0).max()) > STILL:
         raise ConfigError(
-            f"no frame shows toe ({name}), and the sole is level only of a person who stands",
+            f"no frame shows the toe marker ({name}), and the person does not stand upright and "
+            "still, so the sole cannot be assumed horizontal",
             where=where, remedy=REMEDY,
         )  # fmt: skip
     ahead = (ankle - heel) * (1.0 - UP)
@@ -63,6 +64,6 @@ def check_toe(trial: MarkerTrial, static: MarkerTrial, table: LabSide) -> None:
     shown = role_positions(static, table)
     if "toe" in role_positions(trial, table) and not any(role in shown for role in FOREFOOT):
         raise ConfigError(
-            f"no frame shows toe ({table.toe}), which {Path(trial.source).name} shows",
-            where=Path(static.source).name, remedy="use a static trial with the marker on",
+            f"no frame shows the toe marker ({table.toe}), but {Path(trial.source).name} shows it",
+            where=Path(static.source).name, remedy="use a static trial in which the toe marker is worn",
         )  # fmt: skip

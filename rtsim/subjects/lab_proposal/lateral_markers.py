@@ -61,8 +61,13 @@ def lateral_roles(
                 continue
             best = min(able, key=lambda name: float(np.hypot(able[name][0], able[name][2] - ASIDE)))
             others = sorted(able.keys() - {best})
-            why = "its name is not known; it is the only marker on the outside of the " + segment
+            why = (
+                "the name of this marker is not known; it is the only marker on the outside of the " + segment
+            )
             if others:
-                why = f"its name is not known; {', '.join(others)} on the {segment} may be it as well"
+                why = (
+                    f"the name of this marker is not known; {', '.join(others)} on the {segment} might "
+                    "have this role as well"
+                )
             found.append(MarkerRole(best, role, side, UNSURE, why))
     return found

@@ -62,7 +62,9 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
     real = [k for k, reading in enumerate(readings) if reading.segment != COMPUTED_POINT]
     computed = [standing.names[k] for k, reading in enumerate(readings) if reading.segment == COMPUTED_POINT]
     if computed:
-        told.append(f"left out, as their names say that they are computed points: {', '.join(computed)}")
+        told.append(
+            f"markers left out, because their names show that they are computed points: {', '.join(computed)}"
+        )
     names, points = [standing.names[k] for k in real], standing.points[real]
     readings = [readings[k] for k in real]
     pose, doubts = pose_by_names(points, readings)
@@ -71,10 +73,11 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
     roles = list(found.roles)
     if strangers := others_on_floor(names, pose, points):
         told.append(
-            f"{len(strangers)} markers near the floor are on neither leg ({name_some(strangers)}): where "
-            "another person or a thing is marked, export the person alone; every role is unsure"
+            f"{len(strangers)} markers near the floor do not belong to a leg "
+            f"({name_some(strangers)}), so every role is unsure; if another person or an object has "
+            "markers, export only this person"
         )
-        roles = [doubted(role, "other markers stand beside the person") for role in roles]
+        roles = [doubted(role, "other markers are beside the person") for role in roles]
     followed, left_out = followed_markers(names, readings, roles, pose, points, found.exchanged)
     roles += lateral_roles(names, roles, followed, pose, points, found.exchanged)
     told += [*standing.notes, *found.told, *left_out]
@@ -83,12 +86,12 @@ def propose(trial: MarkerTrial, name: str, movement: MarkerTrial | None = None) 
         told += absent
     else:
         told.append(
-            "no --movement was given: every marker on pelvis and legs is followed, also those worn in "
-            "the static trial only"
+            "no --movement was given, so every marker on pelvis and legs is tracked, also markers "
+            "that are worn only in the static trial"
         )
     unsure = [f.marker for f in followed if not f.is_certain]
     if unsure:
-        told.append(f"on their segments by their places alone: {', '.join(unsure)}")
+        told.append(f"assigned to segments only by their positions: {', '.join(unsure)}")
     proposed = propose_map(
         name, f"proposed by rtsim from {trial.source}", roles, followed, trunk_of(names, readings)
     )
@@ -144,9 +147,9 @@ def pose_by_names(points: Array, readings: Sequence[NameReading]) -> tuple[Stand
     if bare.score <= pose.score:
         return pose, []
     return bare, [
-        f"{len(named) - fitting} of {len(named)} names of landmarks do not fit a person who stands: labels "
-        "may be exchanged, or the names mean something else; so the pose was found "
-        "from the places of the markers alone"
+        f"{len(named) - fitting} of {len(named)} names of landmarks do not fit a standing person, "
+        "because labels are exchanged or the names mean something else; the pose was found only from "
+        "the positions of the markers"
     ]
 
 
@@ -172,9 +175,12 @@ def check_names(names: tuple[str, ...], where: str) -> list[str]:
     if len(nameless) > MOSTLY * len(names):
         raise ConfigError(
             f"{len(nameless)} of {len(names)} markers have no names", where=where,
-            remedy="label them in the program that recorded them: a map goes by names",
+            remedy="label the markers in the program that recorded them, because a marker map uses names",
         )  # fmt: skip
     numbered = [name for name in names if NUMBERED.match(name)]
     if len(numbered) > MOSTLY * len(names):
-        return ["the names are numbers: the map holds only while each marker has the same one in every trial"]
+        return [
+            "the marker names are numbers, so the map is valid only if each marker has the same "
+            "number in every trial"
+        ]
     return []

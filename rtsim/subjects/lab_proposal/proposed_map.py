@@ -21,28 +21,30 @@ from rtsim.subjects.markers.marker_names import find_markers
 SIDES = ("right", "left")
 ALWAYS = ("epicondyle_lateral", "malleolus_lateral", "calcaneus")
 """Roles that are always required of each leg, beside the pelvis."""
-NO_FOREFOOT = "the toe stands in for the middle of the metatarsals, and inversion is 0 as the person stands"
+NO_FOREFOOT = (
+    "the toe marker replaces the midpoint of the metatarsals, and inversion is 0 when the person stands"
+)
 WITHOUT = {
-    "epicondyle_medial": "the knee centre comes from the width of the knee (--knee-width) and thigh_lateral",
-    "malleolus_medial": "the ankle centre comes from the width of the ankle (--ankle-width) and "
+    "epicondyle_medial": "the knee centre is computed from the knee width (--knee-width) and thigh_lateral",
+    "malleolus_medial": "the ankle centre is computed from the width of the ankle (--ankle-width) and "
     "shank_lateral",
-    "fibula_head": "the malleoli give the shank its frontal plane, so that the twist of the tibia shows as "
+    "fibula_head": "the malleoli define the frontal plane of the shank, so tibial torsion appears as "
     "external rotation of the knee",
     "metatarsal_1": NO_FOREFOOT,
     "metatarsal_5": NO_FOREFOOT,
-    "psis": "the sacrum stands in for the middle of the PSIS",
+    "psis": "the sacrum marker replaces the midpoint of the PSIS markers",
 }
 """Consequences of the absence of a role that is not required."""
 NEEDED = {
-    "asis": "without both ASIS there is no pelvis",
-    "psis": "without both PSIS or a sacrum there is no pelvis",
-    "sacrum": "without it and both PSIS there is no pelvis",
-    "epicondyle_lateral": "without it there is no knee",
-    "malleolus_lateral": "without it there is no ankle",
-    "calcaneus": "without it there is no foot",
-    "thigh_lateral": "without it and the medial epicondyle there is no centre of the knee",
-    "shank_lateral": "without it and the medial malleolus there is no centre of the ankle",
-    "toe": "without it and both metatarsals there is no foot",
+    "asis": "without both ASIS the pelvis cannot be computed",
+    "psis": "without both PSIS or a sacrum marker the pelvis cannot be computed",
+    "sacrum": "without this marker and both PSIS the pelvis cannot be computed",
+    "epicondyle_lateral": "without this marker the knee cannot be computed",
+    "malleolus_lateral": "without this marker the ankle cannot be computed",
+    "calcaneus": "without this marker the foot cannot be computed",
+    "thigh_lateral": "without this marker and the medial epicondyle the knee centre cannot be computed",
+    "shank_lateral": "without this marker and the medial malleolus the ankle centre cannot be computed",
+    "toe": "without this marker and both metatarsals the foot cannot be computed",
 }
 """Consequences of the absence of a role that is required."""
 
@@ -132,8 +134,8 @@ def tracking_of(side: str, followed: Sequence[FollowedMarker]) -> Tracking:
     empty = [segment for segment, names in by_segment.items() if not names]
     if empty:
         raise ConfigError(
-            f"no marker of the {side} {' and '.join(empty)} is followed in movement", where="--movement",
-            remedy="give a movement in which each segment has markers, or leave it out",
+            f"no marker of the {side} {' and '.join(empty)} is tracked in the movement", where="--movement",
+            remedy="give a movement in which each segment has markers, or remove the option",
         )  # fmt: skip
     return Tracking(**by_segment)
 
@@ -144,7 +146,7 @@ def in_movement(
     """Return the tracked markers that a movement with these names has, and notes on the others."""
     there = find_markers([f.marker for f in followed], names)
     left_out = [f.marker for f in followed if f.marker not in there]
-    lacks = f"{movement} lacks these markers, so the map has them in the static trial alone: "
+    lacks = f"the movement {movement} lacks these markers, so the map uses them only in the static trial: "
     told = [lacks + ", ".join(left_out)] if left_out else []
     return [f for f in followed if f.marker in there], told
 
@@ -172,7 +174,8 @@ def refusal(proposed: ProposedMap, where: str) -> ConfigError:
         for side, roles in proposed.lacking.items()
     ]
     return ConfigError(
-        f"no map can be made of it, as no leg has what it needs; missing are, {'; '.join(said)}",
+        "no marker map can be made, because no leg has all necessary markers; missing markers: "
+        f"{'; '.join(said)}",
         where=where,
-        remedy="mark these landmarks in the static trial, or name the markers that stand there",
+        remedy="put markers on these landmarks in the static trial, or name the markers that are there",
     )

@@ -106,26 +106,30 @@ def propose_roles(
     for k, placed in assign(free).items():
         one = by_its_place(names, k, placed, exchanged)
         if placed.slot[1] and k not in twins and one.certainty == BY_PLACE:
-            one = one._replace(certainty=UNSURE, why=f"{one.why}, and no marker of the other leg mirrors it")
+            one = one._replace(
+                certainty=UNSURE, why=f"{one.why}, and no marker of the other leg is its mirror image"
+            )
         if placed.slot[0] not in BY_NAME_ALONE:
             roles.append(one)
         elif placed.margin >= CLEAR:
             told.append(
-                f"{one.marker} may be on the {of_side((one.role, one.side))}: its name does not say so, and "
-                "a marker of a cluster could lie there, too; it has no role"
+                f"{one.marker} might be on the {of_side((one.role, one.side))}, but its name does not "
+                "say so, and it could be a cluster marker; it got no role"
             )
     roles = without_spare(roles)
     if pose.score - pose.doubt < POSE:
         told.append(
-            "the markers do not tell for certain which way the person faces or how tall it is: all is unsure"
+            "the markers do not show for certain which way the person faces or how tall the person "
+            "is, so every role is unsure"
         )
         roles = [doubted(role, "how the person stands is not certain") for role in roles]
     if exchanged:
         told.append(
-            "check the sides: the markers whose names say right stand on the left: either labels are "
-            "exchanged or the axes of the file are left-handed; the map goes by names, every side is unsure"
+            "check the sides: the markers named right stand on the left: either labels are "
+            "exchanged, or the axes of the file are left-handed; the map uses the names, and every "
+            "side is unsure"
         )
-        other = "its name says {0}, but it is on the other side"
+        other = f"the name says {0}, but the marker is on the other side"
         roles = [doubted(role, other.format(role.side)) if role.side else role for role in roles]
     told += twice_named(names, readings, named)
     return ProposedRoles(tuple(roles), exchanged, tuple(told))
@@ -195,16 +199,16 @@ def against_name(
         place = leg_frames(x * np.array([1.0, 1.0, 1.0 if side == "right" else -1.0]))
         low, high = REGIONS[role]
         inside = place is not None and (place["leg"][k] >= low).all() and (place["leg"][k] <= high).all()
-        return "" if inside else f"its name says {role}, but it is somewhere else"
+        return "" if inside else f"the name says {role}, but the marker is somewhere else"
     if role not in PLACES:
-        return f"its name says {role}, which its place cannot confirm"
+        return f"the name says {role}, which the position cannot confirm"
     cost, nearest = float(costs[SLOTS.index(slot), k]), float(costs[:, k].min())
     stands = by_place[k].slot if k in by_place else SLOTS[int(costs[:, k].argmin())]
     if cost > GATE and nearest > GATE:
-        return f"its name says {role}, but it is far from where that is"
+        return f"the name says {role}, but the marker is far from this landmark"
     if (cost > GATE or cost - nearest > LIKE_ANOTHER) and stands != slot:
-        return f"its name says {of_side(slot)}, but it is where the {of_side(stands)} is"
-    return "" if cost <= GATE else f"its name says {role}, but it is far from where that is"
+        return f"the name says {of_side(slot)}, but the marker is at the {of_side(stands)}"
+    return "" if cost <= GATE else f"the name says {role}, but the marker is far from this landmark"
 
 
 def with_side(
@@ -222,9 +226,11 @@ def with_side(
         return MarkerRole(name, role, side, UNSURE, fault)
     if len(reading.roles) > 1:
         others = ", ".join(sorted(reading.roles - {role}))
-        return MarkerRole(name, role, side, BY_PLACE, f"its name may also mean {others}; its place decided")
+        return MarkerRole(
+            name, role, side, BY_PLACE, f"the name can also mean {others}; the position decided"
+        )
     if side and not reading.side:
-        return MarkerRole(name, role, side, BY_PLACE, f"its name has no side; it is on the {side}")
+        return MarkerRole(name, role, side, BY_PLACE, f"the name states no side; the marker is on the {side}")
     return MarkerRole(name, role, side)
 
 
@@ -233,14 +239,14 @@ def by_its_place(names: Sequence[str], k: int, placed: PlacedMarker, exchanged: 
     role, side = placed.slot
     side = OTHER[side] if exchanged else side
     if placed.margin >= CLEAR and placed.cost <= FITS:
-        return MarkerRole(names[k], role, side, BY_PLACE, "its name is not known; its place alone was used")
+        return MarkerRole(names[k], role, side, BY_PLACE, "the name is not known; only the position was used")
     if placed.rival is not None:
-        why = f"{names[placed.rival]} may be it as well"
+        why = f"{names[placed.rival]} might have this role as well"
     elif placed.other is not None:
-        why = f"it may be {placed.other[0]} as well"
+        why = f"the marker might be {placed.other[0]} as well"
     else:
-        why = "it is at the edge of where that is, and may be no landmark"
-    return MarkerRole(names[k], role, side, UNSURE, f"its name is not known, and by its place {why}")
+        why = "the marker is at the edge of the usual region of this landmark, and might not be on a landmark"
+    return MarkerRole(names[k], role, side, UNSURE, f"the name is not known, and from the position {why}")
 
 
 def twice_named(
@@ -248,8 +254,8 @@ def twice_named(
 ) -> list[str]:
     """Return notes on markers whose names mean a role that another marker has."""
     return [
-        f"{names[k]}: its name says {' or '.join(sorted(reading.roles))}, and another "
-        "marker of that name lies nearer to the landmark; it has no role"
+        f"{names[k]}: the name says {' or '.join(sorted(reading.roles))}, but another marker with "
+        "this meaning lies nearer to the landmark; this marker got no role"
         for k, reading in enumerate(readings)
         if reading.roles and k not in named
     ]

@@ -70,7 +70,9 @@ def followed_markers(
             continue
         if reading.segment in OFF_LEGS:
             if reading.segment == COMPUTED_POINT:
-                left_out.setdefault("their names say that they are computed, no markers", []).append(name)
+                left_out.setdefault("the names show that they are computed points, not markers", []).append(
+                    name
+                )
             continue
         segment, side, why = place_of(k, x, heights)
         side = OTHER[side] if exchanged else side
@@ -84,7 +86,7 @@ def followed_markers(
             found.append(FollowedMarker(name, segment, side, False))
         elif why:
             left_out.setdefault(why, []).append(name)
-    told = [f"not followed, as {why}: {', '.join(some)}" for why, some in left_out.items()]
+    told = [f"not tracked, because {why}: {', '.join(some)}" for why, some in left_out.items()]
     return found, told
 
 
@@ -115,15 +117,15 @@ def place_of(k: int, x: Array, heights: Mapping[str, float]) -> tuple[str, str, 
         ahead = frames["foot"][k]
         near = -0.05 < ahead[0] < 0.2 and abs(ahead[2]) < 0.06
         if near and height > heights["ankle"] - ANKLE and ahead[0] < 0.075:
-            return "", "", "they stand at the height of the ankle, and may be on shank or foot"
+            return "", "", "they are at the height of the ankle, and might be on shank or foot"
         return ("foot", side, "") if near else ("", "", "")
     thin = height < heights["ankle"] + LOW_SHANK
     if thin and float(np.hypot(place[0], place[2])) > THIN:
-        return "", "", "they stand beside the ankle, and may be on shank or foot"
+        return "", "", "they are beside the ankle, and might be on shank or foot"
     if abs(place[0]) > BESIDE[0] or abs(place[2]) > BESIDE[1]:
-        return "", "", "they stand beside the leg, as a hand or a long wand does"
+        return "", "", "they are beside the leg, like a hand or a long wand"
     if abs(height - heights["knee"]) < KNEE:
-        return "", "", "they stand at the height of the knee, and may be on thigh or shank"
+        return "", "", "they are at the height of the knee, and might be on thigh or shank"
     if height > HIP:
-        return "", "", "they stand at the height of the hip, and may be on thigh or pelvis"
+        return "", "", "they are at the height of the hip, and might be on thigh or pelvis"
     return ("thigh" if height > heights["knee"] else "shank"), side, ""

@@ -64,19 +64,19 @@ def standing_markers(trial: MarkerTrial, where: str) -> StandingMarkers:
     there = np.isfinite(points).all(axis=1)
     missing = [name for name, is_there in zip(trial.names, there, strict=True) if not is_there]
     if missing:
-        told.append(f"no data of {name_some(missing)}: left out of the map")
+        told.append(f"these markers have no data and were left out of the map: {name_some(missing)}")
     names = [without_subject(name) for name in trial.names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ConfigError(
-            f"the markers {name_some(twice)} are there more than once, behind several names of persons",
-            where=where, remedy="say who is meant: --person NAME",
+            f"the markers {name_some(twice)} occur more than once, with several names of persons before them",
+            where=where, remedy="choose the person: --person NAME",
         )  # fmt: skip
     chosen = np.flatnonzero(there)
     check_count(len(chosen), where)
     kept, strangers = one_person(points[chosen], [names[k] for k in chosen], where)
     if strangers:
-        told.append(f"far away from the person: {name_some(strangers)}, left out of the map")
+        told.append(f"markers far away from the person were left out of the map: {name_some(strangers)}")
     chosen = chosen[kept]
     check_count(len(chosen), where)
     check_height(points[chosen], where)
@@ -87,7 +87,7 @@ def check_count(n: int, where: str) -> None:
     """Raise ConfigError for too few markers to identify a leg and a pelvis."""
     if n < FEWEST:
         raise ConfigError(
-            f"it has {count_of(n, 'marker')} with data", where=where, allowed=f"at least {FEWEST}",
+            f"it has only {count_of(n, 'marker')} with data", where=where, allowed=f"at least {FEWEST}",
             remedy="give a static trial with the markers of pelvis and legs",
         )  # fmt: skip
 
@@ -104,7 +104,7 @@ def check_unit(positions: Array, where: str) -> None:
     spread = float(np.median(np.linalg.norm(there - np.median(there, axis=0), axis=1)))
     if not SPREADS[0] <= spread <= SPREADS[1]:
         raise ConfigError(
-            f"half of its markers are within {spread:.3g} m, which is impossible for a person", where=where,
+            f"half of the markers are within {spread:.3g} m, which is impossible for a person", where=where,
             allowed=f"{SPREADS[0]:g} to {SPREADS[1]:g} m", remedy="give the unit of the file: --units mm",
         )  # fmt: skip
 
@@ -119,20 +119,20 @@ def stillest(trial: MarkerTrial, where: str) -> tuple[Array, list[str]]:
     starts = range(0, len(times) - n + 1, max(1, n // 2))
     sway = [sway_of(positions[k : k + n]) for k in starts]
     if not np.isfinite(sway).any():
-        raise ConfigError("no marker has data", where=where, remedy="give another static trial")
+        raise ConfigError("no marker of the trial has data", where=where, remedy="give another static trial")
     best = starts[int(np.nanargmin(sway))]
     if np.nanmin(sway) > STILL:
         raise ConfigError(
-            f"the person moves: even in the stillest {WINDOW_S:g} s markers move by "
+            f"the person moves: even in the {WINDOW_S:g} s with the least motion, markers move by "
             f"{1e3 * float(np.nanmin(sway)):.0f} mm", where=where,
-            allowed=f"up to {1e3 * STILL:g} mm, as of a person who stands",
-            remedy="give a static trial in which the person stands still with all markers on",
+            allowed=f"up to {1e3 * STILL:g} mm for a standing person",
+            remedy="give a static trial in which the person stands still with all markers",
         )  # fmt: skip
     if sway_of(positions) <= STILL:
         return positions, []
     return positions[best : best + n], [
-        f"the person moves: taken as standing from {times[best]:.2f} s to {times[best + n - 1]:.2f} s, where "
-        "it is stillest"
+        f"the person moves; the part with the least motion, from {times[best]:.2f} s to "
+        f"{times[best + n - 1]:.2f} s, was used as standing"
     ]
 
 
@@ -161,9 +161,9 @@ def one_person(points: Array, names: list[str], where: str) -> tuple[NDArray[np.
     if len(persons) > 1:
         some = [name_some([names[k] for k in np.flatnonzero(groups == g)], 3) for g in persons]
         raise ConfigError(
-            f"{len(persons)} persons stand in it, {APART:g} m and more apart ({'; '.join(some)})",
+            f"{len(persons)} persons stand in the trial, {APART:g} m or more apart ({'; '.join(some)})",
             where=where, allowed="one",
-            remedy="export one person, or say who is meant where names tell it: --person NAME",
+            remedy="export only one person, or choose the person by name: --person NAME",
         )  # fmt: skip
     kept = groups == largest
     return kept, [name for name, own in zip(names, kept, strict=True) if not own]
@@ -182,7 +182,7 @@ def check_height(points: Array, where: str) -> None:
         )  # fmt: skip
     if longest > LONGEST * height or height < low:
         raise ConfigError(
-            f"nobody stands in it: the markers spread over {longest:.2f} m along the floor and {height:.2f} "
-            "m upwards", where=where,
-            remedy="give a static trial of a person who stands, or the axis that points up: --up Z",
+            f"nobody stands in the trial: the markers spread over {longest:.2f} m along the floor and "
+            f"{height:.2f} m upwards", where=where,
+            remedy="give a static trial of a standing person, or the axis that points up: --up Z",
         )  # fmt: skip

@@ -49,8 +49,8 @@ FEWEST_DISTANCES = 6
 """Fewer do not tell anything about a person."""
 SIZE = 0.03
 """Part of a length by which persons are said to be larger or smaller."""
-OR_ANYWAY = "or add --anyway to go on all the same"
-SUBJECTS = "give the static trial or the subject of this person and session"
+OR_ANYWAY = "or add --anyway to continue"
+SUBJECTS = "give the static trial or the subject that belongs to this person and session"
 MODELS = "scale the model to this person and its markers (`rtsim scale`), correct the labels"
 
 
@@ -189,11 +189,12 @@ def sentences(fit: SubjectFit, whose: str = "the subject") -> list[str]:
     """
     unusual = (
         f"the distances between its markers are {1e3 * fit.misfit:.0f} mm off those of {whose} (root "
-        f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} is usual): re-applied markers, or another person's?"
+        f"mean square; up to {1e3 * LARGEST_MISFIT:.0f} mm is usual); were markers re-applied, or is "
+        "this another person?"
     )
     return [unusual] * (fit.misfit > LARGEST_MISFIT) + [
-        f"{name} seems to have moved on the skin, or been re-applied: its distances differ by up to "
-        f"{1e3 * by:.0f} mm from those of {whose}"
+        f"{name} seems to have moved on the skin, or been re-applied; its distances to other markers "
+        f"differ by up to {1e3 * by:.0f} mm from those of {whose}"
         for name, by in fit.moved.items()
     ]
 
@@ -213,8 +214,8 @@ def fault_of(
             for a, *rest in fit.exchanged
         ]  # fmt: skip
         return ConfigError(
-            f"the labels {name_some(groups)}, by the distances to the other markers of {whose}", where=where,
-            remedy=f"exchange them in the file, {OR_ANYWAY}",
+            f"by the distances to other markers of {whose}, the labels {name_some(groups)}", where=where,
+            remedy=f"exchange these labels in the file, {OR_ANYWAY}",
         )  # fmt: skip
     if fit.mirrored:
         return ConfigError(
@@ -228,8 +229,8 @@ def fault_of(
     size = f", and {100.0 * abs(fit.scale - 1.0):.0f} % {larger}" if abs(fit.scale - 1.0) >= SIZE else ""
     usual, farthest = f"up to {1e3 * LARGEST_MISFIT:.0f} mm", f"{1e3 * FARTHEST:.0f} mm"
     return ConfigError(
-        f"the distances between its markers are not those of {whose}: they are {1e3 * fit.misfit:.0f} mm off "
-        f"(root mean square){size}; another person, or re-applied markers", where=where,
-        allowed=f"{usual}, or {farthest} at the same size" if sized else f"up to {farthest}",
+        f"the distances between its markers differ from those of {whose} by {1e3 * fit.misfit:.0f} mm "
+        f"(root mean square){size}; the trial is of another person, or markers were re-applied", where=where,
+        allowed=f"{usual}, or {farthest} if the sizes are the same" if sized else f"up to {farthest}",
         remedy=f"{remedy}, {OR_ANYWAY}",
     )  # fmt: skip

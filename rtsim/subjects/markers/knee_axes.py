@@ -37,10 +37,10 @@ def notes_on_knee_axes(person: Subject, trial: MarkerTrial) -> list[str]:
     if right is None or left is None or abs(right - left) < UNLIKE:
         return []
     return [
-        f"check the epicondyles: as the knees bend, the axis of the right one is turned by {right:.0f} "
-        f"degrees from the line through its epicondyles, that of the left one by {left:.0f} (outer end "
-        "forwards); where markers are placed alike they differ by 7 at most: one may be too far forwards or "
-        "backwards"
+        "check the epicondyle markers: when the knees bend, the functional axis of the right knee is "
+        f"rotated by {right:.0f} degrees from the line through its epicondyle markers, that of the "
+        f"left knee by {left:.0f} (positive: outer end forwards). With equal marker placement these "
+        "angles differ by at most 7 degrees, so a marker might be too far forwards or backwards"
     ]
 
 

@@ -52,7 +52,7 @@ def shipped_labs() -> tuple[LabMap, ...]:
 def side_of(lab: LabMap, side: str) -> LabSide:
     """Return the table of one side; ConfigError for any other word than right or left."""
     if side not in SIDES:
-        raise ConfigError(f"{side!r} is no side", where="side", allowed=", ".join(SIDES))
+        raise ConfigError(f"{side!r} is not a side of the body", where="side", allowed=", ".join(SIDES))
     table: LabSide = getattr(lab, side)
     return table
 
@@ -102,11 +102,13 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
     best = max(of_all, key=lambda c: (c.share, c.n_tracked))
     if best.share < ENOUGH:
         raise ConfigError(
-            f"no shipped marker map fits these {len(names)} markers ({name_some(names)}); the nearest is "
-            f"{best.lab.name}, {best.side} side, which lacks {name_some(best.missing)}",
+            f"no shipped marker map fits these {len(names)} markers ({name_some(names)}); the nearest "
+            f"is {best.lab.name}, {best.side} side; the trial lacks its markers "
+            f"{name_some(best.missing)}",
             where="lab",
             remedy="let `rtsim lab new STATIC` propose a map from a static trial, or copy "
-            f"configs/{FOLDER}/{best.lab.name}.toml, put in your own names, and give the file as the lab",
+            f"configs/{FOLDER}/{best.lab.name}.toml, replace the marker names in it by your own, "
+            "and give this file with --lab",
         )
     ranked = [((c.n_found, c.share, n_roles(c, names)), c) for c in of_all if c.share >= ENOUGH]
     highest, first = max(ranked, key=lambda pair: pair[0])
@@ -114,10 +116,10 @@ def find_lab(names: Sequence[str], side: str = "") -> LabMap:
     other = next((c for c in alike if used(c, names) != used(first, names)), None)
     if other is not None:
         raise ConfigError(
-            f"the marker maps {first.lab.name} and {other.lab.name} fit these {len(names)} markers alike, "
-            "but use them differently",
+            f"the marker maps {first.lab.name} and {other.lab.name} both fit these {len(names)} "
+            "markers, but assign them differently",
             where="lab",
-            remedy=f"say which it is: --lab {first.lab.name}, --lab {other.lab.name}, or a map of your own",
+            remedy=f"choose one: --lab {first.lab.name}, --lab {other.lab.name}, or your own map",
         )
     return first.lab
 
@@ -139,9 +141,9 @@ def check_map(lab: LabMap, side: str, names: Sequence[str], where: str) -> None:
         return
     if fits != lab.name:
         raise ConfigError(
-            f"it lacks {len(covered.missing)} of {covered.n_tracked} markers of the map {lab.name}: "
-            f"{name_some(covered.missing)}", where=where,
-            allowed="a map of the markers that it has", remedy=f"--lab {fits} fits, or leave --lab out",
+            f"the trial lacks {len(covered.missing)} of {covered.n_tracked} markers of the map "
+            f"{lab.name}: {name_some(covered.missing)}", where=where,
+            allowed="a map of the markers in the trial", remedy=f"--lab {fits}, or no --lab",
         )  # fmt: skip
 
 

@@ -121,17 +121,17 @@ def choose(
     listed = name_some(list(persons))
     for name, by in (known or {}).items():
         if name and rows_of(names, name):
-            return Choice(name, (f"the markers of several persons are in it ({listed}): {name}, {by}",))
+            return Choice(name, (f"the file contains markers of several persons ({listed}): {name}, {by}",))
     shares = {p: share(bare_names([names[k] for k in rows], p)) for p, rows in largest(persons).items()}
     able = [p for p, x in shares.items() if x >= ENOUGH] or [p for p, x in shares.items() if x > 0.0]
     if len(able) == 1:
-        said = f"{able[0]}, as nobody else has the markers that are wanted ({OPTION} chooses)"
-        return Choice(able[0], (f"the markers of several persons are in it ({listed}): {said}",))
+        said = f"{able[0]}, because nobody else has the necessary markers ({OPTION} chooses)"
+        return Choice(able[0], (f"the file contains markers of several persons ({listed}): {said}",))
     able = able or list(persons)
     counts = [f"{p} ({count_of(len(persons[p]), 'marker')})" for p in able]
     raise ConfigError(
-        f"the markers of several persons are in it: {name_some(counts)}", where=where,
-        allowed=name_some(able), remedy=f"say who is meant: {OPTION} {able[0]}",
+        f"the file contains markers of several persons: {name_some(counts)}", where=where,
+        allowed=name_some(able), remedy=f"choose the person: {OPTION} {able[0]}",
     )  # fmt: skip
 
 
@@ -140,11 +140,11 @@ def nobody(person: str, where: str, persons: Sequence[str]) -> ConfigError:
     if not persons:
         return ConfigError(
             f"no marker's name begins with {person}", where=f"{OPTION} {person}, {where}",
-            remedy="leave it out, or give what stands before the names of the person's markers",
+            remedy="leave out the option, or give the text before the names of the person's markers",
         )  # fmt: skip
     return ConfigError(
-        f"none of its markers are those of {person}", where=f"{OPTION} {person}, {where}",
-        allowed=name_some(persons), remedy="give one of these names, or leave it out",
+        f"no marker in the file belongs to {person}", where=f"{OPTION} {person}, {where}",
+        allowed=name_some(persons), remedy="give one of these names, or leave out the option",
     )  # fmt: skip
 
 
@@ -184,8 +184,8 @@ def of_another(trial: MarkerTrial, static: MarkerTrial) -> list[str]:
     if not (trial.person and static.person) or trial.person.casefold() == static.person.casefold():
         return []
     return [
-        f"the labels of the static trial are those of {static.person}, of the trial those of {trial.person}: "
-        "another person?"
+        f"the labels of the static trial belong to {static.person}, but those of the trial to "
+        f"{trial.person}; are these different persons?"
     ]
 
 
@@ -197,5 +197,5 @@ def check_one_person(trial: MarkerTrial, static: MarkerTrial, *, anyway: bool) -
         raise ConfigError(
             said[0],
             where=trial.source,
-            remedy="give the static trial of this person, or add --anyway where one person has two names",
+            remedy="give the static trial of this person, or add --anyway if one person has two names",
         )

@@ -73,7 +73,7 @@ def find_side(positions: Positions, labelled: str, where: str) -> Side:
             f"the markers of the {labelled} leg do not tell which side it is on (handedness {leg:.2f}, right "
             "+1, left -1)",
             where=where,
-            remedy="check medial and lateral of the labels, and the lab's marker map",
+            remedy="check whether medial and lateral are exchanged in the labels, and the lab's marker map",
         )
     if min(abs(leg), abs(pelvis)) < CLEAR or leg * pelvis < 0.0:
         raise ConfigError(
@@ -142,7 +142,7 @@ def check_same_side(positions: Positions, labelled: str, side: str, where: str) 
             f"the markers labelled {labelled} stand on the {OTHER[side]} of the body, but on its {side} in "
             "the static trial",
             where=where,
-            remedy="exchange right and left in one of the two files",
+            remedy="exchange the labels right and left in one of the two files",
         )
 
 

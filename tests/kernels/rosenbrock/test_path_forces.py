@@ -311,7 +311,7 @@ def test_what_has_no_force_is_not_excited() -> None:
     """Protects from an excitation that does nothing."""
     at = ARM.index("[muscles.hill]")
     weak = TENDONS["rigid"][:at] + TENDONS["rigid"][TENDONS["rigid"].index('\n[[muscles]]\nname = "short"') :]
-    with pytest.raises(ConfigError, match="long has an excitation and no force; add hill"):
+    with pytest.raises(ConfigError, match="long has an excitation but no muscle force; add hill"):
         simulator(weak)
 
 

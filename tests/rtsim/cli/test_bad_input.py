@@ -25,7 +25,7 @@ IN_PROCESS = [
     (("live", "--config", "bad.toml"), ("bad.toml", "duratoin_s", "backlog")),
     (("live", "--record", "there.mcap"), ("there.mcap exists already", "choose another name")),
     (("live", "--record", "no/folder/new.mcap"), ("--record: there is no folder no/folder",)),
-    (("estimate",), ("--markers: no marker stream given", "tcp://HOST:PORT")),
+    (("estimate",), ("--markers: the address of a marker stream is missing", "tcp://HOST:PORT")),
     (("estimate", "--markers", "tcp://127.0.0.1:1"), ("--subject", "rtsim calibrate")),
     ((*ESTIMATE, "--method", "best"), ("unknown method 'best'", METHODS)),
     ((*ESTIMATE, "--subject", "nobody"), ("nobody", "walker")),
@@ -124,7 +124,7 @@ def test_a_process_ends_with_the_sentence_and_the_code(rtsim):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--source", "text.trc"), ("text.trc: no DataRate line",)),
+        (("--source", "text.trc"), ("text.trc: the header has no DataRate line",)),
         (("--speed", "-1"), ("--speed: -1.0", "more than 0")),
         (("--rate", "-5"), ("--rate: -5.0",)),
         (("--start", "20"), ("no frames between --start and --end",)),

@@ -89,7 +89,7 @@ def test_export_asks_for_the_recording_that_was_solved(here, tmp_path: Path) -> 
     assert here("analyse", "walker", "--out", str(kept)).code == 0
     for words, said in (
         ((tmp_path / "b.c3d",), "--into"),
-        ((tmp_path / "b.mot", "--into", WALK), "it is for C3D files"),
+        ((tmp_path / "b.mot", "--into", WALK), "the option applies only to C3D files"),
         ((tmp_path / "b.c3d", "--into", tmp_path / "none.c3d"), "does not exist"),
     ):
         done = here("export", str(kept), *(str(word) for word in words))

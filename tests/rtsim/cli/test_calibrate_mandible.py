@@ -54,7 +54,7 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
         "right_fossa: taken from the other side, mirrored",
         "nose: 0.00 mm RMS",
         "49 frames",
-        "muscles, ligaments",
+        "muscles, the ligaments",
     ):
         assert told in " ".join(done.output.split()), told
     spec = load_model("own.toml")
@@ -71,11 +71,14 @@ def test_a_mandible_is_written_and_read_again(tmp_path, monkeypatch) -> None:
     for option in (("--lab", "gait"), ("--model", "mandible"), ("--hip", "bell1990"), ("--anyway",)):
         other = CliRunner().invoke(cli, (*words, *option))
         assert other.exit_code != 0
-        assert f"{option[0]}: it is for persons" in f"{other.output} {other.exception}"
+        assert (
+            f"{option[0]}: the option applies only to models of a person"
+            in f"{other.output} {other.exception}"
+        )
     (tmp_path / "points.landmarkAscii").write_text("# AmiraMesh 3D ASCII 2.0\n")
     for wrong, told in (
-        (("--scan", "points.landmarkAscii"), "copy points of other files into it as NAME"),
-        (("--out", "head.toml", "--force"), "would replace a file that it is made from"),
+        (("--scan", "points.landmarkAscii"), "copy points from other files into this file as NAME"),
+        (("--out", "head.toml", "--force"), "would replace a file from which it is made"),
     ):
         other = CliRunner().invoke(cli, (*words, *wrong))
         assert other.exit_code != 0

@@ -116,10 +116,19 @@ def test_from_a_capture_system(start, tmp_path: Path) -> None:
 
 def test_what_does_not_go_together(here, tmp_path: Path) -> None:
     """Protects the command line: a stream needs a name for its subject, a file no seconds."""
-    assert "--out: a stream has no name" in here("calibrate", "tcp://127.0.0.1:1").sentence
+    assert (
+        "--out: the name of the subject file cannot be derived from a stream"
+        in here("calibrate", "tcp://127.0.0.1:1").sentence
+    )
     out = ("--out", str(tmp_path / "a.toml"))
-    assert "--static: it is for files" in here("calibrate", "qtm://127.0.0.1", "--static", "a", *out).sentence
-    assert "--seconds: it is for streams" in here("calibrate", "a.c3d", "--seconds", "3").sentence
+    assert (
+        "--static: the option applies only to files"
+        in here("calibrate", "qtm://127.0.0.1", "--static", "a", *out).sentence
+    )
+    assert (
+        "--seconds: the option applies only to streams"
+        in here("calibrate", "a.c3d", "--seconds", "3").sentence
+    )
     assert "allowed: 1 to 60 s" in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0.1", *out).sentence
     assert "--seconds: 0; allowed" in here("calibrate", "tcp://127.0.0.1:1", "--seconds", "0", *out).sentence
     assert "--within: 0; allowed" in here("calibrate", "tcp://127.0.0.1:1", "--within", "0", *out).sentence

@@ -127,7 +127,7 @@ def test_a_recorder_of_a_silent_address_ends_in_time(rtsim, port, tmp_path):
     done = rtsim("record", f"tcp://127.0.0.1:{port}", "nothing.mcap", "--duration", 1.5)
     assert done.code == 1
     assert "nothing.mcap: 0 messages" in done.err
-    assert "nothing was recorded" in done.sentence
+    assert "no message was received" in done.sentence
     assert "Nobody answers" in done.sentence
     assert not (tmp_path / "nothing.mcap").exists()
 
@@ -143,7 +143,7 @@ def test_keys_open_the_network_to_their_holder(start, rtsim, tmp_path):
     address = player.state("ready")["markers"].replace("0.0.0.0", "127.0.0.1")
     stranger = rtsim("record", address, "stranger.mcap", "--duration", 1.5)
     assert stranger.code == 1
-    assert "stranger.mcap: nothing was recorded" in stranger.sentence
+    assert "stranger.mcap: no message was received" in stranger.sentence
     assert "keys are missing or wrong on one side" in stranger.sentence
     assert not (tmp_path / "stranger.mcap").exists()
     friend = ("--client-key", "keys/friend.key_secret", "--server-key", "keys/server.key")

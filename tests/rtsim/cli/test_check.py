@@ -68,7 +68,7 @@ WRONG = {
     "no bodies": ('name = "x"\nsource = "y"\nloads = []\n', ("lacks the required field `bodies`", "add it")),
     "an empty list of bodies": ('name = "x"\nsource = "y"\nbodies = []\n', ("bodies", "length >= 1")),
     "a number of bodies": ('name = "x"\nsource = "y"\nbodies = 3\n', ("bodies: Expected `array`",)),
-    "only a name": ('name = "x"\nsource = "y"\n', ("source: 'y' cannot be a source", "walker", ".c3d")),
+    "only a name": ('name = "x"\nsource = "y"\n', ("source: 'y' cannot be used as", "walker", ".c3d")),
     "a port beyond the last": (
         RUN + '[ports]\nresults = "tcp://127.0.0.1:99999"\n', ("ports.results", "99999", "0 to 65535")
     ),
@@ -79,8 +79,8 @@ WRONG = {
     "an unknown method": (RUN + 'method = "best"\n', ("method: unknown method 'best'", "zero, minimised")),
     "methods twice": (RUN + 'methods = ["zero", "zero"]\n', ("methods: 'zero'", "each once")),
     "an unknown unit": (RUN + 'units = "parsec"\n', ("units: 'parsec'", "m, cm, mm, dm, in, ft")),
-    "an unknown axis": (RUN + 'up = "down"\n', ("up: 'down'", "X, Y, Z")),
-    "a source of no kind": (RUN + 'source = "x.txt"\n', ("source: 'x.txt' cannot be a source", ".c3d")),
+    "an unknown axis": (RUN + 'up = "down"\n', ("up: 'down'", "X, Y")),
+    "a source of no kind": (RUN + 'source = "x.txt"\n', ("source: 'x.txt' cannot be used as", ".c3d")),
     "an unknown subject": (RUN + 'subject = "nobody"\n', ("no config named 'nobody' in subjects/", "walker")),
     "an unknown lab": (RUN + 'lab = "nowhere"\n', ("no config named 'nowhere' in labs/", "lenhart")),
     "an unknown model": (RUN + 'model = "arm"\n', ("no config named 'arm' in models/", "lower_limb")),
@@ -123,7 +123,7 @@ def test_every_file_is_told_and_the_bad_ones_counted(here, tmp_path):
     ):
         assert line.startswith((f"{name}: ", f"{name} is"))
         assert words in line
-    assert done.sentence == "rtsim: check: 5 of 6 configs are not right"
+    assert done.sentence == "rtsim: check: 5 of 6 configs contain mistakes"
 
 
 def test_control_characters_in_a_config_are_not_obeyed(here, tmp_path):

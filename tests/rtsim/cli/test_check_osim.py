@@ -88,7 +88,7 @@ BAD = {
     "outside entities": (WHOLE.replace("<OpenSimDocument", OUTSIDE + "<OpenSimDocument"), "document type"),
     "a ring of joints": (
         Model((Joint("PinJoint", "b", "a", (Coordinate("p"),)), Joint("WeldJoint", "a", "b"))).text(40600),
-        "carry each other in a ring",
+        "carry each other in a closed loop",
     ),
     "a body that is not there": (WHOLE.replace("/bodyset/a", "/bodyset/x", 1), "unknown frame '/bodyset/x'"),
     "a frame on itself": (
@@ -97,32 +97,32 @@ BAD = {
     "two joints of a body": (
         Model((PIN, Joint("WeldJoint", GROUND, "a"))).text(30000), "a second body of this name"
     ),
-    "no number": (WHOLE.replace("<mass>2<", "<mass>heavy<"), "'heavy' are no numbers"),
-    "NaN": (WHOLE.replace("<mass>2<", "<mass>nan<"), "nan is no number"),
-    "infinite": (WHOLE.replace("0.01 0.02 0.03", "0.01 inf 0.03"), "inf is no number"),
+    "no number": (WHOLE.replace("<mass>2<", "<mass>heavy<"), "'heavy' does not consist of numbers"),
+    "NaN": (WHOLE.replace("<mass>2<", "<mass>nan<"), "nan is not a finite number"),
+    "infinite": (WHOLE.replace("0.01 0.02 0.03", "0.01 inf 0.03"), "inf is not a finite number"),
     "too few numbers": (WHOLE.replace("<location>0 0 0<", "<location>0 0<"), "location needs 3 numbers"),
-    "a negative mass": (WHOLE.replace("<mass>2<", "<mass>-2<"), "a mass of -2 kg"),
+    "a negative mass": (WHOLE.replace("<mass>2<", "<mass>-2<"), "the mass is -2 kg"),
     "a planet": (WHOLE.replace("<mass>2<", "<mass>1e24<"), "mass_kg: 1e+24 is out of range"),
-    "a negative inertia": (WHOLE.replace("0.1 0.11", "-0.1 0.11"), "a principal inertia is negative"),
+    "a negative inertia": (WHOLE.replace("0.1 0.11", "-0.1 0.11"), "principal moment of inertia is negative"),
     "lengths in inches": (
         WHOLE.replace("<gravity>", "<length_units>inches</length_units><gravity>"), "lengths in inches"
     ),
     "two muscles of a name": (
         Model((PIN,), 2 * (Muscle("m", (Point("a", ZERO), Point(GROUND, "0 1 0"))),)).text(40600),
-        "'m' is there more than once",
+        "'m' occurs more than once",
     ),
     "two coordinates of a name": (
         Model((PIN, Joint("PinJoint", "a", "b", (Coordinate("p"),)))).text(40600),
-        "'p' is there more than once",
+        "'p' occurs more than once",
     ),
     "a joint of another kind": (
         WHOLE.replace("PinJoint", "ScapulothoracicJoint"), "a ScapulothoracicJoint has no counterpart"
     ),
     "a step": (with_function("<StepFunction/>"), "a StepFunction has no counterpart"),
-    "no pieces": (with_function("<PiecewiseLinearFunction/>"), "0 x and 0 y; allowed: two or more pairs"),
+    "no pieces": (with_function("<PiecewiseLinearFunction/>"), "0 values of x but 0 values of y; allowed"),
     "a spline of one knot": (with_function("<SimmSpline><x>1</x><y>1</y></SimmSpline>"), "two or more pairs"),
     "a spline that goes back": (
-        with_function("<SimmSpline><x>0 2 1</x><y>1 2 3</y></SimmSpline>"), "2 to 1; they must rise"
+        with_function("<SimmSpline><x>0 2 1</x><y>1 2 3</y></SimmSpline>"), "2 to 1; the values of x must"
     ),
 }  # fmt: skip
 

@@ -34,7 +34,7 @@ def test_a_study_is_named_with_its_cases(tmp_path: Path) -> None:
         ("values = [0.5, 0.6]", "values = [-1.0, -2.0]", "every value is refused"),
         ('name = "impacts"', 'name = "impacts"\nspeed = 3', "speed"),
         ('model = "impact"', 'model = "impakt"', "impakt"),
-        ("[[results]]", "[analyse]\n[[results]]", "runs one thing"),
+        ("[[results]]", "[analyse]\n[[results]]", "has exactly one of the tables"),
     ],
 )  # fmt: skip
 def test_an_impossible_study_is_told(tmp_path: Path, old: str, new: str, words: str) -> None:

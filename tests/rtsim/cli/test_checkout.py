@@ -23,5 +23,5 @@ def test_an_installed_package_says_that_it_has_none(
 ) -> None:
     """Protects who installed a wheel: a sentence, and no foreign package of that name is run."""
     monkeypatch.setattr(rtsim, "__file__", str(tmp_path / "site-packages" / "rtsim" / "__init__.py"))
-    with pytest.raises(ConfigError, match="no part of an installed rtsim; take a checkout"):
+    with pytest.raises(ConfigError, match="not included in an installed rtsim; clone the repository"):
         cli.main(["bench", bench], standalone_mode=False)

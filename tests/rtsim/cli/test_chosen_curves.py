@@ -34,14 +34,14 @@ def test_pages_are_told_of_and_so_are_old_ones(here: Callable, tmp_path: Path) -
     wrote = [line for line in done.err.splitlines() if line.startswith("wrote")]
     assert wrote == ["wrote a.png", "wrote a-2.png"]
     assert "a-3.png is not a page of this figure" in done.err
-    assert "a.png: not drawn unless --curves names them: contact_points" in done.err
+    assert "a.png: not drawn, because --curves does not name them: contact_points" in done.err
 
 
 def test_a_wrong_name_is_told_before_anything_is_solved(here: Callable, tmp_path: Path) -> None:
     """Protects long runs: the name and the nearest ones are told, nothing is written."""
     done = here("analyse", "walker", "--plot", "a.png", "--out", "a.mcap", "--curves", "knee_flexoin")
     assert done.code == 1
-    assert "--curves: 'knee_flexoin' is the name of no curve" in done.sentence
+    assert "--curves: 'knee_flexoin' is not the name of a curve or of a" in done.sentence
     assert "knee_flexion" in done.sentence
     assert not list(tmp_path.glob("a*"))
     done = here("analyse", "walker", "--curves", "knee")

@@ -78,14 +78,14 @@ def test_what_was_counted_is_told_at_the_end(double):
     assert told["counters"]["reconnects"] == 0
     assert told["gauges"]["capture_age_ms"] >= 0.0
     assert f"Connected to {double.address}." in done.stderr
-    assert "not in the stream" in done.stderr
+    assert "the stream lacks" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ([], "SYSTEM: no system given"),
-        (["kinect"], "'kinect' is no capture system; allowed: "),
+        (["kinect"], "'kinect' is not a known capture system; allowed: "),
         (["qtm", "localhost:0"], "port 0"),
         (["qtm", "localhost:123456"], "Port out of range"),
         (["qtm", "local host"], "more than a host"),
@@ -116,7 +116,7 @@ def test_wrong_input_is_one_sentence(arguments, words, capsys):
         (["replay", "qtm://localhost"], "not an address"),
         (
             ["live", "--source", "qtm://a", "--forces", "qtm://b", "--subject", "walker"],
-            "another capture system",
+            "not the same capture system",
         ),
         (["live", "--source", "qtm://a?x=1", "--subject", "walker"], "option 'x'"),
     ],

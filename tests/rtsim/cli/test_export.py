@@ -92,7 +92,7 @@ def test_a_full_disk_leaves_no_half_export(start, walk, tmp_path, name):
 def test_a_device_is_not_replaced(here, walk):
     """Protects the system from --force."""
     done = here("export", walk, "/dev/null", "--format", "csv", "--force")
-    assert "/dev/null: null is no regular file" in done.sentence
+    assert "/dev/null: null is not a regular file" in done.sentence
     assert not os.path.isfile("/dev/null")
 
 
@@ -125,7 +125,7 @@ def test_units_and_axes_of_an_export_are_given_by_options(here, markers, tmp_pat
     done = here("export", markers, "a.trc")
     assert done.code == 1
     assert "RASI" not in done.out
-    assert "give --units with the unit the file is really in" in done.sentence
+    assert "give --units with the true unit of the file" in done.sentence
     done = here("export", markers, "a.trc", "--units", "dm", "--up", "X")
     assert done.code == 0, done.err
     trial = read_markers(tmp_path / "a.trc", up="Y", units="mm")
@@ -148,15 +148,15 @@ def test_units_and_axes_of_a_trial_are_given_by_options(here, wrong):
     for command in (replay, ("calibrate", wrong)):
         done = here(*command)
         assert done.code == 1
-        assert "give --units with the unit the file is really in (m, cm or mm)" in done.sentence
+        assert "give --units with the true unit of the file (m, cm or mm)" in done.sentence
         done = here(*command, "--units", "furlong")
         assert "--units: 'furlong' is not a unit of length; allowed: m, cm, mm, dm, in, ft" in done.sentence
         done = here(*command, "--units", "mm", "--up", "sideways")
-        assert "--up: 'sideways' is not an up axis; allowed: X, Y, Z" in done.sentence
+        assert "--up: 'sideways' is not an up axis; allowed: X, Y or Z" in done.sentence
     done = here(*replay, "--units", "mm", "--up", "Z")
     assert done.code == 0, done.err
-    assert "units: mm, as asked" in done.err
-    assert "up axis: +Z, as asked" in done.err
+    assert "unit of length: mm, as requested by --units" in done.err
+    assert "up axis: +Z, as requested by --up" in done.err
 
 
 def test_a_source_whose_units_are_known_takes_none(here):

@@ -111,8 +111,8 @@ def changed(columns, column, value):
         (lambda c: changed(c, 3, np.nan), (), ("no pose is known",)),
         (lambda c: c, ("--bound-mm", "0"), ("--bound-mm: 0 mm", "above 0 to 50 mm")),
         (lambda c: c, ("--bound-deg", "nan"), ("--bound-deg", "above 0 to 45 degrees")),
-        (lambda c: c, ("--out", "knee.txt"), ("--out: knee.txt cannot be a model", ".toml")),
-        (lambda c: c, ("--force",), ("--force: it is for --out",)),
+        (lambda c: c, ("--out", "knee.txt"), ("--out: knee.txt cannot be written as a model", ".toml")),
+        (lambda c: c, ("--force",), ("--force: the option applies only together with --out",)),
         (lambda c: c, ("--anatomy", "nowhere.toml"), ("nowhere.toml",)),
         (lambda c: c, ("--model", "finger"), ("model finger", "there is no medial")),
     ],
@@ -155,7 +155,7 @@ def test_points_that_cannot_be_meant_are_told(here, tmp_path, columns, geometry)
     path.write_text(text.replace("ACL = [[", "ACL = [[9000.0, 0.0, 0.0], [", 1), encoding="utf-8")
     far = here("fit", "knee", str(motion), "--anatomy", str(path))
     assert far.code == 1
-    assert "origins_mm.ACL: a point is not within 500 mm of the knee" in far.err
+    assert "origins_mm.ACL: a point is farther than 500 mm from the knee" in far.err
     path.write_text(text.replace("LCL = ", "PFL = ", 1), encoding="utf-8")
     other = here("fit", "knee", str(motion), "--anatomy", str(path))
     assert other.code == 1

@@ -86,7 +86,8 @@ def test_figures_are_drawn(here, motion, tmp_path):
     assert parameters.stat().st_size > 5000
     others = ("--muscle", "elbow_flexion_r_flexor", "--plot", str(plot))
     assert (
-        "there is no 'elbow_flexion_r_flexor'" in here("fit", "torque-generators", str(motion), *others).err
+        "'elbow_flexion_r_flexor' does not exist"
+        in here("fit", "torque-generators", str(motion), *others).err
     )
     assert plot.stat().st_size > 5000
     assert curves.stat().st_size > 5000
@@ -96,29 +97,32 @@ def test_figures_are_drawn(here, motion, tmp_path):
     ("options", "words"),
     [
         (["--a-max", "60"], "60 is out of range"),
-        (["--a-max", "knee=0.5"], "there is no 'knee'"),
+        (["--a-max", "knee=0.5"], "'knee' does not exist"),
         (["--strength", "weak"], "'weak' is no number"),
         (["--t-pe-max", "0"], "0 is out of range"),
-        (["--measured", f"{KNEE}=200@54"], "it is for --bounds"),
-        (["--bounds", "--measured", f"{KNEE}=strong"], "no torque at an angle"),
+        (["--measured", f"{KNEE}=200@54"], "the option applies only together with --bounds"),
+        (["--bounds", "--measured", f"{KNEE}=strong"], "does not state a torque at an angle"),
         (["--bounds", "--measured", f"{KNEE}=nan@54"], "is out of range; allowed: above 0 to 2000 N m"),
         (["--bounds", "--measured", f"{KNEE}=200@-120"], "of its strength at -120 deg"),
-        (["--bounds", "--measured", "elbow_flexion_r=20@54"], "there is no 'elbow_flexion_r'; allowed: hip"),
-        (["--bounds", "--measured", "knee_flexion_l=20@54"], "there is no 'knee_flexion_l'"),
+        (
+            ["--bounds", "--measured", "elbow_flexion_r=20@54"],
+            "'elbow_flexion_r' does not exist; allowed: hip",
+        ),
+        (["--bounds", "--measured", "knee_flexion_l=20@54"], "'knee_flexion_l' does not exist"),
         (["--bounds", "--measured", f"{KNEE}=2@5", "--measured", f"{KNEE}=2@5"], "is given twice"),
-        (["--bounds", "--strength", "0.5"], "it contradicts --bounds"),
-        (["--a-max", "0.5", "--a-max", "0.7"], "the number of all is given twice"),
-        (["--muscle", f"{KNEE}_extensor"], "it is for figures"),
-        (["--plot", "x.svg", "--curves", "x.svg"], "x.svg is that of --plot"),
-        (["--force"], "it is for --out"),
+        (["--bounds", "--strength", "0.5"], "this option contradicts --bounds"),
+        (["--a-max", "0.5", "--a-max", "0.7"], "the value of all generators is given twice"),
+        (["--muscle", f"{KNEE}_extensor"], "the option applies only to figures"),
+        (["--plot", "x.svg", "--curves", "x.svg"], "x.svg is already the file of --plot"),
+        (["--force"], "the option applies only together with --out"),
         (["--co-contraction", "elbow_flexion_r=0.1"], "allowed: hip_flexion_r, knee_flexion_r"),
-        (["--co-contraction-table", "MOTION"], "it is a table of angles or of a motion"),
-        (["--emg-within", "0.1"], "it is for --emg"),
+        (["--co-contraction-table", "MOTION"], "the file is a table of angles or of a motion"),
+        (["--emg-within", "0.1"], "the option applies only together with --emg"),
         (["--model", "gymnast"], "gymnast has no joints"),
-        (["--model", "nobody"], "there is no 'nobody'; allowed: a .toml file"),
+        (["--model", "nobody"], "the file or shipped model 'nobody' does not exist; allowed: a .toml file"),
         (["--model", "pin"], "the model has no torque generators"),
-        (["--forces", "plates.mot"], "it is for markers"),
-        (["--out", "me.txt"], "cannot be a set of generators"),
+        (["--forces", "plates.mot"], "the option applies only to markers"),
+        (["--out", "me.txt"], "cannot be written as a set of generators"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(here, motion, options, words):
@@ -134,7 +138,7 @@ def test_markers_without_plates_are_refused(here, tmp_path):
     """Protects users with markers: what is lacking is told before anything is read."""
     done = here("fit", "torque-generators", str(tmp_path / "walk.c3d"))
     assert done.code == 1
-    assert "markers have to be analysed first; give --forces" in done.err
+    assert "markers have to be analysed before generators can be fitted; give --forces" in done.err
 
 
 def test_from_markers_to_fits(here, shared, tmp_path):
@@ -242,7 +246,7 @@ def test_emg_over_time_finds_the_strength(here, motion, tmp_path):
     knee = json.loads(done.out)["generators"][f"{KNEE}_extensor"]
     assert knee["x"][4] == pytest.approx(1.3, rel=0.05)
     assert knee["after"]["words"] == "feasible"
-    assert "belong to no generator, left out: deltoid" in done.err
+    assert "do not belong to a generator: deltoid" in done.err
 
 
 def test_co_contraction_over_time_is_added(here, motion, tmp_path):
@@ -270,7 +274,7 @@ def test_co_contraction_over_time_is_added(here, motion, tmp_path):
         ({"t": [0.0, 1.0], "E": [0.1, 0.2]}, [], "it has no column time"),
         ({"time": [0.0, 1.0], "elbow": [0.1, 0.2]}, [], "it has none of the columns"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--a-max", "E=0.5"], "has EMG over time"),
-        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--bounds"], "it contradicts --bounds"),
+        ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--bounds"], "this option contradicts --bounds"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--emg-within", "5"], "5 is out of range"),
     ],
 )

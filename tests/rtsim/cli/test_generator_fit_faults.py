@@ -78,12 +78,15 @@ def test_bounds_of_what_is_fitted_are_kept(here, tmp_path):
     [
         (
             ["--bound", "width=1:2"],
-            "there is no 'width'; allowed: angle_scale, speed_scale, ",
+            "'width' does not exist; allowed: angle_scale, speed_scale, ",
         ),
-        (["--bound", "angle_scale=2:1"], "allowed: LOW up to HIGH, both within 1 to 100"),
-        (["--bound", "angle_scale=0.5:1"], "is out of range; allowed: LOW up to HIGH, both within 1 to 100"),
+        (["--bound", "angle_scale=2:1"], "allowed: LOW to HIGH, with LOW below HIGH, both within 1 to 100"),
+        (
+            ["--bound", "angle_scale=0.5:1"],
+            "is out of range; allowed: LOW to HIGH, with LOW below HIGH, both within 1 to 100",
+        ),
         (["--bound", "passive_shift_deg=-100:0"], "both within -90 to 90"),
-        (["--bound", "angle_scale=1.2"], "are no bounds; allowed: NAME=LOW:HIGH"),
+        (["--bound", "angle_scale=1.2"], "does not state bounds; allowed: NAME=LOW:HIGH"),
         (["--bound", "angle_scale=1:2", "--bound", "angle_scale=1:3"], "angle_scale is given twice"),
         (["--strength", "0.001"], "0.001 is out of range; allowed: 0.01 to 100"),
         (["--strength", "60"], "N m; allowed: up to 5000 N m"),
@@ -110,7 +113,7 @@ def test_a_set_without_anything_is_told_as_a_set(here, tmp_path):
     """Protects writers of sets: one that has neither a base nor generators is no run config."""
     (tmp_path / "me.toml").write_text('name = "me"\nsource = "me"\n')
     done = here(*FIT, str(knee_and_hip(tmp_path)), "--model", str(tmp_path / "me.toml"))
-    assert "generators: there are none; add [generators.NAME], or a base" in done.err
+    assert "generators: no generators are given; add [generators.NAME], or a base" in done.err
 
 
 def test_an_activation_of_hardly_anything_is_no_violation(here, tmp_path):

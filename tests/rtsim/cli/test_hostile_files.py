@@ -34,10 +34,10 @@ STORAGE = "results\nnRows=2\nnColumns=3\ninDegrees=yes\nendheader\ntime\ta\tb\n0
     ("text", "words"),
     [
         (trc(more="A" * 3_000_000), "characters in one line"),
-        (trc(start="1e300"), "times from 1e+300 to 1e+300 s"),
-        (trc(start="99999999.0"), "times from 1e+08"),
+        (trc(start="1e300"), "the times are from 1e+300 to 1e+300 s"),
+        (trc(start="99999999.0"), "the times are from 1e+08 to"),
         (trc() + "4\t0.03\t1\t950" + "\t" * 3_000_000 + "\n", "line 10: 3000012 characters in one line"),
-        (trc(more="A\t\t\t" * 30_000) + "5\n" * 100_000, "30002 markers are named for the columns of 2"),
+        (trc(more="A\t\t\t" * 30_000) + "5\n" * 100_000, "30002 marker names are given for the columns"),
         (trc(rate="1e300", start="x"), "'x' in column Time is not a number"),
         (trc(rate="1e300", start="nan\t"), "the frame rate is 1e+300 Hz"),
         (trc(rate="1e-300", start="nan\t"), "the frame rate is 1e-300 Hz"),
@@ -91,7 +91,7 @@ def test_a_descriptor_that_asks_for_more_than_the_file_holds(start, tmp_path):
     for name, out in (("markers.mcap", "out.trc"), ("result.mcap", "out.csv")):
         done = start("export", name, out, python=("-c", LITTLE)).wait()
         assert done.code == 1
-        assert done.err == f"rtsim: {name}: no frame of the recording fits its descriptor\n"
+        assert done.err == f"rtsim: {name}: no frame of the recording fits the stream descriptor\n"
 
 
 def test_a_recording_without_markers_in_its_frames(refused, tmp_path):
@@ -102,7 +102,7 @@ def test_a_recording_without_markers_in_its_frames(refused, tmp_path):
         recorder.write(*encode(session), 0)
         frame = Markers(session=OWN, seq=0, t_capture=0, time=0.0, data={"positions": b""})
         recorder.write(*encode(frame), 0)
-    assert "it contains no frames of markers" in refused("replay", "a.mcap", *REPLAY)
+    assert "the file contains no frames of markers" in refused("replay", "a.mcap", *REPLAY)
 
 
 def npy(shape: tuple[int, ...], data: bytes) -> bytes:
@@ -116,8 +116,8 @@ def npy(shape: tuple[int, ...], data: bytes) -> bytes:
     ("member", "words"),
     [
         (npy((2_000_000, 12), bytes(192_000_000)), "an array is larger than 64 MB"),
-        (npy((10**12, 12), bytes(96)), "96 bytes do not make an array of shape (1000000000000, 12)"),
-        (npy((2**62, 4), b""), "0 bytes do not make an array"),
+        (npy((10**12, 12), bytes(96)), "96 bytes do not fit an array of shape (1000000000000, 12)"),
+        (npy((2**62, 4), b""), "0 bytes do not fit an array of shape"),
         (b"\x93NUMPY\x01\x00\xff\xff", "not an .npz file of arrays"),
         (b"", "not an .npz file of arrays"),
     ],
@@ -137,11 +137,11 @@ def test_archives_that_unfold(refused, tmp_path, member, words):
         ("x = 0x" + "f" * 5000, "unknown field `x`"),
         ("name = 'a'\nduration_s = 0x" + "f" * 5000, "key duration_s"),
         ("name = 'a'\nbacklog = 0x" + "f" * 5000, "key backlog"),
-        ("a" + ".a" * 50_000 + " = 1", "a key of more than 64 parts (at line 1)"),
-        ("\n[" + "a . " * 50_000 + "a]\nx = 1", "a key of more than 64 parts (at line 2)"),
-        ("'a'" + ".\"b\"" * 50_000 + " = 1", "a key of more than 64 parts"),
-        ("x = " + "[" * 100_000, "nested without end"),
-        ("x = " + "{a = " * 100_000, "nested without end"),
+        ("a" + ".a" * 50_000 + " = 1", "a key has more than 64 parts (at line 1)"),
+        ("\n[" + "a . " * 50_000 + "a]\nx = 1", "a key has more than 64 parts (at line 2)"),
+        ("'a'" + ".\"b\"" * 50_000 + " = 1", "a key has more than 64 parts"),
+        ("x = " + "[" * 100_000, "arrays or tables are nested too deeply"),
+        ("x = " + "{a = " * 100_000, "arrays or tables are nested too deeply"),
         ("a" * 1_000_000 + " = 1", "unknown field `aaa"),
         ("a" * 1_000_000, "not valid TOML"),
         ("'''" * 100_000, "not valid TOML"),
@@ -205,7 +205,7 @@ def test_a_c3d_that_crashes_its_reader(rtsim, any_ports, tmp_path, command):
     done = rtsim(*command, *(any_ports if command[0] == "live" else ()))
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        "rtsim: a.c3d: the C3D file is damaged: its reader crashed (SIGSEGV); "
+        "rtsim: a.c3d: the C3D file is damaged: the reader crashed (SIGSEGV); "
         "export the trial again, as C3D or as TRC\n"
     )
 

@@ -89,7 +89,7 @@ def test_frames_without_time_or_rate_are_a_sentence(here, tmp_path, trial):
     path = written(tmp_path / "still.mcap", session, *frames)
     done = here("export", path, tmp_path / "out.trc")
     assert done.code == 1
-    assert "their median step is 0 s" in done.sentence
+    assert "the median step of the times is 0 s" in done.sentence
 
 
 def test_the_doctor_says_what_a_stranger_calls_its_fields_without_its_codes(here):
@@ -148,10 +148,10 @@ def test_a_recording_in_which_no_clock_runs(here, tmp_path, times, clock, rate):
     done = here("export", path, out)
     if rate == 0.0:
         assert done.code == 1
-        assert "the descriptor gives no rate, nor do the times" in done.sentence
+        assert "neither the descriptor nor the times give a rate: the median" in done.sentence
         return
     assert done.code == 0, done.err
-    assert "neither the times nor the source's clock increase: times were rebuilt" in done.err
+    assert "neither the times nor the source's clock increase; the times were computed from the" in done.err
     rows = [line.split("\t") for line in out.read_text().splitlines()[6:]]
     assert [float(row[1]) for row in rows] == [0.0, 0.01, 0.02]
     assert here("replay", path, "--address", LOCAL, "--wait", "0").code == 0

@@ -31,7 +31,7 @@ def test_a_map_is_written_drawn_and_taken(static, tmp_path) -> None:
     pytest.importorskip("pyqtgraph")
     done = run("still.trc", "--out", "ours.toml", "--plot", "ours.svg")
     assert done.exit_code == 0, done.output
-    assert "0 roles by name and place" in done.output
+    assert "0 roles found by name and position" in done.output
     assert "calcaneus" in (tmp_path / "ours.svg").read_text()
     checked = CliRunner().invoke(cli, ["check", "ours.toml"])
     assert checked.exit_code == 0, checked.output
@@ -58,7 +58,7 @@ def test_nothing_is_replaced_unasked(static, tmp_path) -> None:
         (("still.trc", "--out", "ours.txt"), "ends in .toml"),
         (("none.trc",), "none.trc"),
         (("still.trc", "--plot", "ours.gif"), ".png"),
-        (("still.trc", "--plot", "a.png", "--no-plot"), "leave one out"),
+        (("still.trc", "--plot", "a.png", "--no-plot"), "give only one of them"),
         (("still.trc", "--movement", "none.trc", "--no-plot"), "none.trc"),
         (("still.trc", "--person", "Ann", "--no-plot"), "Ann"),
         (("still.trc", "--up", "X", "--no-plot"), "nobody stands"),
@@ -86,7 +86,7 @@ def test_a_person_who_sits_makes_no_map(tmp_path, monkeypatch) -> None:
         bent[role, side] = np.array([forwards, up, aside])
     write_trc(tmp_path / "sits.trc", trial_of(bent, unnamed(bent)))
     done = run("sits.trc", "--no-plot")
-    assert done.exit_code != 0 or " 0 roles by name and place" in f" {done.output}"
+    assert done.exit_code != 0 or " 0 roles found by name and position" in f" {done.output}"
 
 
 def test_roles_are_listed_and_drawn(tmp_path, monkeypatch) -> None:

@@ -190,8 +190,12 @@ def test_nothing_but_failures_is_an_error(here, two, sweep):
 @pytest.mark.parametrize(
     ("right", "wrong", "word"),
     [
-        ("[0.01, 0.01, 0.01]", "[0.01, -0.01, 0.01]", "a principal inertia is negative"),
-        ("[0.01, 0.01, 0.01]", "[0.01, 0.01, 0.01, 0.0, 0.02, 0.0]", "a principal inertia is negative"),
+        ("[0.01, 0.01, 0.01]", "[0.01, -0.01, 0.01]", "a principal moment of inertia is negative"),
+        (
+            "[0.01, 0.01, 0.01]",
+            "[0.01, 0.01, 0.01, 0.0, 0.02, 0.0]",
+            "a principal moment of inertia is negative",
+        ),
         ("mass_kg = 1.0\n", "", "a body without mass has no inertia"),
     ],
 )
@@ -241,7 +245,7 @@ BAD = {
     "a value twice": (("finger", "--at", "mcp_flexion=1", "--at", "mcp_flexion=2"), ("--at", "given twice")),
     "a sweep on the spot": (
         ("finger", "--angle", "mcp_flexion", "--from", "10", "--to", "10"),
-        ("--from and --to: both ends are 10 deg", "two values that differ", "--at"),
+        ("--from and --to: both ends of the sweep are 10 deg", "two values that differ", "--at"),
     ),
     "a sweep from nowhere": (
         ("finger", "--angle", "mcp_flexion", "--from", "nan", "--to", "10"),

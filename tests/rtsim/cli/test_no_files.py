@@ -25,7 +25,7 @@ def test_pipes_devices_and_folders_are_no_files(refused, tmp_path, suffix):
     assert f"pipe{suffix} is a pipe, not a file" in refused(*command_for(f"pipe{suffix}"))
     assert f"zero{suffix} is a device, not a file" in refused(*command_for(f"zero{suffix}"))
     of_markers = suffix in (".trc", ".c3d")  # told before anything is opened
-    words = ": markers of a folder cannot be read" if of_markers else " is a folder, not a file"
+    words = ": markers cannot be read from a folder" if of_markers else " is a folder, not a file"
     assert f"folder{suffix}{words}" in refused(*command_for(f"folder{suffix}"))
     said = refused(*command_for(f"loop{suffix}"))
     assert "no such source" in said or "Too many levels of symbolic links" in said

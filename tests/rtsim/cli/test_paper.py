@@ -60,12 +60,12 @@ def test_a_missed_bound_ends_with_1(here, monkeypatch):
         (("9",), ("9", "003")),
         (("003", "--figure", "99"), ("--figure", "no figure '99'", "allowed")),
         (("003", "--table", "3", "--recording", "nowhere.c3d"), ("nowhere.c3d: no such file",)),
-        (("003", "--table", "3", "--recording", __file__), ("table 3 takes no recording",)),
+        (("003", "--table", "3", "--recording", __file__), ("table 3 does not use a recording",)),
         (("003", "--static", "a.trc"), ("--static", "add --recording FILE")),
         (("003", "--recording", __file__, "--static", "a.trc"), ("--static: a.trc: no such file",)),
         (("003", "--force"), ("--force", "add --out DIR")),
         (("003", "--plot-dpi", "200"), ("--plot-dpi", "add --out DIR")),
-        (("003", "--table", "2", "--out", f"{__file__}/x"), ("--out", "cannot be made")),
+        (("003", "--table", "2", "--out", f"{__file__}/x"), ("--out", "cannot be created")),
     ],
 )
 def test_bad_input_is_one_sentence(here, arguments, words):

@@ -106,7 +106,7 @@ def test_missing_frames_are_told_at_once_and_at_the_end(recorder, sender):
     sender.end(35)
     done = process.wait()
     assert done.code == 0
-    assert done.sentence == "walk.mcap: 22 messages, 0 refused, 15 frames not received"
+    assert done.sentence == "walk.mcap: 22 messages, 0 refused, 15 frames lost before they were received"
 
 
 def test_a_freeze_of_any_length_is_counted(recorder, sender):
@@ -115,7 +115,7 @@ def test_a_freeze_of_any_length_is_counted(recorder, sender):
     sender.frames(0, 1, 20_000, 20_001)
     sender.end(60_002)
     done = process.wait()
-    assert done.sentence == "walk.mcap: 6 messages, 0 refused, 59998 frames not received"
+    assert done.sentence == "walk.mcap: 6 messages, 0 refused, 59998 frames lost before they were received"
 
 
 def test_nothing_is_missing_where_all_came(recorder, sender):
@@ -153,7 +153,10 @@ def test_a_recording_that_is_stopped_tells_what_is_missing(recorder, sender, tmp
     process.said("4 frames lost")
     process.popen.send_signal(signal.SIGINT)
     done = process.wait()
-    assert (done.code, done.sentence) == (130, "walk.mcap: 3 messages, 0 refused, 4 frames not received")
+    assert (done.code, done.sentence) == (
+        130,
+        "walk.mcap: 3 messages, 0 refused, 4 frames lost before they were received",
+    )
     messages = read_messages(tmp_path / "walk.mcap")
     assert (len(list(messages)), messages.note) == (3, "")
 
@@ -223,7 +226,7 @@ def test_a_refused_key_is_an_error(rtsim, tmp_path):
     done = rtsim("record", server.address, "walk.mcap", "--duration", 6, *keys)
     server.close(0)
     assert done.code == 1
-    assert "nothing was recorded and no file was kept" in done.sentence
+    assert "no message was received, so no file was kept" in done.sentence
     assert "refuses this client's key; ask for its public key" in done.sentence
     assert not (tmp_path / "walk.mcap").exists()
 

@@ -100,7 +100,7 @@ def test_mass_on_the_command_line(here, files):
 def test_what_cannot_be(here, files):
     """Protects files and people: a wrong name, an impossible mass, a file that is there, a missing trial."""
     for arguments, words in (
-        (("p.txt",), "cannot be a model"),
+        (("p.txt",), "cannot be written as a model"),
         (("p.osim", "--mass", "-1"), "--mass"),
         (("p.osim", "--mass", "nan"), "--mass"),
         (("rod.osim",), "exists already"),
@@ -157,9 +157,17 @@ def test_the_planar_body_of_a_person(here, tmp_path):
     ("model", "options", "words"),
     [
         ("planar_body", ["--mass", "60"], "sex, mass and stature"),
-        ("planar_body", ["--mass", "60", "--sex", "male", "--stature", "17"], "17 mm is no stature"),
-        ("planar_body", ["--mass", "10", "--sex", "male", "--stature", "2200"], "fit no person"),
-        ("legs.osim", ["--mass", "60"], "scaled by marker distances"),
+        (
+            "planar_body",
+            ["--mass", "60", "--sex", "male", "--stature", "17"],
+            "17 mm is not a possible stature",
+        ),
+        (
+            "planar_body",
+            ["--mass", "10", "--sex", "male", "--stature", "2200"],
+            "cannot belong to one person",
+        ),
+        ("legs.osim", ["--mass", "60"], "scaled by distances between markers"),
     ],
 )
 def test_what_a_planar_body_cannot_be_made_of(refused, tmp_path, model, options, words):

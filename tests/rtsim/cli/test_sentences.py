@@ -32,8 +32,10 @@ def test_commands_ask_for_the_run_that_takes_them(refused, port: int) -> None:
         said = refused(*command, *at)
         assert "is a run with a device, as of `rtsim hil`, running?" in said
         assert "estimator" not in said
-    assert "is the estimator, as of `rtsim live`, running?" in refused("command", "tare", *at)
-    assert "Or `rtsim hil`, or `rtsim simulate --live`" in refused("command", "status", *at)
+    assert "is the estimator, such as `rtsim live`, running?" in refused("command", "tare", *at)
+    assert "Or is the command meant for `rtsim hil` or `rtsim simulate --live`" in refused(
+        "command", "status", *at
+    )
 
 
 def test_a_command_of_another_run_is_told(here, start) -> None:
@@ -45,7 +47,9 @@ def test_a_command_of_another_run_is_told(here, start) -> None:
     done = here("command", "set_method", "method=zero", "--control", state["control"])
     assert done.code == 1
     assert "There is no command 'set_method'" in done.sentence
-    assert done.sentence.endswith("the estimator, as of `rtsim live`, takes it: give its --control")
+    assert done.sentence.endswith(
+        "the estimator, such as `rtsim live`, takes this command: give the address of its --control"
+    )
 
 
 @pytest.mark.parametrize(("option", "value"), [("--curves", "a.jpg"), ("--parameters", "a.jpg")])
@@ -85,9 +89,9 @@ def test_an_export_names_all_that_it_can_write(refused) -> None:
     for arguments, words in (
         (("a.mcap", "a.jpg"), ".csv, .c3d, .foxglove.mcap, .png, .svg, .pdf"),
         (("a.mcap", "a"), ".csv, .c3d, .foxglove.mcap, .png, .svg, .pdf"),
-        (("a.mot", "--format", "csv"), "and it is no recording (.mcap); allowed: a file (.trc"),
+        (("a.mot", "--format", "csv"), "and the file is not a recording (.mcap); allowed: a file (.trc"),
         (("a.mcap",), ".csv, .c3d, .foxglove.mcap, .png, .svg, .pdf"),
-        (("a.mcap", "-"), "pictures go into files alone"),
+        (("a.mcap", "-"), "pictures can only be written into files"),
     ):
         assert words in refused("export", *arguments)
 
@@ -180,7 +184,7 @@ def test_a_reserve_of_either_leg_or_of_both_will_do(here, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("a.csv", "no command of rtsim reads it"), ("a.mot", "--forces"), ("a.trc", "`rtsim analyse` reads"),
+    [("a.csv", "no command of rtsim reads it"), ("a.mot", "--forces"), ("a.trc", "by `rtsim analyse`"),
      ("a.xml", "--ik-setup")],
 )  # fmt: skip
 def test_what_is_no_config_is_told_by_what_it_is(refused, tmp_path: Path, name: str, words: str) -> None:

@@ -58,7 +58,7 @@ def test_what_cannot_be_shown_is_told(tmp_path: Path) -> None:
     assert "perhaps labs/cgm1" in refused("cgm11")
     assert "`rtsim show` lists them all" in refused("../../etc/passwd")
     assert "ends in .toml" in refused("cgm1", "--out", str(tmp_path / "mine.txt"))
-    assert "no config is named" in refused("--out", str(tmp_path / "mine.toml"))
+    assert "the name of a config is missing" in refused("--out", str(tmp_path / "mine.toml"))
     (tmp_path / "mine.toml").write_text("mine", encoding="utf-8")
     assert "exists already" in refused("cgm1", "--out", str(tmp_path / "mine.toml"))
     assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == "mine"

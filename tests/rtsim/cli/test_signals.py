@@ -68,7 +68,7 @@ def test_a_long_simulation_keeps_what_is_done(start, tmp_path, how):
     process.popen.send_signal(number)
     done = process.wait()
     assert done.code == 128 + number
-    assert "the results up to then were written" in done.sentence
+    assert "the results up to that time were written" in done.sentence
     assert "stopped" in done.out
     assert len((tmp_path / "a.csv").read_text().splitlines()) > 1
 

@@ -168,7 +168,7 @@ def test_ctrl_c_keeps_what_is_done(here, tmp_path, monkeypatch):
     assert done.code == 130
     told = json.loads(done.out)
     assert (told["outcome"], told["steps"], told["steps_asked"]) == ("stopped", 2000, 100_000)
-    assert done.sentence == "stopped at 2 s; the results up to then were written"
+    assert done.sentence == "stopped at 2 s; the results up to that time were written"
     assert len((tmp_path / "a.csv").read_text().splitlines()) == 22
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -230,7 +230,7 @@ BAD = [
     (("simulate", "impact", "--split", "0.4"), ("--split", "2 arguments")),
     (("simulate", "impact", "--split", "1.5", "1"), ("--split: 1.5 1.0", "up to 1", "above 0")),
     (("simulate", "impact", "--split", "nan", "1"), ("--split: nan 1.0", "up to 1")),
-    (("simulate", "impact", "--split", "0.4", "inf"), ("--split: 0.4 inf", "a floor")),
+    (("simulate", "impact", "--split", "0.4", "inf"), ("--split: 0.4 inf", "a lower limit")),
     (("simulate", "knee", "--kinks", "secant", "--split", "0.4", "1"), ("--split", "add --kinks split")),
     (("simulate", "knee", "--load", "pulse"), ("--load: 'pulse'", "NAME=GAIN")),
     (("simulate", "knee", "--load", "pulse=much"), ("--load: 'pulse=much'", "NAME=GAIN")),
@@ -310,7 +310,7 @@ def test_what_is_given_twice_is_told(here):
 @pytest.mark.parametrize(("word", "said"), [
     ("biceps=0.5", "no muscle 'biceps' has a force; allowed: extensor, profundus, interosseous"),
     ("profundus=1.5", "profundus=1.5; allowed: 0 to 1"),
-    ("profundus", "'profundus' has no number; allowed: NAME=PART"),
+    ("profundus", "'profundus' lacks a number; allowed: NAME=PART"),
 ])  # fmt: skip
 def test_what_cannot_be_excited_is_told(here, word, said):
     """Protects from a wrong name or number: one sentence before anything is compiled."""

@@ -65,7 +65,7 @@ def test_processes_give_the_same_table(here, rtsim, study: Path) -> None:
         (("[simulate]", "[analyse]\n[simulate]"), ("analyse and simulate",)),
         (('name = "force"', 'name = "step"'), ("two columns",)),
         (('name = "force"', 'name = "status"'), ("two columns",)),
-        (('name = "force"', 'name = "a b"'), ("'a b' is no name", "letters, digits and _")),
+        (('name = "force"', 'name = "a b"'), ("'a b' cannot be a name", "letters, digits and _")),
         (("[[results]]", "[[result]]"), ("result",)),
     ],
 )
@@ -143,4 +143,4 @@ def test_a_scheduler_that_is_not_there_is_told(here, study: Path) -> None:
     assert done.code == 1
     assert "'nonsense' is no address; allowed: one like tcp://HOST:8786" in done.sentence
     done = here("study", study.name, "--scheduler", "tcp://h:1", "--workers", "2")
-    assert "--workers: it is for processes of this machine" in done.sentence
+    assert "--workers: the option applies only to processes on this machine" in done.sentence

@@ -57,7 +57,7 @@ def test_a_tuning_is_kept_gone_on_with_drawn_and_validated(
     [
         (("--offline",), "add --auto METHOD or --validate"),
         (("ankle",), "add --auto METHOD or --validate"),
-        (("--auto", "cma"), "name one"),
+        (("--auto", "cma"), "name a config"),
         (("ankle", "--auto", "cma", "--undo"), "cannot be combined"),
         (("ankle", "--auto", "cma", "--validate"), "cannot be combined"),
         (

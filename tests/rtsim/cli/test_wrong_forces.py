@@ -48,15 +48,15 @@ def test_units_of_points_and_times_are_told_and_give_the_same(walk, here, tmp_pa
     right = read_results(tmp_path / "m.mcap").fields
     assert np.nanmax(right["foot_loads"][:, 0]) > 600.0
     for name, change, times, more, said in (
-        ("cm.mot", in_unit(100.0), walk.times, (), "they were read as cm"),
+        ("cm.mot", in_unit(100.0), walk.times, (), "the points were read as cm"),
         (
             "asked.mot",
             in_unit(1.0),
             walk.times,
             ("--units", "mm"),
-            "--units mm is not the unit of the points",
+            "the points cannot be in the unit mm of --units",
         ),
-        ("ms.mot", in_unit(1.0), 1e3 * walk.times, (), "milliseconds, converted to seconds"),
+        ("ms.mot", in_unit(1.0), 1e3 * walk.times, (), "milliseconds and converted to seconds"),
     ):
         out = name.replace(".mot", ".mcap")
         done = here(*walk(name, change, times), *more, "--out", out)
@@ -89,7 +89,7 @@ def test_exchanged_components_are_refused(walk, here):
     """Protects from points that are turned with forces whose vx and vy are exchanged."""
     done = here(*walk("vxvy.mot", lambda x: x[:, [1, 0, 2, 3, 4, 5, 6, 7, 8]]))
     assert done.code == 1
-    assert "the columns vx and vy of right_force look exchanged" in done.err
+    assert "the columns vx and vy of right_force seem exchanged" in done.err
 
 
 def test_a_load_without_a_moment_is_told_as_that(walk, here, tmp_path):
@@ -102,7 +102,7 @@ def test_a_load_without_a_moment_is_told_as_that(walk, here, tmp_path):
 
     done = here(*walk("gap.mot", gap), "--out", "gap.mcap")
     assert done.code == 0, done.err
-    assert "right_force has no moment, or no point where its force acts, in" in done.err
+    assert "right_force has no moment or no point of application in" in done.err
     assert "check the unit" not in done.err
     assert "kilonewtons" not in done.err
     loads = read_results(tmp_path / "gap.mcap").fields["foot_loads"][:, 0]

@@ -26,7 +26,7 @@ def told(tmp_path, capsys):
             main(["check", str(path)])
         assert stop.value.code == 1
         first, last = capsys.readouterr().err.splitlines()
-        assert last == "rtsim: check: 1 of 1 configs are not right"
+        assert last == "rtsim: check: 1 of 1 configs contain mistakes"
         assert first.startswith(f"{path}: ")
         return first.removeprefix(f"{path}: ")
 
@@ -58,7 +58,7 @@ def test_no_number_beyond_plausibility_is_accepted(told, folder, name, key, begi
     for amount in AMOUNTS:
         sentence = told(text[:begin] + amount + text[end:])
         assert key in sentence or re.search("segments|coordinates", sentence), sentence
-        assert re.search("allowed: |Expected `|no body has|its range|upside down", sentence), sentence
+        assert re.search("allowed: |Expected `|no body has|its range|lower limit", sentence), sentence
 
 
 def test_the_files_have_many_numbers():

@@ -21,7 +21,7 @@ def test_a_former_value_is_read_and_told(tmp_path: Path) -> None:
     """Protects models written before: the law is the same, and its new name is told."""
     path = tmp_path / "friction.toml"
     path.write_text('law = "proposed"\nstatic = 0.8\ndynamic = 0.7\n')
-    with pytest.warns(FormerName, match='law = "proposed" is called "brown_mcphee" now'):
+    with pytest.warns(FormerName, match='law = "proposed" was renamed "brown_mcphee"'):
         assert load_toml(path, Friction).law == "brown_mcphee"
 
 
@@ -58,9 +58,7 @@ def test_the_command_line_tells_a_former_name_once(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     (told,) = [line for line in (done.stdout + done.stderr).splitlines() if "second_opinion" in line]
-    assert re.fullmatch(
-        r"rtsim: .*own\.toml: the key second_opinion is called restart_interval now; .*", told
-    )
+    assert re.fullmatch(r"rtsim: .*own\.toml: the key second_opinion was renamed restart_interval; .*", told)
 
 
 def test_an_unknown_key_is_still_refused() -> None:

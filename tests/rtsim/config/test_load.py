@@ -96,8 +96,8 @@ def test_a_mistake_is_one_sentence(tmp_path, text, record, key, words):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b'name = "x', ("not valid TOML", "mend")),
-        (b'name = "x"\nname = "y"', ("not valid TOML", "mend")),
+        (b'name = "x', ("not valid TOML", "correct the line")),
+        (b'name = "x"\nname = "y"', ("not valid TOML", "correct the line")),
         (b"name = \xff", ("UTF-8",)),
         (b"x = " + b"[" * 5000, ("not valid TOML",)),
     ],

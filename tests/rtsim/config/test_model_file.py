@@ -158,12 +158,12 @@ MISTAKES = {
     "motion of nothing": (
         'of = "twist", linear',
         'of = "bend", linear',
-        ("bodies.knee.coordinates", "twist moves nothing"),
+        ("bodies.knee.coordinates", "twist does not move the body"),
     ),
     "which coordinate": (
         'rotates = "w", of = "bend"',
         'rotates = "w"',
-        ("bodies.knee.motion", "of is missing"),
+        ("bodies.knee.motion", "`of` is missing"),
     ),
     "too many coordinates": (
         '[{ name = "reach", range_mm = [-50.0, 50.0] }]',
@@ -188,17 +188,17 @@ MISTAKES = {
     "clamped to nothing": (
         '{ name = "bend" }',
         '{ name = "bend", clamped = true }',
-        ("bend is clamped to no range",),
+        ("bend is clamped, but has no range",),
     ),
     "two units": (
         "neutral_deg = 30.0",
         "neutral_mm = 30.0",
-        ("bodies[1].coordinates[0]", "elbow", "choose one"),
+        ("bodies[1].coordinates[0]", "elbow", "give only one"),
     ),
     "range": (
         "range_deg = [0.0, 140.0]",
         "range_deg = [140.0, 0.0]",
-        ("bodies[1].coordinates[0]", "upside down"),
+        ("bodies[1].coordinates[0]", "lower limit"),
     ),
     "start outside": ("neutral_deg = 30.0", "neutral_deg = 141.0", ("elbow", "outside its range")),
     "coordinate twice": ('name = "reach"', 'name = "elbow"', ("coordinates and angles", "elbow")),
@@ -210,8 +210,8 @@ MISTAKES = {
         ("bodies[1].mass_centre_mm[0]", "nan"),
     ),
     "endless": ("radius_mm = 12.0", "radius_mm = inf", ("surfaces[0].radius_mm", "inf")),
-    "splines that do not rise": ("at = [-1.0, 0.0, 1.0]", "at = [-1.0, 0.0, 0.0]", ("spline", "must rise")),
-    "splines without pairs": ("at = [-1.0, 0.0, 1.0]", "at = [-1.0, 0.0]", ("spline", "pairs")),
+    "splines that do not rise": ("at = [-1.0, 0.0, 1.0]", "at = [-1.0, 0.0, 0.0]", ("spline", "increase")),
+    "splines without pairs": ("at = [-1.0, 0.0, 1.0]", "at = [-1.0, 0.0]", ("spline", "as many of each")),
     "one end on both": ('b = { segment = "ground"', 'b = { segment = "gimbal"', ("elements.loop", "gimbal")),
     "end of ground": (
         'b = { segment = "ground",',
@@ -259,7 +259,7 @@ MISTAKES = {
         "radius_mm = 12.0\nradii_mm = [1.0, 1.0, 1.0]",
         ("ball", "radii_mm"),
     ),
-    "name of two lines": ('name = "ring"', 'name = "ri\\nng"', ("surfaces", "no name", "one line")),
+    "name of two lines": ('name = "ring"', 'name = "ri\\nng"', ("surfaces", "cannot be a name", "one line")),
     "surface twice": ('name = "ring"', 'name = "ball"', ("surfaces", "ball", "more than once")),
     "segment of a point": (
         'segment = "base"\noffset_mm = [10.0',
@@ -285,7 +285,7 @@ MISTAKES = {
         "range_mm = [60.0, 140.0]",
         ("path[1].within", "range_deg"),
     ),
-    "condition upside down": ("[60.0, 140.0]", "[140.0, 60.0]", ("path[1].within", "upside down")),
+    "condition upside down": ("[60.0, 140.0]", "[140.0, 60.0]", ("path[1].within", "lower limit")),
     "moving by": (
         'moving = { of = "reach"',
         'moving = { of = "grasp"',

@@ -31,16 +31,19 @@ BAD = [
     ({"stifness": 1.0}, r"unknown field `stifness`; allowed: kind, .*neutral_deg"),
     ({"ranges": {"peak_Nm": [0.0, 1.0]}}, "unknown key 'peak_Nm'; allowed: neutral_deg"),
     ({"ranges": {"stiffness_N_m_rad": [-1.0, 1.0]}}, "no bound below zero"),
-    ("soft", r"controller: 'soft' is no table; allowed: \[controller\]"),
-    (SPLINE | {"rise_time": 0.9, "fall_time": 0.3}, "rise_time and fall_time can come to 1.2"),
+    ("soft", r"controller: 'soft' is not a table; allowed: a table \[controller\]"),
+    (SPLINE | {"rise_time": 0.9, "fall_time": 0.3}, "the largest rise_time and fall_time add up to 1.2"),
     (SPLINE | {"rise_time": 0.0}, "controller.*rise_time|Expected `float` > 0"),
     (SPLINE | {"ranges": {"rise_time": [0.0, 0.3]}}, "rise_time: 0; allowed: 0.01 or more"),
-    (SPLINE | {"ranges": {"peak_time": [0.0, 1.5]}}, "peak_time: allowed: from 0 to 1"),
-    (SPLINE | {"ranges": {"peak_Nm": [-30.0, 0.0]}}, "peak_Nm can be 30; allowed: limits.torque_max_Nm = 20"),
+    (SPLINE | {"ranges": {"peak_time": [0.0, 1.5]}}, "peak_time: the range is not within 0 to 1"),
+    (
+        SPLINE | {"ranges": {"peak_Nm": [-30.0, 0.0]}},
+        "peak_Nm can reach 30; allowed: limits.torque_max_Nm = 20",
+    ),
     ({"kind": "torque_spline"}, "lacks the required field `peak_Nm`"),
     ({"kind": "python", "function": "a:b"}, "lacks the required field `stiffness_most_N_m_rad`"),
     (OWN | {"function": "nothing"}, "allowed: MODULE:FUNCTION or FILE.py:FUNCTION"),
-    (OWN | {"function": "a:b", "gait": True}, "python has no torque without the phase of the gait"),
+    (OWN | {"function": "a:b", "gait": True}, "python needs the gait phase to compute torque"),
 ]
 
 
@@ -66,7 +69,7 @@ def test_what_cannot_be_is_told(table, said):
 
 def test_a_spline_without_a_gait_is_refused():
     """Protects from a device that waits for ever for a phase that nobody tells."""
-    with pytest.raises(ConfigError, match=r"torque_spline has no torque without .* add \[gait\]"):
+    with pytest.raises(ConfigError, match=r"torque_spline needs the gait phase .* add \[gait\]"):
         with_controller(SPLINE, None)
 
 

@@ -61,7 +61,7 @@ def test_a_channel_is_chosen_once_and_the_exact_name_comes_first(c3d):
         ("EMG 1,,EMG 2", "no analog channel ''"),
         ("X*", "no analog channel 'X"),
         ("Fz1", "is a channel of a force plate"),
-        ("Angle", "is in deg, so no electromyogram"),
+        ("Angle", "is in deg, so it is not an electromyogram"),
         ("EMG 1,Plain", "Plain of .* states no unit"),
     ],
 )
@@ -94,7 +94,7 @@ def test_oddities_of_a_channel_are_told():
     assert "is saturated" in oddities("A", np.clip(np.repeat(sound, 4), -1.5, 1.5))[0]
     assert "is constant" in oddities("A", np.full(100, 2.5))[0]
     assert (
-        "1.0 % of its samples are missing"
+        "1.0 % of the samples of this channel are missing"
         in oddities("A", np.where(np.arange(20_000) % 100, sound, np.nan))[0]
     )
     assert "100.0 %" in oddities("A", np.full(100, np.nan))[0]
@@ -105,5 +105,5 @@ def test_channels_of_force_plates_are_not_offered() -> None:
     with pytest.raises(ConfigError) as refused:
         find_channels("TA", ["Fx", "Fy", "EMG 1"], "a.c3d", {0, 1})
     assert refused.value.allowed == "EMG 1"
-    with pytest.raises(ConfigError, match="all are of force plates"):
+    with pytest.raises(ConfigError, match="all belong to force plates"):
         find_channels("TA", ["Fx", "Fy"], "a.c3d", {0, 1})

@@ -129,13 +129,13 @@ SECOND = {what: said.replace("1_", "2_") for what, said in FIRST.items()}
         (
             "calcn_l",
             FIRST,
-            "force_identifier '1_ground_force_v', on calcn_l, is also that of the force on calcn_r",
+            "force_identifier '1_ground_force_v' on calcn_l is also used by the force on calcn_r",
         ),
-        ("calcn_r", FIRST, "on calcn_r, is also that of another force on calcn_r"),
-        ("calcn_l", {**SECOND, "point": FIRST["point"]}, "point_identifier '1_ground_force_p', on calcn_l"),
+        ("calcn_r", FIRST, "on calcn_r is also used by another force on calcn_r"),
+        ("calcn_l", {**SECOND, "point": FIRST["point"]}, "point_identifier '1_ground_force_p' on calcn_l"),
         ("calcn_l", {**SECOND, "torque": FIRST["torque"]}, "torque_identifier '1_ground_torque_'"),
-        ("calcn_l", {"torque": SECOND["torque"]}, "a moment alone"),
-        ("calcn_l", {}, "it has no force_identifier, and other forces in the file have"),
+        ("calcn_l", {"torque": SECOND["torque"]}, "a moment without a force"),
+        ("calcn_l", {}, "the force has no force_identifier, but other forces in the file have one"),
     ],
 )
 def test_external_loads_that_share_columns_are_refused(body, second, said, write):
@@ -182,7 +182,7 @@ def test_another_vertical_is_found_and_told(write):
     path = write("grf.mot", text_of([STEMS["ground_force_vx"]], rows))
     trial = read_forces(path)
     check(trial)
-    assert any("+Z was taken as up" in note for note in trial.notes)
+    assert any("+Z was used as the up axis" in note for note in trial.notes)
     check(read_forces(path, up="Z"))
 
 
@@ -218,7 +218,7 @@ def test_moments_have_a_unit_of_their_own(point_unit, moment_unit, asked, write)
 def test_a_unit_of_moments_that_no_plate_has_is_refused(write):
     """Protects from moments a thousand times too large where N m is asked for and they are in N mm."""
     path = write("grf.mot", text_of([STEMS["ground_force_vx"]], [row(FORCE, POINT, 1e3 * TORQUE)]))
-    with pytest.raises(ConfigError, match=r"in Nm, as --units asks, the moments .* an arm of 7\.1"):
+    with pytest.raises(ConfigError, match=r"in the unit Nm of --units, the moments .* of 7\.1"):
         read_forces(path, units="m,Nm")
     check(read_forces(path, units="m,Nmm"))
 
@@ -295,7 +295,9 @@ def test_a_missing_moment_is_told(write):
 
 def test_another_kind_of_file_is_told(tmp_path):
     """Protects the list of what can be read."""
-    with pytest.raises(ConfigError, match=r"'\.csv' cannot be read; allowed: " + listed(FORCES)):
+    with pytest.raises(
+        ConfigError, match=r"forces cannot be read from files of type '\.csv'; allowed: " + listed(FORCES)
+    ):
         read_forces(tmp_path / "grf.csv")
 
 
@@ -354,7 +356,7 @@ def test_real_files(name, shared):
     assert len(trial.times) == n
     assert tuple(np.flatnonzero((trial.loaded == LOADED).any(axis=0))) == loaded
     assert np.nanmax(trial.force[..., 1]) == pytest.approx(most, abs=1.0)
-    assert not any("down" in note or "taken as up" in note for note in trial.notes)
+    assert not any("down" in note or "used as the up axis" in note for note in trial.notes)
 
 
 def test_taring_takes_the_zero_off_empty_plates_only(write):
@@ -369,8 +371,8 @@ def test_taring_takes_the_zero_off_empty_plates_only(write):
     np.testing.assert_allclose(tared.force[20:, 0], np.tile(FORCE, (20, 1)), atol=1e-6)
     assert tared.loaded[:, 0].tolist() == [EMPTY] * 20 + [LOADED] * 20
     np.testing.assert_array_equal(tared.force[:, 1], trial.force[:, 1])
-    assert tared.notes[-2] == "zero subtracted, measured from 0 to 0.19 s: ground_force_1 8 N"
-    assert tared.notes[-1].endswith("not tared: ground_force_2")
+    assert tared.notes[-2] == "the zero measured from 0 to 0.19 s was subtracted from: ground_force_1 8 N"
+    assert tared.notes[-1].endswith("s: ground_force_2")
     with pytest.raises(ConfigError, match=r"no force plate is empty from 0 to 0\.3 s"):
         tare(trial, 0.0, 0.3)
     with pytest.raises(ConfigError, match=r"no force samples from 5 to 6 s; allowed: 0 to 0\.39 s"):
@@ -382,9 +384,9 @@ def test_a_few_samples_are_no_empty_plate(write):
     stems = [STEMS["ground_force_1_vx"]]
     trial = read_forces(write("grf.mot", text_of(stems, [row(0.0 * FORCE)], n_row=40)))
     for start, stop, lasting in ((0.0, 0.001, "0.01"), (0.1, 0.185, "0.09"), (0.35, 9.0, "0.05")):
-        with pytest.raises(ConfigError, match=rf"last {lasting} s; allowed: 0\.1 s or more"):
+        with pytest.raises(ConfigError, match=rf"last only {lasting} s; allowed: 0\.1 s or more"):
             tare(trial, start, stop)
-    assert tare(trial, 0.3, 0.39).notes[-1].startswith("zero subtracted")
+    assert tare(trial, 0.3, 0.39).notes[-1].startswith("the zero measured")
 
 
 def test_a_moment_in_part_and_two_moments_are_refused(write):

@@ -79,7 +79,7 @@ def test_check_says_what_reads_a_recording(row: FileFormat, tmp_path: Path) -> N
     """Protects `rtsim check FILE`: a recording is no config, and what reads it is named."""
     path = tmp_path / f"walk{row.suffix}"
     path.write_text("x")
-    with pytest.raises(ConfigError, match=r"no config.*rtsim"):
+    with pytest.raises(ConfigError, match=r"not a config.*rtsim"):
         rtsim.cli.commands.check.check_config(path)
 
 
@@ -88,5 +88,5 @@ def test_an_empty_file_of_another_kind_is_no_run(tmp_path: Path, suffix: str) ->
     """Protects who checks an empty recording from being asked for the name of a run."""
     path = tmp_path / f"empty{suffix}"
     path.touch()
-    with pytest.raises(ConfigError, match="file that is no config"):
+    with pytest.raises(ConfigError, match="file that is not a config"):
         rtsim.cli.commands.check.check_config(path)

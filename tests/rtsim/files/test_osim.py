@@ -71,7 +71,7 @@ def test_what_is_left_out_is_said(read):
         ("<OpenSimDocument><Model/></OpenSimDocument>", "the Version of its OpenSimDocument is ''"),
         ("<OpenSimDocument Version='20302'><Model/></OpenSimDocument>", "document version 20302"),
         ("<OpenSimDocument Version='50000'><Model/></OpenSimDocument>", "document version 50000"),
-        ("<OpenSimDocument Version='40000'/>", "there is no Model"),
+        ("<OpenSimDocument Version='40000'/>", "the file contains no element Model"),
         ("<OpenSimDocument Version='40000'><Model/></OpenSimDocument>", "bodies"),
         ("<OpenSimDocument Version='30510'><Model><connectors/></Model></OpenSimDocument>", "test version"),
         ("<a>" * (MAX_DEPTH + 1), "nested more than"),
@@ -173,7 +173,7 @@ def test_bodies_stand_in_any_order(read):
 @pytest.mark.parametrize(
     ("joints", "what"),
     [
-        ((Joint("WeldJoint", "b", "a"), Joint("WeldJoint", "a", "b")), "in a ring"),
+        ((Joint("WeldJoint", "b", "a"), Joint("WeldJoint", "a", "b")), "in a closed loop"),
         ((Joint("WeldJoint", "ground", "a"), Joint("WeldJoint", "nobody", "b")), "unknown frame"),
     ],
 )
@@ -187,5 +187,5 @@ def test_two_joints_of_a_body_are_refused(read):
     """Protects loops from being dropped: the second joint is named, and the remedy is a constraint."""
     text = Model(CHAIN[:1]).text(40000)
     again = Joint("PinJoint", "ground", "a", CHAIN[0].coordinates).text_4()
-    with pytest.raises(ConfigError, match=r"has a joint already.*WeldConstraint"):
+    with pytest.raises(ConfigError, match=r"already has a joint,.*WeldConstraint"):
         read(text.replace("</objects></JointSet>", f"{again}</objects></JointSet>"))

@@ -86,7 +86,7 @@ def test_coupler_goes_before_lock(read):
     joints = (*PINS[:2], Joint("PinJoint", "b", "c", (Coordinate("r", locked=True),)))
     spec, notes = read(Model(joints, constraints=COUPLER.format(SLOPE, "p", "")))
     assert len(spec.couplers) == 1
-    assert any("takes precedence over its lock" in note for note in notes)
+    assert any("is both coupled and locked" in note for note in notes)
 
 
 @pytest.mark.parametrize("off", ["<isEnforced>false</isEnforced>", "<isDisabled>true</isDisabled>"])

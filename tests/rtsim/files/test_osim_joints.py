@@ -165,7 +165,7 @@ def test_an_axis_without_direction_is_refused(read):
     """Protects from NaN on the way, and from warnings of a library: the axis is named where it stands."""
     transform = spatial_transform(transform_axis("rotation1", "0 0 0", "bend", LINE))
     model = Model((Joint("CustomJoint", GROUND, "a", (Coordinate("bend"),), transform),))
-    with pytest.raises(ConfigError, match=r"TransformAxis rotation1: its axis 0 0 0 has no direction"):
+    with pytest.raises(ConfigError, match=r"TransformAxis rotation1: the axis 0 0 0 has no direction"):
         read(model)
 
 
@@ -226,7 +226,7 @@ def test_ellipsoid_joint_glides(read, version):
     assert body.joint == "ellipsoidal"
     assert not body.coordinates
     assert body.radii_mm == pytest.approx((70.0, 120.0, 100.0), rel=1e-15)
-    assert any("has no angles" in note and "starts without a turn" in note for note in notes)
+    assert any("has no angles" in note and "starts without a rotation" in note for note in notes)
     P, C = euler(0.1, -0.2, 0.3), euler(-0.2, 0.1, 0.2)
     found, R = poses(spec), P @ C.T
     np.testing.assert_allclose(found.rotation[0], R, atol=1e-15)
@@ -239,7 +239,11 @@ def test_ellipsoid_joint_glides(read, version):
     [
         ("<radii_x_y_z>0.07 0.12 0.1</radii_x_y_z>", "", "radii_x_y_z needs 3 numbers"),
         ("0.07 0.12 0.1", "0.07 0 0.1", "radii_x_y_z"),
-        ('<Coordinate name="g1">', '<Coordinate name="g1"><locked>true</locked>', "g1 is locked"),
+        (
+            '<Coordinate name="g1">',
+            '<Coordinate name="g1"><locked>true</locked>',
+            "g1 of this joint is locked",
+        ),
     ],
 )
 def test_ellipsoid_joint_that_cannot_be_is_refused(read, right, wrong, words):
@@ -286,12 +290,12 @@ def test_ranges(read, coordinate, range, note):
 @pytest.mark.parametrize(
     ("default", "range", "said"),
     [
-        (0.0, "1 1", "range 1 to 1 is empty and was left out, and as it is clamped to it, it was left free"),
+        (0.0, "1 1", "range 1 to 1 is empty and was left out, and the coordinate, which is clamped to"),
         (0.0, "1 -1", "range 1 to -1 begins above its end and was left out"),
-        (0.0, "1", "its range has 1 numbers, not two"),
-        (0.0, "-inf inf", "clamped to no finite range"),
-        (2.0, "-1.5 1.5", "widened to its default value"),
-        (0.0, "-120 10", "clamped from -120 to 10 rad, which look like degrees"),
+        (0.0, "1", "the range has 1 numbers, not two"),
+        (0.0, "-inf inf", "clamped but has no finite range"),
+        (2.0, "-1.5 1.5", "widened to include the default value"),
+        (0.0, "-120 10", "clamped from -120 to 10 rad, but these numbers look like degrees"),
     ],
 )
 def test_a_clamp_that_cannot_hold_is_told_aloud(read, default, range, said):
@@ -311,7 +315,7 @@ def test_a_flag_that_is_neither_true_nor_false_is_told_aloud(read, tag):
     for said in ("TRUE", "1", "False", "0", "", "maybe"):
         other = plain.replace("<locked>false</locked>", f"<{tag}>{said}</{tag}>")
         spec, notes = read(text.replace(plain, other))
-        told = f"Coordinate p: {tag} is 'maybe', neither true nor false: false was used"
+        told = f"Coordinate p: {tag} is 'maybe', which is neither true nor false; false was used"
         assert any(note == told and isinstance(note, Aloud) for note in notes) == (said == "maybe")
         if tag == "clamped":
             assert spec.bodies[0].coordinates[0].clamped == (said in ("TRUE", "1"))

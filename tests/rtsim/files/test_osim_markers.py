@@ -91,7 +91,7 @@ def test_clamped_coordinates(read):
     )
     spec, notes = read(Model(joints))
     assert [body.coordinates[0].clamped for body in spec.bodies] == [True, False, False]
-    assert any("coordinate q: it is clamped to no finite range" in note for note in notes)
+    assert any("coordinate q: the coordinate is clamped but has no finite range" in note for note in notes)
 
 
 def test_prescribed_by_a_constant_is_held(read):
@@ -104,4 +104,4 @@ def test_prescribed_by_a_constant_is_held(read):
     spec, notes = read(Model(joints))
     (coupler,) = spec.couplers
     assert (coupler.coordinate, coupler.constant) == ("p", 0.25)
-    assert any("coordinate r: its prescribed motion" in note for note in notes)
+    assert any("coordinate r: the prescribed motion over time was" in note for note in notes)

@@ -76,7 +76,7 @@ def test_constant_axis_may_name_any_coordinate(write):
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        ("<x_coordinate>bend<", "<x_coordinate>pin<", "follows bend and pin"),
+        ("<x_coordinate>bend<", "<x_coordinate>pin<", "depends on several coordinates: bend and pin"),
         ("<x_coordinate>bend<", "<x_coordinate>none<", "unknown coordinate 'none'"),
         (f"<x_location>{SPLINE}</x_location>", "", "x_location has no function"),
         ("<body>f</body>", "<body>nobody</body>", "unknown frame 'nobody'"),

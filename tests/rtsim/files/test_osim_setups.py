@@ -66,10 +66,13 @@ def test_without_times_it_is_the_whole_trial(write):
     ("inside", "what"),
     [
         (tasks("<IKPathTask name='a'/>"), "a IKPathTask has no counterpart"),
-        (tasks(MARKER.format("a", "true", "-1")), "a weight of -1"),
-        (tasks(MARKER.format("a", "true", "nan")), "nan is no number"),
-        (tasks(MARKER.format("a", "true", "1"), MARKER.format("a", "true", "1")), "a second task"),
-        (tasks(MARKER.format("", "true", "1")), "a task without name"),
+        (tasks(MARKER.format("a", "true", "-1")), "the weight is -1"),
+        (tasks(MARKER.format("a", "true", "nan")), "nan is not a finite number"),
+        (
+            tasks(MARKER.format("a", "true", "1"), MARKER.format("a", "true", "1")),
+            "two IK tasks have this name",
+        ),
+        (tasks(MARKER.format("", "true", "1")), "an IK task has no name"),
         (tasks(COORDINATE.format("a", "guess")), "unknown value_type 'guess'"),
         (tasks(COORDINATE.format("a", "from_file")), "the value of a comes from a coordinate_file"),
         ("<time_range>2 1</time_range>", "time_range 2 1"),
@@ -84,7 +87,7 @@ def test_tasks_that_cannot_be(write, inside, what):
 
 def test_another_tool_is_refused(write):
     """Protects from the wrong setup: what is in the file is named."""
-    with pytest.raises(ConfigError, match="there is no InverseKinematicsTool in it, but ScaleTool"):
+    with pytest.raises(ConfigError, match="the file contains no InverseKinematicsTool, but ScaleTool"):
         read_ik_setup(write("setup.xml", scale("")))
 
 

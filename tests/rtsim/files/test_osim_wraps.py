@@ -100,7 +100,7 @@ def test_quadrant_along_a_cylinder_chooses_nothing(read):
     wrap = straight("WrapCylinder", "w", more="<quadrant>z</quadrant>")
     spec, notes = read({"a": wrap}, [("w", "1 2")])
     assert spec.muscles[0].path[1].side is None
-    assert any("along its axis" in note for note in notes)
+    assert any("along the axis of the wrap object" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_condition_at_the_start_decides_the_segment(read):
     path = (*PATH[:3], switch, *PATH[3:])
     spec, _ = read({"a": straight("WrapSphere", "w", "0.1 0.36 0")}, [("w", "3 5")], path)
     assert order(spec) == {"w": 4}  # behind the point that may come
-    with pytest.raises(ConfigError, match="no two points"):
+    with pytest.raises(ConfigError, match="fewer than two points"):
         read({"a": straight("WrapSphere", "w")}, [("w", "3 4")], path)
 
 
@@ -195,7 +195,7 @@ def test_inactive_wrap_is_left_out(read):
         ),
         (straight("WrapSphere", "w"), "2 2", "range 2 2"),
         (straight("WrapSphere", "w"), "3 2", "range 3 2"),
-        (straight("WrapSphere", "w"), "1 9", "two points of 1 to 5"),
+        (straight("WrapSphere", "w"), "1 9", "points from 1 to 5"),
         (straight("WrapSphere", "w"), "1", "range needs 2 numbers"),
     ],
 )

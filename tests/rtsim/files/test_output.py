@@ -49,9 +49,9 @@ def test_what_is_no_regular_file_is_told_before_the_work(tmp_path: Path) -> None
     for name, make in {"pipe.mot": os.mkfifo, "null.mot": lambda path: path.symlink_to(os.devnull)}.items():
         path = tmp_path / name
         make(path)
-        with pytest.raises(ConfigError, match=f"--out: {name} is no regular file"):
+        with pytest.raises(ConfigError, match=f"--out: {name} is not a regular file"):
             check_folder(path, "--out")
-        with pytest.raises(ConfigError, match=f"{name} is no regular file"):
+        with pytest.raises(ConfigError, match=f"{name} is not a regular file"):
             check_free(path, overwrite=True)
     check_folder(tmp_path / "null.mot", "--log", in_place=True)
 

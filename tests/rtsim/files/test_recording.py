@@ -122,10 +122,10 @@ def test_order_repetitions_losses_and_misfits(tmp_path):
     trial = read_markers(path)
     np.testing.assert_allclose(trial.times, [0.0, 0.01, 0.02, 0.03, 0.05])
     notes = " | ".join(trial.notes)
-    assert "not in the recording (gaps in seq): 1" in notes
-    assert "do not fit the descriptor, left out: 1" in notes
-    assert "without a descriptor, left out: 1" in notes
-    assert "could not be decoded, left out: 1" in notes
+    assert "missing in the recording (gaps in seq): 1" in notes
+    assert "do not fit the stream descriptor: 1" in notes
+    assert "without a stream descriptor: 1" in notes
+    assert "they could not be decoded: 1" in notes
 
 
 def test_longest_session_wins(tmp_path):
@@ -197,7 +197,9 @@ def test_a_result_that_was_repeated_while_no_frame_came_was_measured_once(tmp_pa
     results = read_results(path)
     np.testing.assert_array_equal(results.times, np.arange(N_FRAME) / 100)
     np.testing.assert_array_equal(results.fields["count"], np.arange(N_FRAME))
-    assert results.notes == ("results that were repeated while no frame came, left out: 2",)
+    assert results.notes == (
+        "number of results left out because they repeat the last one while no frame arrived: 2",
+    )
     np.testing.assert_array_equal(read_markers(path).positions, body())
     joined = read_results(record(tmp_path / "joined.mcap", [session, *again[1:], *later]))
     assert joined.status.tolist() == [int(Status.STALE), *([0] * 7)]
@@ -253,4 +255,4 @@ def test_a_recording_of_a_wrong_axis_comes_upright(tmp_path):
             recorder.write(*encode(message), 0)
     trial = read_markers(tmp_path / "a.mcap")
     np.testing.assert_allclose(trial.positions, body() + np.array([0.0, 0.0, 0.7]), atol=1e-12)
-    assert any("+Z was taken" in note for note in trial.notes)
+    assert any("+Z was used" in note for note in trial.notes)

@@ -167,7 +167,7 @@ def test_external_loads_name_the_file_and_the_bodies(folder: Path, analysed: tup
 @pytest.mark.parametrize(
     ("file", "more", "words"),
     [
-        ("", "", "names no datafile"),
+        ("", "", "the file does not name a datafile"),
         ("none.mot", "", "none.mot', which it names as datafile"),
         ("bend_grf.mot", "<point_expressed_in_body>hips</point_expressed_in_body>", "allowed: ground"),
     ],

@@ -76,7 +76,7 @@ def test_a_plate_that_nothing_bears_is_told(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("borne_by", "words"),
     [
-        (f"{FIRST} = {{ sole_r = 0.5, sole_l = 0.4 }}", "its parts sum to 0.9; allowed: 1"),
+        (f"{FIRST} = {{ sole_r = 0.5, sole_l = 0.4 }}", "the parts of this plate sum to 0.9; allowed: 1"),
         (f"{FIRST} = {{ paw = 1.0 }}", "has no body 'paw'"),
         ("carpet = { sole_r = 1.0 }", "has no plate 'carpet'; allowed: ground_force, 1_ground_force"),
         (f"{FIRST} = {{ sole_r = -1.0, sole_l = 2.0 }}", "borne_by"),

@@ -103,7 +103,7 @@ MISTAKES = {
     "angles of a root": ('name = "pelvis"\njoint = "free"',
                          'name = "pelvis"\njoint = "free"\n'
                          'angles = { proximal = ["w", "u"], distal = ["v", "w"], names = ["a", "b", "c"] }',
-                         ("pelvis", "without parent")),
+                         ("pelvis", "without a parent")),
     "too many coefficients": ("1.3559e-14]", "1.3559e-14, 1e-16]", ("8", "7")),
 }  # fmt: skip
 

@@ -147,7 +147,7 @@ def test_numbers_of_other_units_are_refused(key, value):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        ({"lines": {"at": [0.0, 0.0], "value": [0.1, 0.2]}}, "its numbers must rise"),
+        ({"lines": {"at": [0.0, 0.0], "value": [0.1, 0.2]}}, "the numbers must increase"),
         ({"lines": {"at": [0.0, 1.0], "value": [10.0, 60.0]}}, "not percent"),
         ({}, "has no function"),
     ],

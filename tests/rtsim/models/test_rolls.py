@@ -55,7 +55,7 @@ def test_a_model_without_rolls_costs_nothing():
     [
         ("radius", "axis = [0.0, 0.0, 0.0]\nradius", "axis of ball_on_plank has no direction"),
         ("[1.0, 1.0, 0.0]", "[0.0, 0.0, 0.0]", "normal of ball_on_plank has no direction"),
-        ('segment = "plank"', 'segment = "ball"', "rolls on its own segment"),
+        ('segment = "plank"', 'segment = "ball"', "rolls on a plane of the same segment"),
         ('segment = "plank"', 'segment = "moon"', "rolls.ball_on_plank.b.segment"),
         ('segment = "ball"', 'segment = "ground"', "rolls.ball_on_plank.a.segment"),
         ("50.0", "-50.0", "radius_mm"),

@@ -11,7 +11,7 @@ from tests.rtsim.subjects.conventional.persons import MEASURES, person
 ROUTINE = [
     "walk.c3d: unlabelled trajectories left out (2): *1, *2",
     "walk.c3d: lengths were converted to metres (factor 0.001)",
-    "walk.c3d: up axis: +Z, as the file says (POINT:Y_SCREEN)",
+    "walk.c3d: up axis: +Z, as the file states (POINT:Y_SCREEN)",
 ]
 
 
@@ -42,7 +42,7 @@ def test_what_is_missing_stands_last(measure: str) -> None:
     """Protects a leg that is not solved, or has no conventional angles, from being overlooked."""
     notes = notes_of(**{measure: 0.0})
     said = calm(notes)
-    assert f"no {measure} is stored" in said[-1]
+    assert f"no {measure}" in said[-1]
     assert said[-1] == missing(notes)[-1]
     assert set(missing(notes)) <= set(said)
 
@@ -50,7 +50,7 @@ def test_what_is_missing_stands_last(measure: str) -> None:
 def test_what_both_legs_lack_is_one_line() -> None:
     """Protects the same: a measure that neither leg has is told once."""
     (said,) = missing(notes_of(LLegLength=0.0, RLegLength=0.0))
-    assert "the right and left leg length is needed, and no RLegLength/LLegLength is stored" in said
+    assert "the right and left leg length is needed, but the trial stores no RLegLength/LLegLength" in said
 
 
 def test_nothing_else_is_lost() -> None:

@@ -104,7 +104,7 @@ def test_an_excitation_of_the_command_line_has_the_generators_times(tmp_path: Pa
     [
         (
             "{ elbow_flexor = 0.1 }\nexcitation = { elbow_flexor = 0.2 }",
-            "has an activation and an excitation",
+            "has both an activation and an excitation",
         ),
         ("{}\nexcitation = { elbow_flexor = 20 }", "excitation.elbow_flexor: 20; allowed: 0 to 1"),
         ("{}\nexcitation = { biceps = 0.2 }", "excitation: there is no generator 'biceps'"),

@@ -99,7 +99,7 @@ def test_a_start_that_cannot_be_is_one_sentence(bars, right, wrong, words):
     [
         (START, START + 'holds = ["belt"]\n', "", "simulation.holds: unknown 'belt'; allowed: loop"),
         (START, START + 'holds = ["loop", "loop"]\n', "", "simulation.holds"),
-        (START, START + "holds = []\n", "", "simulation.hold: nothing is held without an equilibrium or con"),
+        (START, START + "holds = []\n", "", "simulation.hold: coordinates can be held only for"),
         (START, START + 'equilibrium = "loaded"\n', "", "no equilibrium is sought for a model with exact"),
         (START, START + 'holds = ["band"]\n', LIGAMENT, "simulation.holds: unknown 'band'"),
         ("", "", LIGAMENT + '[methods.m]\nhard = ["loop", "band"]\n',

@@ -61,15 +61,15 @@ def test_a_knee_of_triangles_bends_as_the_smooth_one() -> None:
     ({"young_modulus_MPa": 5.0, "thickness_mm": 2.0}, "give either stiffness or young_modulus_MPa"),
     ({"stiffness": None, "young_modulus_MPa": 5.0}, "add thickness_mm"),
     ({"thickness_mm": 2.0}, "add young_modulus_MPa"),
-    ({"law": "power"}, "surfaces of triangles press by their volume; remove law"),
+    ({"law": "power"}, "surfaces made of triangles always press by the overlapping volume; remove law"),
     ({"rolling": True, "damping": 1.0}, "has a patch that rolls or spins"),
     ({"surface_b": msgspec.structs.replace(FLOOR, file="a.stl")}, "give one of file"),
-    ({"surface_b": msgspec.structs.replace(FLOOR, unit="m")}, "surface_b.unit: that is for a file"),
-    ({"surface_b": msgspec.structs.replace(FLOOR, flipped=True)}, "surface_b.flipped: that is for a file"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, unit="m")}, "surface_b.unit: this key"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, flipped=True)}, "surface_b.flipped: this key"),
     ({"surface_a": msgspec.structs.replace(BALL.contacts[0].a, by_vertices=False),
       "surface_b": msgspec.structs.replace(FLOOR, by_vertices=False)}, "no vertices press"),
     ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, own_normals=True)}, "own_normals: its"),
-    ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, area="paper")}, "area: its vertices"),
+    ({"surface_b": msgspec.structs.replace(FLOOR, by_vertices=False, area="paper")}, "area: this surface"),
 ])  # fmt: skip
 def test_what_cannot_be_is_one_sentence(keys, sentence) -> None:
     """Protects users from contacts that mean nothing."""
@@ -102,7 +102,7 @@ def test_a_missing_file_is_named(tmp_path) -> None:
 def test_a_file_has_its_own_triangles() -> None:
     """Protects from a number of lines that does nothing."""
     surface = msgspec.structs.replace(FLOOR, plate_mm=None, file="a.stl", lines=8)
-    with pytest.raises(ValueError, match=r"surface_b.lines: a file has its own triangles"):
+    with pytest.raises(ValueError, match=r"surface_b.lines: the triangles of a surface from a file"):
         with_contact(BALL, surface_b=surface)
 
 

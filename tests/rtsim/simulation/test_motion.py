@@ -147,8 +147,8 @@ def test_times_in_milliseconds_are_told(model, write):
     _, length = with_motion(load_model(model), write("\n".join([head + "hip", *rows, ""])), heard.append)
     assert length == pytest.approx(80.0)
     assert [note.partition(": ")[2] for note in heard] == [
-        "from row to row its times rise by 10, which was read as seconds: if they are milliseconds, divide "
-        "them by 1000"
+        "the times increase by 10 from row to row and were read as seconds; if the times are in "
+        "milliseconds, divide them by 1000"
     ]
 
 

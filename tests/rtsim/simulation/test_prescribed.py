@@ -91,8 +91,12 @@ def test_an_equilibrium_holds_what_is_prescribed(kick):
             "'kneecap_x' is determined by its coupler",
         ),
         ('of = "time"', 'of = "clock"', "unknown 'clock'; allowed: hip, .*time"),
-        ('name = "knee", neutral_deg', 'name = "time", neutral_deg', "time is a coordinate, too"),
-        ('{ name = "hip" }', '{ name = "hip", neutral_deg = 3.0 }', "hip starts where its coupler puts it"),
+        ('name = "knee", neutral_deg', 'name = "time", neutral_deg', "time is also the name of a coordinate"),
+        (
+            '{ name = "hip" }',
+            '{ name = "hip", neutral_deg = 3.0 }',
+            "the start of hip is determined by its coupler",
+        ),
         ("mass_kg = 4.0\n", "", "knee moves no mass|no inertia"),
     ],
 )

@@ -52,5 +52,5 @@ def test_a_frame_without_a_pose_has_none(spec, weighed, session, trial, make_fra
 def test_without_any_mass_it_says_so(spec, subject):
     """Protects from the centre of nothing: neither the model's file nor the subject's has a mass."""
     bare = msgspec.structs.replace(subject, mass_kg=None)
-    with pytest.raises(ConfigError, match="the mass is not known"):
+    with pytest.raises(ConfigError, match="the body mass is not known"):
         make_stages(RUN, spec, bare)

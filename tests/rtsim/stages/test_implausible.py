@@ -246,5 +246,7 @@ def test_a_range_upside_down_is_refused() -> None:
     """Protects who writes a model: the angle is named."""
     axes = {"proximal": ["w", "u"], "distal": ["v", "w"], "names": ["a", "b", "c"]}
     body = {**PENDULUM["bodies"][0], "angles": {**axes, "ranges_deg": [[0, 1], [2, -2], [0, 1]]}}
-    with pytest.raises(ConfigError, match="ranges_deg: b: the range is upside down"):
+    with pytest.raises(
+        ConfigError, match="ranges_deg: b: the lower limit of the range is above the upper limit"
+    ):
         check_record({**PENDULUM, "bodies": [body]}, ModelSpec, "the test's model")

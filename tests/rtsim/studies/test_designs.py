@@ -86,7 +86,7 @@ def test_too_many_cases_are_refused_before_one_is_made() -> None:
 
 @pytest.mark.parametrize(
     ("design", "words"),
-    [({"kind": "sobol", "n": 6}, "no power of two"), ({"kind": "grid", "n": 6}, "leave it out"),
+    [({"kind": "sobol", "n": 6}, "is not a power of two"), ({"kind": "grid", "n": 6}, "remove n"),
      ({"kind": "morris", "n": 3, "levels": 5}, "odd"), ({"kind": "morris"}, "1 or more")],
 )  # fmt: skip
 def test_a_design_that_cannot_be_is_refused(design: dict, words: str) -> None:

@@ -68,7 +68,7 @@ def test_wide_knee_of_lenhart_is_told(shared: Path) -> None:
     """Protects the note on medial knee markers 170 mm from the lateral ones."""
     folder = shared / "data" / "gait_lenhart"
     notes = subject_for(folder / "overground_17.trc", folder / "static1.trc").notes
-    assert any("across the knee: they are 171 mm apart" in note for note in notes)
+    assert any("across the knee: the markers are 171 mm apart" in note for note in notes)
 
 
 def test_walk_without_medial_markers_asks_for_the_static(shared: Path) -> None:

@@ -103,7 +103,7 @@ def test_cycles_that_lack_frames_do_not_count() -> None:
     [
         ({"costs": [], "cycle": PERIOD}, "costs"),
         ({"costs": [BALL], "cycle": {}}, "either period_s or begins"),
-        ({"costs": [{**BALL, "reduction": "from_target"}], "cycle": PERIOD}, "needs one"),
+        ({"costs": [{**BALL, "reduction": "from_target"}], "cycle": PERIOD}, "needs a target"),
         ({"costs": [{**BALL, "target": [1.0]}], "cycle": PERIOD}, "from_target"),
     ],
 )

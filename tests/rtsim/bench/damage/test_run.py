@@ -184,7 +184,7 @@ def test_a_case_that_cannot_be_repeated_is_told(words, told):
 def test_a_reader_that_a_request_ended_is_no_fault_of_the_file(monkeypatch):
     def interrupted(self, recording, side):
         os.kill(os.getpid(), signal.SIGINT)
-        self.left_out[recording] = ["right: its reader crashed"]
+        self.left_out[recording] = ["right: the reader crashed"]
 
     monkeypatch.setattr(Workshop, "person", interrupted)
     outcome = run.run(None, full=True, only="spike", method="minimised")

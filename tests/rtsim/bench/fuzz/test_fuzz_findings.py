@@ -170,7 +170,7 @@ def test_a_triangle_without_its_vertex_is_refused(file: Callable[[str, str], Pat
         f"ply\nformat ascii 1.0\nelement vertex 4\n{axes}element face 2\n"
         f"property list uchar int vertex_indices\nend_header\n{places}3 0 1 2\n3 0 1 14\n"
     )
-    with pytest.raises(ConfigError, match="names a vertex that is not there"):
+    with pytest.raises(ConfigError, match="a triangle refers to a vertex that does not exist"):
         read_surface(file("a.ply", text))
 
 
@@ -178,9 +178,9 @@ def test_a_triangle_without_its_vertex_is_refused(file: Callable[[str, str], Pat
     ("text", "said"),
     [
         ("convention = [1]\n", "convention"),
-        (f"n_person = {'1' * 5000}\n", "this is no file of norms"),
+        (f"n_person = {'1' * 5000}\n", "this is not a file of norms"),
         ('convention = "isb"\nn_stride = -1\n', "n_stride = -1"),
-        ("x = " + "[" * 5000, "this is no file of norms"),
+        ("x = " + "[" * 5000, "this is not a file of norms"),
     ],
 )
 def test_norms_that_are_none_are_told(text: str, said: str, file: Callable[[str, str], Path]) -> None:

@@ -114,7 +114,9 @@ def test_a_wait_that_is_no_number_is_refused():
 )
 def test_options_of_plates_need_plates(tmp_path, option, given):
     """Protects who forgot --forces: an option without effect is told; plates may be in a C3D file."""
-    with pytest.raises(ConfigError, match=f"{option}: it is for a run with force plates.*give --forces"):
+    with pytest.raises(
+        ConfigError, match=f"{option}: the option applies only to a run with force plates.*give --forces"
+    ):
         make_run(source="walk.trc", **given)
     make_run(source="walk.c3d", **given)
     config = tmp_path / "mine.toml"
@@ -139,8 +141,8 @@ def test_a_tare_that_is_no_range_is_refused(refused, given):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("analyse", "walker", "--tare", "0:1"), "it is for a run with force plates"),
-        (("live", "--tare", "0:1"), "it is for a run with force plates"),
+        (("analyse", "walker", "--tare", "0:1"), "the option applies only to a run with force plates"),
+        (("live", "--tare", "0:1"), "the option applies only to a run with force plates"),
         (("live", "--source", STREAM, "--forces", STREAM, "--tare", "0:1", *SUBJECT), "command tare"),
         (("estimate", "--markers", STREAM, "--forces", STREAM, "--tare=0:1", *SUBJECT), "command tare"),
         (("replay", "walker", "--tare", "0:1"), "no force plates to tare"),

@@ -80,13 +80,13 @@ def test_the_shipped_mandible_offers_its_joints() -> None:
 def test_what_was_chosen_is_not_for_the_config_to_say(mine) -> None:
     """Protects results from a wrong name: two choices of one run are told apart by what was really taken."""
     mine.write_text(f'chosen = ["skin=tight"]\n{TEXT}')
-    with pytest.raises(ConfigError, match=r"taken on the command line.*--set"):
+    with pytest.raises(ConfigError, match=r"selected on the command line.*--set"):
         load_run(mine)
 
 
 def test_two_choices_of_one_name_are_not_taken(mine) -> None:
     """Protects from a run that is not the one that was asked for: neither is the right one by its place."""
-    with pytest.raises(ConfigError, match="skin is both tight and loose; give one of them"):
+    with pytest.raises(ConfigError, match="skin is set to both tight and loose; give only one of them"):
         load_run(mine, ["skin=tight", "skin=loose"])
     assert load_run(mine, ["skin=tight", "skin=tight"]).chosen == ("skin=tight",)
 

@@ -70,7 +70,7 @@ def test_a_file_of_vicon_without_trial_is_read(tmp_path, code, is_full):
 def test_analog_values_are_no_positions(tmp_path, name):
     """Protects positions: analog values that no parameter counts were read as coordinates of markers."""
     path = edited(source_file(tmp_path, n_frame=200), lambda section: without(section, "ANALOG", name))
-    with pytest.raises(ConfigError, match="16 numbers in each frame") as refused:
+    with pytest.raises(ConfigError, match="each frame contains 16 numbers") as refused:
         read_c3d(path)
     assert "the parameters 12 (3 points, 0 analog values)" in str(refused.value)
 
@@ -81,7 +81,9 @@ def test_points_that_no_parameter_counts_are_told(tmp_path):
     edited(
         path, lambda section: section.put("POINT", "USED", C3dParameter(INTEGER, (), struct.pack("<h", 2)))
     )
-    with pytest.raises(ConfigError, match=r"\(3 points, 4 analog values\), the parameters 12 \(2 points"):
+    with pytest.raises(
+        ConfigError, match=r"\(3 points, 4 analog values\), according to the parameters 12 \(2 points"
+    ):
         read_c3d(path)
 
 
@@ -108,14 +110,20 @@ def test_a_rate_that_header_and_parameters_say_differently_is_told(tmp_path):
     assert not any("rate" in note for note in read_c3d(source_file(tmp_path)).notes)
     trial = read_c3d(with_header(source_file(tmp_path), 20, 120.0))
     assert trial.rate == 100.0
-    assert "the header says a rate of 120, POINT:RATE 100, which was taken" in trial.notes
+    assert (
+        "the header states a rate of 120, but POINT:RATE states 100; the value of POINT:RATE was used"
+        in trial.notes
+    )
 
 
 def test_a_scale_that_header_and_parameters_say_differently_is_told(tmp_path):
     """Protects positions of whole numbers: by another scale they are elsewhere."""
     wanted = read_c3d(source_file(tmp_path, scale=0.1))
     trial = read_c3d(with_header(source_file(tmp_path, scale=0.1), 12, 0.2))
-    assert "the header says a scale of 0.2, POINT:SCALE 0.1, which was taken" in trial.notes
+    assert (
+        "the header states a scale of 0.2, but POINT:SCALE states 0.1; the value of POINT:SCALE was used"
+        in trial.notes
+    )
     np.testing.assert_array_equal(trial.positions, wanted.positions)
 
 
@@ -128,7 +136,7 @@ def test_numbers_of_another_size_are_no_positions(tmp_path, scale, is_of_header)
         with_header(path, 12, -scale)
     else:
         edited(path, lambda section: section.put_number("POINT", "SCALE", -scale))
-    with pytest.raises(ConfigError, match=r"POINT:SCALE for .*export the trial again"):
+    with pytest.raises(ConfigError, match=r"POINT:SCALE means .*export the trial again"):
         read_c3d(path)
 
 

@@ -71,7 +71,7 @@ def test_equal_runs_are_equal(tmp_path, angles):
     """Protects from false alarm: flags and repetitions that are of the clock make no difference."""
     a, b = written(tmp_path / "a.mcap", angles), written(tmp_path / "b.mcap", angles)
     code, text = told(a, b)
-    assert (code, text.splitlines()[-1]) == (0, "They are equal bit for bit.")
+    assert (code, text.splitlines()[-1]) == (0, "The files are equal bit for bit.")
     assert told(a, b, "--json")[0] == 0
 
 
@@ -108,12 +108,14 @@ def test_a_frame_a_status_and_a_gap_are_found(tmp_path, angles):
     row = json.loads(text)
     assert row["frames"] == N - 1
     assert row["unpaired"] == [
-        "session 1 of result: 1 of 50 frames are in the first alone, 0 of 49 in the second"
+        "session 1 of result: 1 of 50 frames are only in the first file, 0 of 49 only in the second"
     ]
     assert row["status"]["differ"] == 1
     assert row["status"]["first"]["time"] == 0.2
     assert row["quantities"][0]["in_one_run_alone"] == 1
-    assert row["settings"] == ["session 1 of result: `method` is 'zero' and 'minimised'"]
+    assert row["settings"] == [
+        "session 1 of result: `method` is 'zero' in the first file and 'minimised' in the second"
+    ]
 
 
 def test_settings_alone_make_no_run_different(tmp_path, angles):
@@ -121,7 +123,7 @@ def test_settings_alone_make_no_run_different(tmp_path, angles):
     a = written(tmp_path / "a.mcap", angles, method="zero")
     code, text = told(a, written(tmp_path / "b.mcap", angles, method="other"))
     assert code == 0
-    assert "`method` is 'zero' and 'other'" in text
+    assert "`method` is 'zero' in the first file and 'other'" in text
 
 
 def test_tables_are_compared(tmp_path):
@@ -245,7 +247,7 @@ def test_runs_without_a_common_frame_are_told(tmp_path, angles):
     for other in (later, stale[0]):
         code, text = told(one, other)
         assert code == 1
-        assert "50 of 50 frames are in the first alone" in text
+        assert "50 of 50 frames are only in the first file" in text
     code, text = told(*stale)
     assert code == 2
     assert "repetition" in text

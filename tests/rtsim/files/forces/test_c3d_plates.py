@@ -53,7 +53,11 @@ def test_each_type_gives_the_known_force_at_the_known_point(kind, tmp_path):
 
 @pytest.mark.parametrize(
     ("factor", "said"),
-    [(1e-3, "as m they would, of 0.4 by 0.6 m"), (0.1, "as cm they would"), (1e3, "surface is 400 by 600 m")],
+    [
+        (1e-3, "in m, the corners would span a surface of 0.4 by 0.6 m"),
+        (0.1, "in cm, the corners would"),
+        (1e3, "surface of the plate is 400 by 600 m"),
+    ],
 )
 def test_corners_in_another_unit_than_the_points_are_told(factor, said, tmp_path):
     """Protects from plates that are left out, or endless, without the reason: the unit of their corners."""
@@ -61,7 +65,7 @@ def test_corners_in_another_unit_than_the_points_are_told(factor, said, tmp_path
     if factor > 1.0:
         assert any(said in note for note in read_forces(path).notes)
         return
-    with pytest.raises(ConfigError, match="span no surface.*" + said):
+    with pytest.raises(ConfigError, match="do not span a surface.*" + said):
         read_forces(path)
 
 
@@ -71,15 +75,17 @@ def test_plates_under_an_axis_of_a_view(screen, tmp_path):
     path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)], screen=screen)
     trial = read_forces(path)
     check(trial)
-    assert not any("turned round" in note or "ORIGIN" in note for note in trial.notes)
+    assert not any("reversed (force" in note or "ORIGIN" in note for note in trial.notes)
 
 
 def test_what_is_told_under_an_axis_that_is_doubted(tmp_path):
     """Protects from a sentence on the forces or ORIGIN whose true cause is an axis that was asked for."""
     path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)])
-    odd = [n for n in read_forces(path, up="-Z").notes if "turned round" in n or "ORIGIN" in n]
+    odd = [n for n in read_forces(path, up="-Z").notes if "reversed (force" in n or "ORIGIN" in n]
     assert odd
-    assert all(note.endswith("or the up axis is wrong, as noted for the markers") for note in odd)
+    assert all(
+        note.endswith("or the up axis is wrong, see the note on the up axis of the markers") for note in odd
+    )
 
 
 def test_plates_of_several_types_in_one_file(tmp_path):
@@ -109,7 +115,7 @@ def test_units_of_the_channels_are_applied(tmp_path):
     path = plate_file(tmp_path / "t.c3d", (2,), [CORNERS], [channels], units=["N"] * 3 + ["Nm"] * 3)
     check(read_forces(path))
     path = plate_file(tmp_path / "v.c3d", (2,), [CORNERS], [channels_of(2, CORNERS, LOAD)], units=["V"] * 6)
-    assert any("channels in V were taken as N" in note for note in read_forces(path).notes)
+    assert any("channels in V were read as forces in N" in note for note in read_forces(path).notes)
 
 
 def test_an_origin_of_the_other_sign_is_corrected_and_told(tmp_path):
@@ -119,7 +125,7 @@ def test_an_origin_of_the_other_sign_is_corrected_and_told(tmp_path):
     )
     trial = read_forces(path)
     check(trial)
-    assert any("taken with the other sign" in note for note in trial.notes)
+    assert any("the other sign was used" in note for note in trial.notes)
 
 
 def test_forces_of_the_person_on_the_plate_are_turned_round(tmp_path):
@@ -145,7 +151,7 @@ def test_the_zero_frames_are_taken_off_where_they_are_empty(tmp_path):
     trial = read_forces(path)
     check(plain)
     check(trial)
-    assert any("zero subtracted, measured in frames 1 to 2" in note for note in trial.notes)
+    assert any("measured in frames 1 to 2" in note for note in trial.notes)
     path = plate_file(tmp_path / "l.c3d", (2,), [CORNERS], [loaded], profile=step, zero=(2, 3))
     assert any("is loaded in frames 2 to 3" in note for note in read_forces(path).notes)
     path = plate_file(tmp_path / "s.c3d", (2,), [CORNERS], [loaded], zero=(0, 2))
@@ -177,8 +183,8 @@ def test_what_cannot_be_read_is_left_out_by_name(tmp_path):
     trial = read_forces(path)
     assert trial.names == ("plate_1",)
     told = " ".join(trial.notes)
-    for words in ("force plate 2 has type 7", "force plate 3 names channels", "force plate 4 span no surface",
-                  "force plate 5 has type 4, and no CAL_MATRIX"):  # fmt: skip
+    for words in ("force plate 2 has type 7", "force plate 3 names channels", "force plate 4 do not span",
+                  "force plate 5 has type 4 but no CAL_MATRIX"):  # fmt: skip
         assert words in told
     with pytest.raises(ConfigError, match="none of the force plates can be read: force plate 1 has type 6"):
         read_forces(plate_file(tmp_path / "n.c3d", (6,), [CORNERS], [good]))
@@ -213,7 +219,9 @@ def test_a_loaded_plate_whose_moment_is_no_number_is_told_by_name(kind, lacking,
     n = len(trial.times)
     assert (trial.loaded[:, 1] == NOT_MEASURED).all()
     (said,) = [note for note in trial.notes if "has no moment" in note]
-    assert f"plate_2 has no moment, or no point where its force acts, in {n} of {n} samples" in said
+    assert (
+        f"plate_2 has no moment or no point of application in {n} of {n} samples with a load; these" in said
+    )
 
 
 @pytest.mark.parametrize(("used", "said"), [(0, "contains no force plates"), (30000, "30000 force plates")])

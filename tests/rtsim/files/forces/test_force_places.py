@@ -76,7 +76,7 @@ def test_a_unit_that_is_asked_for_the_markers_is_not_that_of_the_points(saved, a
     trial, rows = walk()
     found = read_forces(saved(rows), units=asked, markers=trial)
     same(found, read_forces(saved(rows)))
-    said = f"--units {asked.partition(',')[0]} is not the unit of the points"
+    said = f"the points cannot be in the unit {asked.partition(',')[0]} of --units"
     assert any(said in note and "read as m" in note for note in found.notes), found.notes
 
 
@@ -114,7 +114,7 @@ def test_an_up_axis_that_is_asked_for_the_markers_is_not_that_of_the_forces(save
     trial, rows = walk()
     found = read_forces(saved(rows), up="Z", markers=trial)
     same(found, read_forces(saved(rows)))
-    assert any("--up +Z is not that of the forces" in note for note in found.notes)
+    assert any("the up axis +Z of --up does not fit the forces:" in note for note in found.notes)
 
 
 def test_exchanged_components_of_the_force_are_refused(saved):
@@ -129,9 +129,9 @@ def test_exchanged_components_of_the_force_are_refused(saved):
         if len(columns) == 1:
             changed[:, FORCES[1]] *= 0.1  # the other plate bears too little to tell
         for up in (None, "Y", "Z"):
-            with pytest.raises(ConfigError, match=f"vx and vy of {who} look exchanged; exchange them"):
+            with pytest.raises(ConfigError, match=f"vx and vy of {who} seem exchanged; exchange these"):
                 read_forces(saved(changed), up=up)
-        assert "up axis: +X, as asked" in read_forces(saved(changed), up="X").notes
+        assert "up axis: +X, as requested by --up" in read_forces(saved(changed), up="X").notes
 
 
 @pytest.mark.parametrize(("factor", "unit"), [(1e3, "milliseconds"), (1e6, "microseconds")])
@@ -156,7 +156,8 @@ def test_a_point_of_zeros_under_a_load_is_missing(saved):
     assert np.isnan(found.force[20:50, 0]).all()
     assert np.isfinite(found.force[50:]).all()
     assert any(
-        "point of 1_ground_force is exactly 0, 0, 0 in 30 of 100 samples" in note for note in found.notes
+        "point of 1_ground_force is exactly 0, 0, 0 in 30 of 100 loaded samples" in note
+        for note in found.notes
     )
     rows[:, POINTS.ravel()] = 0.0
     with pytest.raises(ConfigError, match="0, 0, 0 throughout; export the points"):
@@ -173,8 +174,8 @@ def test_a_force_of_zeros_for_an_instant_is_missing(saved):
     found = read_forces(saved(lost))
     assert np.flatnonzero(np.isnan(found.force[:, 0, 1])).tolist() == [40, 41]
     assert (
-        "1_ground_force is at exactly 0 in 2 samples between loads of more than 200 N: taken as missing"
-        in [note for note in found.notes if "at exactly 0" in note]
+        "1_ground_force is at exactly 0 in 2 samples between loads of more than 200 N; these samples were "
+        "treated as missing" in [note for note in found.notes if "at exactly 0" in note]
     )
     assert np.isfinite(read_forces(saved(leapt)).force).all()
 

@@ -41,7 +41,9 @@ def test_one_plate_that_pulls_is_turned_alone(k):
     np.testing.assert_allclose(found.force, wanted.force)
     np.testing.assert_allclose(found.moment, wanted.moment)
     np.testing.assert_allclose(found.centre, wanted.centre, atol=1e-12)
-    assert found.notes[-1].startswith(f"the forces of plate {k + 1} point down, those of the others up")
+    assert found.notes[-1].startswith(
+        f"the forces of plate {k + 1} point down, those of the other plates up: the"
+    )
     assert not wanted.notes
 
 
@@ -49,7 +51,7 @@ def test_plates_that_all_pull_are_turned_with_what_has_no_clear_load():
     """Protects small loads: 50 N beside 700 N are of the same program, and turned with them."""
     found = trial_of(-UP, -UP / 14.0)
     assert (found.force[..., 1] > 0.0).all()
-    assert "all were turned round" in found.notes[-1]
+    assert "all forces were reversed" in found.notes[-1]
 
 
 def test_a_plate_that_drifts_below_zero_is_no_plate_that_pulls():
@@ -61,5 +63,5 @@ def test_a_plate_that_drifts_below_zero_is_no_plate_that_pulls():
 
 def test_forces_that_carry_nobody_are_told():
     """Protects from kilonewtons: the plates seemed empty in silence."""
-    assert "the greatest is 0.7" in trial_of(UP / 1000.0, 0.0 * UP).notes[-1]
+    assert "the largest force is 0.7" in trial_of(UP / 1000.0, 0.0 * UP).notes[-1]
     assert not trial_of(0.0 * UP).notes

@@ -171,7 +171,11 @@ def test_of_a_label_made_twice_the_one_with_data_keeps_it(make_c3d, n_seen):
     assert trial.names == ("RKNE_2", "RASI", "RKNE", "RHEE")
     assert np.isfinite(trial.positions[:, 2]).all()
     has = "has data in 2 frames" if n_seen else "has no data"
-    assert any(f"the one with data in 5 frames kept it, another {has}: RKNE_2" in n for n in trial.notes)
+    assert any(
+        f"the marker with data in 5 frames kept the name, and another marker, which {has}, was renamed RKNE_2"
+        in n
+        for n in trial.notes
+    )
 
 
 def test_a_stripped_prefix_may_make_a_label_twice(make_c3d):
@@ -186,8 +190,8 @@ def test_a_stripped_prefix_may_make_a_label_twice(make_c3d):
 def test_up_axis_sources(make_c3d):
     """Screen axis first, manufacturer next, data last - and the caller above all."""
     cases = (
-        ({"screen": ("+X", "+Z")}, 0.95, "+Z, as the file says (POINT:Y_SCREEN)"),
-        ({"screen": ("+X", "+Y")}, 0.95, "the file says +Y (POINT:Y_SCREEN), yet"),
+        ({"screen": ("+X", "+Z")}, 0.95, "+Z, as the file states (POINT:Y_SCREEN)"),
+        ({"screen": ("+X", "+Y")}, 0.95, "the file states the up axis +Y (POINT:Y_SCREEN), but"),
         ({"screen": None, "company": "Vicon"}, 0.95, "MANUFACTURER"),
         ({"screen": None}, 0.95, "pelvis and trunk"),
         ({"screen": ("right", "upwards")}, 0.95, "pelvis and trunk"),

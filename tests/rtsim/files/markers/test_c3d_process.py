@@ -44,14 +44,16 @@ def fake_reader(monkeypatch: pytest.MonkeyPatch, folder: Path, code: str) -> Non
 @LINUX
 def test_a_crash_of_the_reader_is_told(plain):
     """Protects the program: a text without dimensions, on which the C++ reader fails with a bad access."""
-    with pytest.raises(ConfigError, match=r"damaged: its reader crashed \(SIGSEGV\); export the trial again"):
+    with pytest.raises(
+        ConfigError, match=r"the C3D file is damaged: the reader crashed \(SIGSEGV\); export the trial again"
+    ):
         read_markers(units_replaced(plain, b"\xff\0m\0"))
 
 
 @LINUX
 def test_memory_is_limited(plain):
     """Protects the machine: a description of 200 bytes is read as one of 2^64 - 56."""
-    with pytest.raises(ConfigError, match="asks for more than 512 MB; export the trial again"):
+    with pytest.raises(ConfigError, match="needs more than 512 MB; export the trial again"):
         read_markers(units_replaced(plain, b"\xff\x01\x02mm" + bytes([200]) + b"x" * 200))
 
 
@@ -61,7 +63,7 @@ def test_memory_that_is_really_taken_is_limited(plain, monkeypatch, tmp_path):
     fake_reader(
         monkeypatch, tmp_path, "def c3d(path):\n    return [bytearray(1 << 24) for _ in range(1 << 20)]\n"
     )
-    with pytest.raises(ConfigError, match="asks for more than 512 MB"):
+    with pytest.raises(ConfigError, match="needs more than 512 MB"):
         read_markers(plain)
 
 
@@ -70,7 +72,9 @@ def test_a_reader_that_hangs_is_ended(plain, monkeypatch, tmp_path):
     fake_reader(monkeypatch, tmp_path, "import time\n\ndef c3d(path):\n    time.sleep(3600.0)\n")
     monkeypatch.setattr(c3d_process, "LEAST_S", 1.0)
     monkeypatch.setattr(c3d_process, "PATIENCE", 1.0)
-    with pytest.raises(ConfigError, match="could not be read within 1 s: disk or machine are busy"):
+    with pytest.raises(
+        ConfigError, match="the C3D file could not be read within 1 s; the disk or the machine is"
+    ):
         read_markers(plain)
 
 

@@ -129,4 +129,4 @@ def test_a_file_says_so():
     gap = np.isnan(trial.positions).all(axis=2)
     assert gap[FIRST:STOP, 2].all()
     assert gap.sum() == STOP - FIRST
-    assert any("as in gaps that were filled" in note and "RANK" in note for note in trial.notes)
+    assert any("like filled gaps" in note and "RANK" in note for note in trial.notes)

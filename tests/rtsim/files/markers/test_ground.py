@@ -74,7 +74,7 @@ def test_guess_survives_gaps():
     in_file[0] = np.nan
     trial = to_ground(raw(in_file))
     np.testing.assert_allclose(trial.positions[3], walk()[3])
-    assert any("+Z was taken" in note for note in trial.notes)
+    assert any("+Z was used" in note for note in trial.notes)
 
 
 def test_guess_without_names_uses_the_floor():
@@ -89,7 +89,10 @@ def test_guess_without_anything_is_said():
     """Where nothing tells, Y is taken and the note offers the override."""
     for positions in (np.full((3, 2, 3), -1.0), np.full((3, 2, 3), np.nan)):
         trial = to_ground(raw(positions, ("a", "b")))
-        assert any("nothing in the data shows it" in note and "--up" in note for note in trial.notes)
+        assert any(
+            "neither the file nor the data show which axis is up" in note and "--up" in note
+            for note in trial.notes
+        )
 
 
 PLATE = np.array([[0.4, 0.0, 0.6], [0.0, 0.0, 0.6], [0.0, 0.0, 0.0], [0.4, 0.0, 0.0]])
@@ -113,12 +116,12 @@ def test_an_axis_that_only_the_file_says_is_given_up(said, names):
     for surfaces in (PLATE[None], None):
         trial = to_ground(raw(walk(), names, up=said)._replace(surfaces=surfaces))
         if surfaces is None and names != NAMES:  # nothing but the floor is against it
-            assert any(f"{said}, as the file says" in note for note in trial.notes)
+            assert any(f"{said}, as the file states" in note for note in trial.notes)
             continue
         np.testing.assert_allclose(trial.positions, walk(), atol=1e-12)
         (told,) = [note for note in trial.notes if "check the up axis" in note]
-        assert f"the file says {said} (KEY)" in told
-        assert "+Y was taken" in told
+        assert f"the file states the up axis {said} (KEY)" in told
+        assert "+Y was used" in told
         assert f"--up={said}" in told
         assert not any("check the sides" in note for note in trial.notes)
 
@@ -131,7 +134,7 @@ def test_a_person_who_lies_or_stands_on_the_hands_is_left_so(positions, up):
     for surfaces in (plate[None], None):
         trial = to_ground(raw(positions, names, up=up)._replace(surfaces=surfaces))
         np.testing.assert_allclose(trial.positions, positions @ ROTATIONS[up].T, atol=1e-12)
-        assert sum("check the up axis: the file says" in note for note in trial.notes) == 1
+        assert sum("check the up axis: the file states" in note for note in trial.notes) == 1
         assert not any("check the sides" in note for note in trial.notes)
 
 
@@ -164,12 +167,12 @@ def test_an_axis_that_is_asked_for_is_obeyed_but_doubted(asked, doubted):
     np.testing.assert_allclose(trial.positions, walk() @ ROTATIONS[up].T, atol=1e-12)
     told = [note for note in trial.notes if "check the up axis" in note]
     assert len(told) == doubted
-    assert all(f"--up says {up}, yet" in note and "along +Y; leave it out" in note for note in told)
+    assert all(f"--up states {up}, but" in note and "along +Y; leave it out" in note for note in told)
 
 
 def test_bad_axis_is_refused():
     """An axis that does not exist is refused with the allowed ones."""
-    with pytest.raises(ConfigError, match="X, Y, Z"):
+    with pytest.raises(ConfigError, match="X, Y or Z"):
         to_ground(raw(walk()), up="W")
     with pytest.raises(ConfigError, match="KEY"):
         to_ground(raw(walk(), up="sideways"))
@@ -213,7 +216,9 @@ def test_every_name_of_a_unit(names, metres):
         declared = to_ground(raw(walk() / metres, units=name))
         for trial in (declared, to_ground(raw(walk() / metres), units=name)):
             np.testing.assert_allclose(trial.positions, walk(), rtol=1e-12, atol=1e-12)
-            assert not any("--units" in note for note in trial.notes if "as asked" not in note), trial.notes
+            assert not any("--units" in note for note in trial.notes if "as requested" not in note), (
+                trial.notes
+            )
 
 
 @pytest.mark.parametrize(("height", "kept"), [(0.14, False), (0.16, True), (1.99, True), (2.01, False)])
@@ -223,7 +228,7 @@ def test_how_tall_a_person_may_be(height, kept):
     person = np.array([[0.0, height, 0.1], [0.0, height, -0.1], [0.0, 0.0, 0.1], [0.0, 0.0, -0.1]])
     positions = np.repeat(person[None], 5, axis=0)
     if height > 2.0:
-        with pytest.raises(ConfigError, match="which no person is"):
+        with pytest.raises(ConfigError, match=", which is impossible for a person"):
             to_ground(raw(positions, names, up="+Y"))
         return
     trial = to_ground(raw(positions, names, up="+Y"))
@@ -311,8 +316,8 @@ def test_conversion_keeps_distances_and_handedness(up, scale, turn):
         ({"rate": 0.9e-3}, "the frame rate is 0.0009 Hz"),
         ({"rate": 1.1e6}, "the frame rate is 1.1e\\+06 Hz"),
         ({"rate": float("nan")}, "the frame rate is nan Hz"),
-        ({"times": np.linspace(0.0, 1.1e7, 20)}, "times from 0 to 1.1e\\+07 s"),
-        ({"times": np.linspace(-1.1e7, 0.0, 20)}, "times from -1.1e\\+07 to 0 s"),
+        ({"times": np.linspace(0.0, 1.1e7, 20)}, "the times are from 0 to 1.1e\\+07 s"),
+        ({"times": np.linspace(-1.1e7, 0.0, 20)}, "the times are from -1.1e\\+07 to 0 s"),
     ],
 )
 def test_trials_that_no_clock_can_play_are_refused(fault, sentence):
@@ -333,4 +338,4 @@ def test_what_was_converted_is_told():
     assert "lengths were converted to metres (factor 0.001)" in turned
     assert "positions were rotated from +Z up to Y up" in turned
     asked = to_ground(raw(walk(), units="mm"), up="+Y", units="m").notes
-    assert asked == ("units: m, as asked", "up axis: +Y, as asked")
+    assert asked == ("unit of length: m, as requested by --units", "up axis: +Y, as requested by --up")

@@ -43,7 +43,7 @@ def test_a_walk_smoothed_at_2_hz_is_told(rate):
     assert doubt_smoothing(NAMES, smoothed(walk, 6.0, rate), rate) is None
     words = doubt_smoothing(NAMES, smoothed(walk, 2.0, rate), rate)
     assert words is not None
-    assert words.startswith("check how it was smoothed: 90 % of the power")
+    assert words.startswith("check how the trial was smoothed: 90 % of the power of the")
 
 
 def test_gaps_and_missing_feet():
@@ -66,4 +66,4 @@ def test_a_file_says_so():
     """The note of a trial, whatever the axis that points up."""
     positions = smoothed(walking(), 2.0)[..., [2, 0, 1]]
     raw = RawTrial(NAMES, np.arange(len(positions)) / 100.0, positions, 100.0, "file", "m", "+Z", "KEY")
-    assert any(note.startswith("check how it was smoothed") for note in to_ground(raw).notes)
+    assert any(note.startswith("check how the trial was smoothed") for note in to_ground(raw).notes)

@@ -61,7 +61,7 @@ def test_header_values_with_any_separator(trc_text, write, values):
     trial = read_trc(write("a.trc", trc_text(values=values)))
     assert trial.rate == 100.0
     np.testing.assert_allclose(trial.positions[0, 0, 1], 0.95)
-    assert not any("header says" in note for note in trial.notes)
+    assert not any("header states" in note for note in trial.notes)
 
 
 def test_missing_values_in_every_spelling(trc_text, write):
@@ -145,7 +145,7 @@ def test_wrong_counts_are_told(trc_text, write):
     """Frames and markers are counted in the file; a header that says otherwise is told, not believed."""
     trial = read_trc(write("a.trc", trc_text(values="100\t100\t99\t7\tmm\t100\t1\t99")))
     assert trial.positions.shape == (4, 3, 3)
-    assert "99 frames" in note_with(trial, "frames, the file has 4")
+    assert "99 frames" in note_with(trial, "frames, but the file contains 4")
     assert "7 markers" in note_with(trial, "3 are named")
 
 
@@ -169,7 +169,7 @@ def test_without_coordinate_line(trc_text, write):
     text = trc_text(blank="").replace("\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3\n", "")
     trial = read_trc(write("a.trc", text))
     assert trial.positions.shape == (4, 3, 3)
-    assert not any("coordinate line" in note for note in trial.notes)
+    assert not any("line of coordinates" in note for note in trial.notes)
 
 
 def test_blank_lines_between_names_and_coordinates(trc_text, write):
@@ -184,7 +184,9 @@ def test_blank_lines_between_names_and_coordinates(trc_text, write):
 )
 def test_names_that_stand_over_no_column(trc_text, write, name_line):
     """Protects marker names: with fewer names than columns, and not above them, numbers are nobody's."""
-    with pytest.raises(ConfigError, match=r"2 markers are named for the columns of 3, .* over its X"):
+    with pytest.raises(
+        ConfigError, match=r"2 marker names are given for the columns of 3 markers, .* above its X"
+    ):
         read_trc(write("a.trc", trc_text(name_line=name_line)))
 
 
@@ -201,7 +203,7 @@ def test_a_last_row_that_lacks_one_number_was_cut(trc_text, write):
     whole = trc_text(n_frame=4)
     trial = read_trc(write("a.trc", whole[: whole.rindex("\t")]))
     assert trial.positions.shape == (3, 3, 3)
-    assert note_with(trial, "cut off in mid-line")
+    assert note_with(trial, "cut off in the middle")
 
 
 def test_a_last_row_without_surplus_columns_is_whole(trc_text, write):
@@ -229,7 +231,7 @@ def test_of_a_name_twice_the_one_with_data_keeps_it(trc_text, write):
     trial = read_trc(write("a.trc", trc_text(names=names, rows=rows, n_frame=2)))
     assert trial.names == ("RTOE_2", "RKNE", "RTOE")
     assert np.isfinite(trial.positions[:, 2]).all()
-    assert "has no data: RTOE_2" in note_with(trial, "more than once")
+    assert "which has no data, was renamed RTOE_2" in note_with(trial, "more than once")
 
 
 def test_frame_numbers_and_times_from_elsewhere(trc_text, write):
@@ -345,7 +347,7 @@ def test_a_text_of_two_bytes_a_letter_that_was_cut_within_one(trc_text, tmp_path
 def test_commas_between_cells_and_in_numbers_are_refused(trc_text, write):
     """Protects from rows of twice as many cells, of which the first ones would be taken for the numbers."""
     text = trc_text().replace(".", ",").replace("\t", ",")
-    with pytest.raises(ConfigError, match="between its cells and before its decimals alike; export"):
+    with pytest.raises(ConfigError, match="commas are used both between cells and as decimal signs; export"):
         read_trc(write("a.trc", text))
     table = "t\nendheader\ntime,knee\n0,00,1,5\n0,01,1,6\n"
     with pytest.raises(ConfigError, match="semicolons or tabs"):
@@ -374,7 +376,7 @@ def test_commas_and_semicolons_between_cells(trc_text, write):
         trial = read_trc(write(name, text))
         assert trial.names == whole.names
         np.testing.assert_array_equal(trial.positions, whole.positions)
-        assert note_with(trial, "in place of tabs")
+        assert note_with(trial, "instead of tabs")
 
 
 def test_a_last_number_cut_in_its_digits_is_left_out(trc_text, write):
@@ -383,4 +385,4 @@ def test_a_last_number_cut_in_its_digits_is_left_out(trc_text, write):
     cut = "\n".join(whole.splitlines()[:-1])[:-2]
     trial = read_trc(write("a.trc", cut))
     assert trial.positions.shape[0] == 2
-    assert note_with(trial, "cut off in mid-line")
+    assert note_with(trial, "cut off in the middle")

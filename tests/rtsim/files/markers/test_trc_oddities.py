@@ -20,7 +20,7 @@ def test_names_over_each_of_three_columns(trc_text, write, form):
     trial = read_trc(write("a.trc", trc_text(name_line=line)))
     assert trial.names == names
     np.testing.assert_allclose(trial.positions[0, :, 1], [0.95, 0.5, 0.03])
-    assert not any("occurs more than once" in note or "coordinate line" in note for note in trial.notes)
+    assert not any("occurs more than once" in note or "line of coordinates" in note for note in trial.notes)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_one_large_number_three_times_is_a_gap(trc_text, write):
 def test_more_names_than_columns(trc_text, write):
     """Protects marker names: with a name too many all behind it would have their neighbour's numbers."""
     name_line = "Frame#\tTime\tRASI\t\t\tRTHI\t\t\tRKNE\t\t\tRHEE\t\t"
-    with pytest.raises(ConfigError, match="4 markers are named for the columns of 3"):
+    with pytest.raises(ConfigError, match="4 marker names are given for the columns of 3 markers"):
         read_trc(write("a.trc", trc_text(name_line=name_line)))
 
 
@@ -65,7 +65,9 @@ def test_names_of_all_numbers_count(trc_text, write):
     rows = [f"{i + 1}\t{i / 100}\t1\t950\t2\t1\t30\t2" for i in range(4)]
     trial = read_trc(write("a.trc", trc_text(name_line="Frame#\tTime\tRASI\t\tRHEE", rows=rows)))
     assert trial.names == ("RASI", "RHEE")
-    assert "the coordinate line has 3 markers, the name line 2" in note_with(trial, "coordinate line")
+    assert "the line of coordinates has 3 markers, but the line of names 2" in note_with(
+        trial, "line of coordinates"
+    )
     np.testing.assert_allclose(trial.positions[0, :, 1], [0.95, 0.03])
 
 
@@ -83,13 +85,15 @@ def test_a_row_with_a_cell_too_few_or_too_many_is_missing(trc_text, write, torn,
     assert np.isnan(trial.positions[1]).all()
     assert np.isfinite(trial.positions[[0, 2, 3, 4]]).all()
     np.testing.assert_allclose(trial.times, np.arange(5) / 100)
-    assert "another number of cells than columns: 1" in note_with(trial, "another number")
+    assert "from the number of columns: 1 (these rows were" in note_with(trial, "number of cells differs")
 
 
 def test_rows_that_are_all_torn_are_refused(trc_text, write):
     """Protects positions: with one cell less in every row nothing says which is whose."""
     rows = [ROW.format(k + 1, k / 100).replace("\t950", "") for k in range(5)]
-    with pytest.raises(ConfigError, match="11 columns are named, and the rows have up to 10 numbers"):
+    with pytest.raises(
+        ConfigError, match="11 columns are named, but rows have up to 10 numbers, so it is unclear"
+    ):
         read_trc(write("a.trc", trc_text(rows=rows, n_frame=5)))
 
 

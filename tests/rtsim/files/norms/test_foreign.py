@@ -45,7 +45,7 @@ def test_a_gcd_file_is_read_at_101_points(tmp_path) -> None:
     np.testing.assert_allclose(found.curves["knee_flexion"].mean, 1.0 + 0.05 * np.arange(101), atol=1e-12)
     np.testing.assert_array_equal(found.curves["knee_flexion"].deviation, np.full(101, 2.0))
     assert any("KneePower" in note for note in found.notes)
-    assert any("not there" in note for note in found.notes)
+    assert any("missing in the file" in note for note in found.notes)
 
 
 def test_a_csv_file_is_read(tmp_path) -> None:
@@ -64,23 +64,23 @@ def test_a_csv_file_is_read(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "says"),
     [
-        ("a.gcd", gcd(cells=1), "mean and deviation"),
-        ("a.gcd", gcd(cells=3), "mean and deviation"),
+        ("a.gcd", gcd(cells=1), "mean and standard deviation"),
+        ("a.gcd", gcd(cells=3), "mean and standard deviation"),
         ("a.gcd", gcd(rows=3), "3 points"),
         ("a.gcd", gcd().replace("KneeFlexExt", "PelvicTilt"), "twice"),
-        ("a.gcd", gcd().replace("2.0000", "two"), "no row of numbers"),
-        ("a.gcd", gcd().replace("2.0000", "-2.0"), "deviation negative"),
+        ("a.gcd", gcd().replace("2.0000", "two"), "not a row of numbers"),
+        ("a.gcd", gcd().replace("2.0000", "-2.0"), "deviation is negative"),
         ("a.gcd", gcd().replace("2.0000", "nan"), "beyond 360"),
-        ("a.gcd", "nothing\n", "is an angle of the report"),
+        ("a.gcd", "nothing\n", "no joint angle that a report uses"),
         ("a.gcd", "", "empty"),
-        ("a.csv", "a,b\n1,2\n", "the header has a, b"),
+        ("a.csv", "a,b\n1,2\n", "the header contains a, b"),
         ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,1\n", "3 cells"),
-        ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,,1\n", "a cell is empty"),
+        ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,,1\n", "a cell of the table is empty"),
         ("a.csv", "variable,percent,mean,sd\nhip_flexion,0,1,1\n", "1 points"),
-        ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;5,5;\n", "a cell is empty"),
-        ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;1.000,5;1\n", "is no number"),
+        ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;5,5;\n", "a cell of the table is empty"),
+        ("a.csv", "variable;percent;mean;sd\nhip_flexion;0;1.000,5;1\n", "is not a number"),
         ("a.csv", in_radians(), "radians"),
-        ("a.txt", "x", "not a known kind"),
+        ("a.txt", "x", "has no known suffix"),
     ],
 )
 def test_a_file_that_is_no_norms_is_refused_in_a_sentence(tmp_path, name: str, text: str, says: str) -> None:

@@ -39,7 +39,7 @@ def test_norms_are_read_as_they_were_written(tmp_path) -> None:
         ("mean = [", "mean = [0.0, ", "mean is not 101 numbers"),
         ("mean = [", "mean = 1\nother = [", "mean is not 101 numbers"),
         ("deviation = [", "deviation = [nan, ", "deviation is not 101 numbers"),
-        ("name =", "name ", "this is no file of norms"),
+        ("name =", "name ", "this is not a file of norms"),
     ],
 )
 def test_a_file_that_is_no_norms_is_refused_in_a_sentence(tmp_path, old: str, new: str, says: str) -> None:
@@ -54,7 +54,7 @@ def test_a_file_that_is_no_norms_is_refused_in_a_sentence(tmp_path, old: str, ne
 def test_binary_and_missing_files_are_refused(tmp_path) -> None:
     """Protects from a traceback."""
     (tmp_path / "x.toml").write_bytes(b"\xff\xfe\x00\x01")
-    with pytest.raises(ConfigError, match="no file of norms"):
+    with pytest.raises(ConfigError, match="not a file of norms"):
         read_norms(tmp_path / "x.toml")
     with pytest.raises(ConfigError, match="no such file"):
         read_norms(tmp_path / "y.toml")
@@ -64,5 +64,5 @@ def test_one_convention_is_not_held_against_the_other() -> None:
     """Protects from norms of Plug-in Gait beside angles of the ISB, and the other way round."""
     check_convention(some("isb"), "isb", "x")
     for norms, angles in (("cgm", "isb"), ("isb", "cgm")):
-        with pytest.raises(ConfigError, match="must not be compared with the other"):
+        with pytest.raises(ConfigError, match="different conventions must not be compared"):
             check_convention(some(norms), angles, "x")

@@ -101,7 +101,7 @@ def test_tekscan(put):
     )
     assert trial.force.tolist() == pytest.approx([1.5, 1.5])
     assert trial.centre[1].tolist() == pytest.approx([0.0, 0.01])
-    assert trial.notes == ("1 cell at the sensor's limit: pressed harder than measured",)
+    assert trial.notes == ("1 cell at the limit of the sensor, so the true pressure is higher than measured",)
 
 
 def test_emed_shows_parts_of_one_platform(put):
@@ -118,7 +118,7 @@ def test_emed_in_another_unit_is_told(put):
     trial = read_pressure(
         put(LST.replace("120.00", "12.000").replace("80.00", "8.0").replace("40.00", "4"), ".lst")
     )
-    assert any("sum to 0.6 N" in note and "6 N" in note for note in trial.notes)
+    assert any("force of 0.6 N" in note and "6 N" in note for note in trial.notes)
 
 
 def test_zebris_is_a_picture_of_peaks(put):
@@ -134,23 +134,23 @@ def test_zebris_is_a_picture_of_peaks(put):
 @pytest.mark.parametrize(
     ("suffix", "old", "new", "said"),
     [
-        (".asf", "UNITS KPa", "UNITS Raw", "'Raw' cannot be turned into pascals"),
+        (".asf", "UNITS KPa", "UNITS Raw", "pressure in 'Raw' cannot be converted to pascals"),
         (".asf", "ASCII_DATA", "DATA", "this is not a Tekscan ASCII file"),
         (".asf", "B,30,0", "B,30", "2 cells in a row; allowed: 3"),
-        (".asf", "B,10,0", "B,ten,0", "'ten' is no pressure"),
-        (".asf", "B,10,0\n", "", "Frame 1 has 1 rows; allowed: 2"),
-        (".asf", "ROWS 2", "ROWS 2000000000", "allowed: at least one of each"),
+        (".asf", "B,10,0", "B,ten,0", "'ten' is not a pressure"),
+        (".asf", "B,10,0\n", "", "Frame 1 has 1 rows of pressure; allowed: 2"),
+        (".asf", "ROWS 2", "ROWS 2000000000", "allowed: at least one frame, row and column"),
         (".asf", "SECONDS_PER_FRAME 0.02", "SECONDS_PER_FRAME 0", "SECONDS_PER_FRAME is 0"),
-        (".asf", "5 mm", "5 m", "cells of 5000 x 10 mm; allowed: up to 100 mm"),
-        (".asf", "B,10,0", "B,-10,0", "a pressure of -10 kPa; allowed: 0 to 100000 kPa"),
-        (".lst", "Matrix: 64x95", "", "this is not an emed list"),
-        (".lst", "7\t40.00", "7\tx", "line 9: not the row of a picture"),
-        (".lst", "7\t40.00", "8\t40.00", "rows or columns that the platform does not have"),
+        (".asf", "5 mm", "5 m", "the cells measure 5000 x 10 mm; allowed: up to 100 mm"),
+        (".asf", "B,10,0", "B,-10,0", "a pressure is -10 kPa; allowed: 0 to 100000 kPa"),
+        (".lst", "Matrix: 64x95", "", "it is not an emed list"),
+        (".lst", "7\t40.00", "7\tx", "line 9: this is not the row of a picture"),
+        (".lst", "7\t40.00", "8\t40.00", "rows or columns are outside the platform"),
         (".apd", "SensCountX=2", "SensCountX=3", "2 rows of data; allowed: 3"),
         (".apd", "[Data]", "", "this is not a zebris footprint"),
         (".apd", "UnitDistance=mm", "UnitDistance=", "'' is not a unit of length"),
         (".apd", "LDistX=8", "LDistX=-8", "lacks a positive number LDistX"),
-        (".apd", "2.5\t-1\t-1", "2.5\t-1", "line 15: 2 cells in a row; allowed: 3"),
+        (".apd", "2.5\t-1\t-1", "2.5\t-1", "line 15: a row has 2 cells; allowed: 3"),
     ],
 )
 def test_what_is_wrong_is_said(put, suffix, old, new, said):
@@ -165,7 +165,7 @@ def test_a_movie_cut_off_keeps_its_whole_frames(put, suffix, n_left):
     """Protects the frames of a file whose writer was stopped, and that it is told."""
     trial = read_pressure(put(TEXTS[suffix].rsplit("\n", 3)[0], suffix))
     assert len(trial.times) == n_left
-    assert any("was cut off: left out" in note for note in trial.notes)
+    assert any("is incomplete and was left out" in note for note in trial.notes)
 
 
 @pytest.mark.parametrize("suffix", suffixes(PRESSURE))
@@ -197,7 +197,8 @@ def test_check_tells_what_a_file_holds(put, capsys):
         main(["check", str(put(ASF, ".asf"))])
     assert ended.value.code == 0
     assert (
-        "pressure: 2 frames at 50 Hz, 2 x 3 cells of 5 x 10 mm, force up to 1.5 N" in capsys.readouterr().out
+        "pressure: 2 frames at 50 Hz, 2 x 3 cells of 5 x 10 mm, largest force 1.5 N"
+        in capsys.readouterr().out
     )
 
 

@@ -87,13 +87,13 @@ def test_a_measure_that_is_told_twice_is_told(tmp_path: Path) -> None:
     ("name", "text", "said"),
     [
         ("a.vsk", "<Other/>", "not KinematicModel"),
-        ("a.vsk", "<KinematicModel/>", "no measure"),
+        ("a.vsk", "<KinematicModel/>", "no body measure"),
         ("a.vsk", "<KinematicModel>", "not valid XML"),
         ("a.vsk", '<!DOCTYPE x [<!ENTITY a "b">]><KinematicModel/>', "document type"),
         ("a.vsk", b"\x00\xff\x00", "not valid XML"),
         ("a.mp", "", "no line such as"),
         ("a.mp", b"\x00\x01$LKneeWidth = 3", "no line such as"),
-        ("a.mp", "$Static = 1\n", "no measure"),
+        ("a.mp", "$Static = 1\n", "no body measure"),
         ("a.txt", "$LKneeWidth = 3", ".txt"),
     ],
 )

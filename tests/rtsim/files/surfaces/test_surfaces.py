@@ -56,7 +56,7 @@ def test_a_file_that_is_inside_out_can_be_flipped(tmp_path) -> None:
     """Protects the remedy that the sentence names."""
     path = tmp_path / "ball.obj"
     write_obj(path, TriangleSurface(BALL.vertices, BALL.triangles[:, ::-1]), 1e3)
-    with pytest.raises(ConfigError, match="inside out; turn its normals round"):
+    with pytest.raises(ConfigError, match="inside out; reverse the normals"):
         read_surface(path)
     assert len(read_surface(path, flipped=True).triangles) == len(BALL.triangles)
 
@@ -77,11 +77,11 @@ NEEDLE = TriangleSurface(
         "m",
         "empty: it has no triangles; export",
     ),
-    (TriangleSurface(1e-3 * BALL.vertices, BALL.triangles), "mm", 'a wrong unit; give unit = "m"'),
-    (TriangleSurface(1e3 * BALL.vertices, BALL.triangles), "m", 'a wrong unit; give unit = "mm"'),
+    (TriangleSurface(1e-3 * BALL.vertices, BALL.triangles), "mm", 'the unit is wrong; give unit = "m"'),
+    (TriangleSurface(1e3 * BALL.vertices, BALL.triangles), "m", 'the unit is wrong; give unit = "mm"'),
     (TriangleSurface(np.nan * BALL.vertices, BALL.triangles), "m", "not finite numbers"),
     (FAN, "m", "not manifold: 1 edges have more than two"),
-    (TWISTED, "m", "opposite sides outside; make"),
+    (TWISTED, "m", "the two triangles have opposite normals; make"),
     (NEEDLE, "m", "1 triangles have no area; remesh"),
 ])  # fmt: skip
 def test_what_is_wrong_is_one_sentence(surface, unit, sentence) -> None:
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_one_sentence(surface, unit, sentence) -> None:
 def test_files_that_are_no_surface_are_refused(tmp_path) -> None:
     """Protects from damage, foreign formats and files of none."""
     for name, text, sentence in (
-        ("a.ply", "ply\nformat ascii 1.0\nelement vertex x\n", "no readable PLY"),
+        ("a.ply", "ply\nformat ascii 1.0\nelement vertex x\n", "not a readable PLY"),
         ("a.step", "", ".stl, .obj, .ply"),
         ("a.stl", "", "a.stl: "),
     ):

@@ -95,7 +95,7 @@ def test_both_sides_share_a_cell_and_one_can_be_chosen() -> None:
 )  # fmt: skip
 def test_a_wrong_name_is_refused_with_the_nearest(words: str, offered: str) -> None:
     """Protects from figures without what was asked for: the name is told, and those that come nearest."""
-    with pytest.raises(ConfigError, match="no curve and no group of curves") as caught:
+    with pytest.raises(ConfigError, match="not the name of a curve or of a group of curves") as caught:
         chosen_cells(SESSION, words)
     assert offered in str(caught.value.allowed)
     assert caught.value.where == "--curves"

@@ -106,7 +106,7 @@ def test_motion_file(recording, tmp_path, suffix, more):
     np.testing.assert_allclose(table.column("knee_flexion")[[0, 3]], np.degrees([0.1, 0.5]))
     np.testing.assert_allclose(table.column("lateral"), [0.1, 0.2, 0.4, 0.5])
     np.testing.assert_allclose(table.column("time"), np.array([0, 1, 3, 4]) / 100)
-    assert "1 row of 5 left out, in which a value is not known" in out.read_text()
+    assert "1 row of 5 left out, because a value is unknown" in out.read_text()
 
 
 @pytest.mark.parametrize("suffix", [".mot", ".sto"])
@@ -138,7 +138,7 @@ def test_frames_are_marked_left_out_or_neither(recording, tmp_path):
     assert [float(row[1]) for row in rows["marked"]] == [0.0, 0.0, 8.0, 0.0, 0.0]
     assert heads["all"] == heads["ok"] == [name for name in heads["marked"] if "status" not in name]
     assert (len(rows["all"]), len(rows["ok"])) == (5, 4)
-    assert "1 frame of 5 left out, as they are flagged" in notes["ok"]
+    assert "1 frame of 5 left out, because these frames are flagged" in notes["ok"]
 
 
 def test_csv_names_units(recording, tmp_path):

@@ -65,9 +65,9 @@ def test_what_is_left_out_is_named_with_the_reason() -> None:
     sizes[:2] = np.nan
     found = drawn(labels, sizes, Curves("Muscle activations", "activation"))
     unknown, smaller = found.left_out
-    assert unknown == "Muscle activations: of Muscle 00 activation no value is known"
+    assert unknown == "Muscle activations: no value is known for Muscle 00 activation"
     assert smaller.startswith(
-        f"Muscle activations: the {MOST_CELLS} with the largest values are drawn, all of them by "
+        f"Muscle activations: the {MOST_CELLS} with the largest values are drawn, draw all with "
         "--curves told; not drawn: Muscle 01"
     )
     told = {panel.title for panel in found.panels} | {f"Muscle {k:02d} activation" for k in (0,)}
@@ -94,7 +94,7 @@ def test_a_side_without_values_is_told_and_has_no_key() -> None:
     """Protects figures of one leg: a curve of the other one that has no value is no entry of the key."""
     found = drawn(("right", "left"), np.array([1.0, np.nan]), Curves("Feet", "vertical force"), side="right")
     assert found.panels[0].sides == {"right": "right"}
-    assert found.left_out == ["Feet: of Feet: vertical force left no value is known"]
+    assert found.left_out == ["Feet: no value is known for Feet: vertical force left"]
 
 
 def test_gait_events_are_marked() -> None:

@@ -74,7 +74,7 @@ def test_what_no_joint_explains_is_of_the_whole_frame(bit: Status) -> None:
     assert (100 * found.times).round().astype(int).tolist() == [0, 4, 5, 6, 7, 8, 9]
     assert not np.isnan(found.fields["joint_angles"]).any()
     assert np.isnan(found.fields["muscle_lengths"][:, 0]).tolist() == [False, False, True] + [False] * 4
-    assert "3 frames of 10 left out, as they are flagged" in told
+    assert "3 frames of 10 left out, because these frames are flagged" in told
 
 
 def test_where_no_joint_is_told_frames_are_taken_whole() -> None:
@@ -82,7 +82,7 @@ def test_where_no_joint_is_told_frames_are_taken_whole() -> None:
     found, told = chosen(results({2: UNCERTAIN, 4: LATE}, {}, tells=False), "ok")
     assert len(found.times) == N - 2
     assert not any(np.isnan(values).any() for values in found.fields.values())
-    assert told == ("2 frames of 10 left out, as they are flagged",)
+    assert told == ("2 frames of 10 left out, because these frames are flagged",)
     for frames in ("marked", "all"):
         assert chosen(results({2: UNCERTAIN}, {2: (0, 0, UNCERTAIN)}), frames)[1] == ()
 

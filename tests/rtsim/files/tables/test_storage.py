@@ -139,7 +139,7 @@ def test_both_readers_of_opensim_take_a_table_with_gaps_whole(tmp_path: Path, mo
     data[7, 1] = data[:9, 3] = np.nan
     path = tmp_path / "gaps.sto"
     path.write_text("".join(storage_parts(Table(("time", "a", "b", "seldom"), data, False, "t"), "", "")))
-    assert "columns left out, which OpenSim cannot read because of their gaps: seldom" in path.read_text()
+    assert "columns left out because they have gaps, which OpenSim cannot read: seldom" in path.read_text()
     column = osim.ArrayDouble()
     osim.Storage(str(path)).getDataColumn("b", column)
     expected = np.delete(np.arange(20.0), 7)
@@ -190,7 +190,7 @@ def test_a_coordinate_is_found_by_its_path(tmp_path):
 def test_a_number_of_rows_beyond_all_bounds_is_none(write, said, noted):
     """Protects from a traceback: Python refuses to read a number of more than 4300 digits."""
     table = read_storage(write("a.sto", f"x\n{said}\nendheader\ntime\ta\n0\t1\n0.1\t2\n"))
-    assert any("the header says 3 rows" in note for note in table.notes) == noted
+    assert any("the header states 3 rows" in note for note in table.notes) == noted
 
 
 STORED = "Coordinates\nnRows=3\nnColumns=4\ninDegrees=yes\nendheader\n{labels}\n{rows}\n"
@@ -206,11 +206,13 @@ def test_a_row_with_a_cell_too_few_or_too_many_is_missing(write, row, sep):
     table = read_storage(write("a.mot", STORED.format(labels=LABELS, rows=rows)))
     np.testing.assert_array_equal(table.data[1], [0.01, np.nan, np.nan, np.nan])
     np.testing.assert_array_equal(table.data[[0, 2], 1:], [[1.0, 2.0, 3.0], [7.0, 8.0, 9.0]])
-    assert any("another number of cells than columns: 1" in note for note in table.notes)
+    assert any("from the number of columns: 1 (these rows were treated" in note for note in table.notes)
 
 
 @pytest.mark.parametrize("labels", ["time\thip\tankle", "time\tpelvis\thip\tknee\tankle"])
 def test_labels_that_do_not_fit_the_columns_are_refused(write, labels):
     """Protects every column: with a label too few or too many each number came under its neighbour's name."""
-    with pytest.raises(ConfigError, match=r"columns are named, and the rows have up to 4 numbers"):
+    with pytest.raises(
+        ConfigError, match=r"columns are named, but rows have up to 4 numbers, so it is unclear"
+    ):
         read_storage(write("a.mot", STORED.format(labels=labels, rows="\n".join(ROWS))))

@@ -128,6 +128,6 @@ def test_a_failure_is_one_sentence(child, tmp_path):
     recorder = child("record", "tcp://127.0.0.1:1", str(path), "--duration", "1.5")
     assert recorder.wait(GUARD_S)
     failure = recorder.failure()
-    assert failure.startswith(f"{path}: nothing was recorded")
+    assert failure.startswith(f"{path}: no message was received")
     assert "\n" not in failure
     assert any(words.startswith("Nobody answers") for words in recorder.take_words())

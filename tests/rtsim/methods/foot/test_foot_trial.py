@@ -69,15 +69,15 @@ def test_what_stands_in_for_missing_markers_is_named():
     """Protects the report: the third metatarsal from its neighbours, toes level."""
     without = {name: x for name, x in FLAT.items() if name not in ("metatarsal_3", "hallux")}
     notes = foot_frame(without, "a foot").notes
-    assert "the middle between the first and the fifth" in notes[0]
-    assert "the toes point level" in notes[1]
+    assert "the midpoint between the first and the fifth" in notes[0]
+    assert "the toes are assumed horizontal" in notes[1]
     second = {**without, "metatarsal_2": np.array([0.02, 0.21, 0.04])}
     assert "a third of the way from the second to the fifth" in foot_frame(second, "a foot").notes[0]
 
 
 def test_a_foot_without_its_markers_is_refused():
     """Protects the sentence for a foot that cannot be placed."""
-    with pytest.raises(ConfigError, match="lacks its marker metatarsal_1"):
+    with pytest.raises(ConfigError, match="the foot lacks the marker metatarsal_1"):
         foot_frame({k: x for k, x in FLAT.items() if k != "metatarsal_1"}, "a foot")
     line = {name: np.array([0.0, 0.05 * k, 0.0]) for k, name in enumerate(FLAT)}
     with pytest.raises(ConfigError, match="lie on one line"):

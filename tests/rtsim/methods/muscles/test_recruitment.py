@@ -98,7 +98,7 @@ def test_wrong_reserves_and_models_without_forces_are_told() -> None:
     """Protects configs: one sentence each."""
     with pytest.raises(ConfigError, match="unknown coordinate 'elbow'"):
         finger(reserves={"elbow": 1.0})
-    with pytest.raises(ConfigError, match="reserves have no bound"):
+    with pytest.raises(ConfigError, match="the activations of reserves have no upper bound"):
         check_record(
             {"criterion": "min_max", "reserves": {"mcp_flexion": 1.0}}, RecruitmentSpec, "recruitment"
         )

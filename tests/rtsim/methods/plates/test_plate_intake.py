@@ -102,7 +102,7 @@ def test_forces_with_z_up_are_turned():
         (lambda f: [f[0], f[1]._replace(unit="kN"), f[2]], "needs the units s, N, N m, not s, kN, N m"),
         (
             lambda f: [f[0], f[1]._replace(shape=(0, 4, 3)), f[2]._replace(shape=(0, 4, 3))],
-            "and one at least",
+            "and at least one",
         ),
     ],
 )

@@ -117,9 +117,9 @@ def test_nothing_is_left_out_unsaid() -> None:
     assert {"Hip adduction", "Ankle dorsiflexion", "Hip adduction moment"} <= set(shown)
     said = " ".join(line for page in pages for line in page.notes)
     assert (
-        "all of them by --curves muscle_activations; not drawn: Gluteus maximus superior 0 activation" in said
+        "draw all with --curves muscle_activations; not drawn: Gluteus maximus superior 0 activation" in said
     )
-    assert said.endswith("not drawn unless --curves names them: joint_powers")
+    assert said.endswith("not drawn, because --curves does not name them: joint_powers")
 
 
 def test_pages_have_the_stated_size_and_numbers(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def test_a_name_is_the_recordings_own_before_the_static_files() -> None:
     assert person_of((trial_of(gait_results(**names), "walk.c3d"),)) == "Anna"
     del names["person"]
     assert person_of((trial_of(gait_results(**names), "walk.c3d"),)) == "anna_static"
-    assert person_of((trial_of(gait_results(), "walk.c3d"),)) == "name not given (--name)"
+    assert person_of((trial_of(gait_results(), "walk.c3d"),)) == "name of the person not given (--name)"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_name_is_the_recordings_own_before_the_static_files() -> None:
 def test_a_trial_is_no_name(kept) -> None:
     """Protects the head of all pages from the name of the file in which somebody was measured."""
     trial = trial_of(gait_results(subject="walk1", **kept), "walk")
-    assert person_of((trial,)) == "name not given (--name)"
+    assert person_of((trial,)) == "name of the person not given (--name)"
     assert person_of((trial_of(gait_results(subject="Anna", **kept), "walk"),)) == "Anna"
 
 

@@ -168,7 +168,7 @@ def test_what_cannot_be_is_told(package, spec, subject):
         find_stage("lost")
     with pytest.raises(ConfigError, match="'muscles' comes first; allowed: kinematics first"):
         check_named(("muscles", "kinematics"))
-    with pytest.raises(ValueError, match="'muscles' is there more than once"):
+    with pytest.raises(ValueError, match="'muscles' occurs more than once"):
         RunConfig(name="test", stages=("kinematics", "muscles", "muscles"))
 
 

@@ -149,15 +149,15 @@ def test_a_joint_takes_no_length(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        ({"recruitment": {"criterion": "min_max", "power": 5}}, "min_max has no power"),
+        ({"recruitment": {"criterion": "min_max", "power": 5}}, "min_max does not use a power"),
         ({"fdk": {"dofs": ["midline", "midline"]}}, "dofs: 'midline'"),
-        ({"fdk": {"dofs": ["cant"], "drivers": ["cant"]}}, "dofs: 'cant' is driven, too"),
+        ({"fdk": {"dofs": ["cant"], "drivers": ["cant"]}}, "dofs: 'cant' is also listed in drivers"),
         (
             {"fdk": {"joints": {"left": {**JOINT, "contacts": 2 * ["left_medial"]}}}},
             "contacts: 'left_medial'",
         ),
         ({"fdk": {"joints": {"le\tft": JOINT}}}, "joints: .*ft"),
-        ({"fdk": {"difference_mm": 0.1}}, "difference_mm is a step of jacobian"),
+        ({"fdk": {"difference_mm": 0.1}}, "difference_mm is used only with jacobian"),
     ],
 )
 def test_no_number_is_counted_twice_or_in_vain(keys: dict[str, object], words: str) -> None:

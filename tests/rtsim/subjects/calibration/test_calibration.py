@@ -129,7 +129,7 @@ def test_marker_that_no_calibration_frame_shows_is_told(person: Person) -> None:
     """Protects against tracking a marker that has no place."""
     subject = calibrate(person(), static=person(without=("R.MT2",)))
     assert "R.MT2" not in subject.marker_names
-    assert "not tracked, since no calibration frame shows them: R.MT2" in subject.notes
+    assert "not tracked, because no calibration frame shows them: R.MT2" in subject.notes
 
 
 def test_bell_moves_the_hip(person: Person) -> None:
@@ -172,14 +172,14 @@ def test_static_trials_nearby_are_proposed(person: Person, tmp_path: Path) -> No
     write_trc(tmp_path / "Static_1.trc", person())
     with pytest.raises(ConfigError, match=r"R.Ankle.Medial.*give a static trial.*Static_1.trc"):
         subject_for(tmp_path / "walk.trc")
-    with pytest.raises(ConfigError, match="use a static trial in which they are on, or name stand-ins"):
+    with pytest.raises(ConfigError, match="use a static trial with these markers, or name substitutes"):
         subject_for(tmp_path / "Static_1.trc", tmp_path / "walk.trc")
 
 
 def test_segment_without_markers_is_an_error(person: Person) -> None:
     """Protects the run from a segment that nothing follows."""
     gone = ("R.Heel", "R.MT1", "R.MT2", "R.MT5")
-    with pytest.raises(ConfigError, match=r"no tracked marker of the foot.*R\.Heel"):
+    with pytest.raises(ConfigError, match=r"none of the markers that track the foot.*R\.Heel"):
         calibrate(person(without=gone), load_lab("bmc"), static=person())
 
 

@@ -27,7 +27,7 @@ def test_the_map_of_another_marker_set_is_told_with_one_that_fits(
     fault = refused.value
     assert fault.where == Path(trial.source).name
     assert f"markers of the map {lab}: " in fault.what
-    assert fault.remedy == "--lab bmc fits, or leave --lab out"
+    assert fault.remedy == "--lab bmc, or no --lab"
 
 
 def test_a_wrong_axis_up_comes_before_what_follows_from_it(person: Person, tmp_path: Path) -> None:
@@ -35,7 +35,9 @@ def test_a_wrong_axis_up_comes_before_what_follows_from_it(person: Person, tmp_p
     trial = person()
     write_trc(tmp_path / "walk.trc", trial)
     write_trc(tmp_path / "static.trc", trial)
-    with pytest.raises(ConfigError, match=r"check the up axis: --up says -Y, yet pelvis") as refused:
+    with pytest.raises(
+        ConfigError, match=r"check the up axis: --up states -Y, but pelvis and trunk"
+    ) as refused:
         subject_for(tmp_path / "walk.trc", tmp_path / "static.trc", side="right", up="-Y")
     assert str(tmp_path / "walk.trc") in str(refused.value.where)
     assert subject_for(tmp_path / "walk.trc", tmp_path / "static.trc", side="right", up="Y").segments
@@ -44,5 +46,7 @@ def test_a_wrong_axis_up_comes_before_what_follows_from_it(person: Person, tmp_p
 def test_an_axis_that_was_found_is_no_reason(person: Person) -> None:
     """Protects other refusals from the sentence on a file whose word was not taken."""
     fault = ConfigError("another reason")
-    found = person()._replace(notes=("check the up axis: the file says +Z, yet: +Y was taken; give --up=+Z",))
+    found = person()._replace(
+        notes=("check the up axis: the file states the up axis +Z, but: +Y was used as the up axis; give it",)
+    )
     assert with_axis_told(fault, found, None) is fault

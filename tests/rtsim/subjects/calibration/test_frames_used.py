@@ -25,7 +25,7 @@ def test_a_short_static_trial_is_told(person: Person) -> None:
     """Protects a run from a static trial of a frame or two that nobody hears of."""
     trial = person()
     notes = subject_for(trial, first(trial, 2), side="right").notes
-    assert sum("of 2 frames it used the 2 that show" in note for note in notes) == 1
+    assert sum("of 2 frames, only the 2 in which" in note for note in notes) == 1
     assert not subject_for(trial, trial, side="right").notes
 
 
@@ -36,7 +36,7 @@ def test_a_static_trial_mostly_without_markers_is_told(person: Person) -> None:
     wide[:108, trial.names.index("R.Knee")] = np.nan
     sparse = trial._replace(times=np.arange(len(wide)) / trial.rate, positions=wide)
     notes = subject_for(trial, sparse, side="right").notes
-    assert any("of 120 frames it used the 12 that show" in note for note in notes)
+    assert any("of 120 frames, only the 12 in which" in note for note in notes)
     wide[:, trial.names.index("R.Knee")] = np.nan
     with pytest.raises(ConfigError, match=r"R\.Knee"):
         subject_for(trial, sparse, side="right")
@@ -45,7 +45,9 @@ def test_a_static_trial_mostly_without_markers_is_told(person: Person) -> None:
 def test_what_the_reader_says_of_a_static_trial_is_told(person: Person) -> None:
     """Protects the sentence of a reader on a file that ends early: it goes with the subject."""
     trial = person()
-    cut = trial._replace(notes=("the header says 500 frames, the file ends after 12: those were read",))
+    cut = trial._replace(
+        notes=("the header states 500 frames, but the file ends after 12 frames; all 12 frames were read",)
+    )
     assert subject_for(trial, cut, side="right").notes == cut.notes
     assert not subject_for(cut, side="right").notes  # of the trial itself the command tells
 
@@ -77,7 +79,7 @@ def test_markers_that_do_not_calibrate_are_named(person: Person) -> None:
     trial = shifted(person(n_frame=30), "R.Heel", slice(0, 10))
     (told,) = subject_for(trial, side="right").notes
     assert told.startswith("10 of 30 frames left out")
-    assert "lies elsewhere on its segment than in most (R.Heel on 10 frames)" in told
+    assert "has another position on its segment than in most frames (R.Heel on 10 frames)" in told
 
 
 def test_markers_that_are_not_followed_are_held_to_their_places(person: Person) -> None:

@@ -70,8 +70,8 @@ def test_nothing_is_said_of_contacts_and_ligaments(person: Subject, spec: ModelS
     """Protects from numbers that keypoints cannot give: the model has a hinge and nothing that acts on it."""
     assert not any((spec.contacts, spec.ligaments, spec.muscles, spec.elements))
     assert tuple(spec.methods) == ("hinge",)
-    assert sum("joint centres alone" in note for note in person.notes) == 1
-    assert sum("hip flexion is that of the thigh against the trunk" in note for note in person.notes) == 1
+    assert sum("joint centres only" in note for note in person.notes) == 1
+    assert sum("hip flexion is the angle between thigh and trunk" in note for note in person.notes) == 1
 
 
 def test_a_mirrored_file_is_noticed() -> None:

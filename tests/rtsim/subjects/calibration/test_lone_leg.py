@@ -128,7 +128,7 @@ def test_a_person_without_a_pelvis(person: Callable[..., MarkerTrial], tmp_path:
     subject = subject_for(trial, side="")
     assert (list(subject.segments), subject.side) == (["thigh", "shank", "foot"], side)
     assert subject.hip_regression == ""
-    assert any("no pelvis is marked: the hip centre was put from" in note for note in subject.notes)
+    assert any("the pelvis has no markers: the hip centre was put from" in note for note in subject.notes)
     save_subject(tmp_path / "s.toml", subject)
     assert load_subject(tmp_path / "s.toml") == subject
     spec = load_model("lower_limb")
@@ -154,8 +154,8 @@ def test_both_legs_without_a_pelvis_are_one(person: Callable[..., MarkerTrial]) 
     )
     subject = subject_for(two, side="")
     assert subject.side == "right"
-    assert "no pelvis is marked that joins both; the other one by --side left" in subject.notes[-1]
-    with pytest.raises(ConfigError, match="no pelvis is marked, which joins both legs"):
+    assert "has no markers; solve the other leg with --side left" in subject.notes[-1]
+    with pytest.raises(ConfigError, match="the pelvis, which joins both legs, has no markers"):
         subject_for(two, side="both")
 
 
@@ -182,7 +182,7 @@ def test_a_model_that_needs_the_pelvis_says_so(person: Callable[..., MarkerTrial
     subject = subject_for(leg_alone(person(), "bmc", "right"), side="")
     record = msgspec.to_builtins(load_model("lower_limb"))
     record["ligaments"][0]["a"]["segment"] = "pelvis"
-    with pytest.raises(ConfigError, match=r"has no pelvis, which the model needs: .*ACL"):
+    with pytest.raises(ConfigError, match=r"has no segment pelvis, which the model needs: .*ACL"):
         for_person(msgspec.convert(record, ModelSpec), subject)
 
 

@@ -66,7 +66,7 @@ def test_a_marker_4_cm_off_is_named_with_what_speaks_against_it(marker: str, sig
     """Protects the angles that hang on every landmark of knee, ankle and heel: name, distance, both legs."""
     shift = sign * (np.array([0.012, 0.04, 0.0]) if "Knee" in marker else np.array([0.04, 0.012, 0.0]))
     found = told(standing(**{marker.replace(".", "_"): shift}))
-    said = next(note for note in found if "on the other leg it lies about" in note)
+    said = next(note for note in found if "the position on the other leg differs by about" in note)
     assert said.startswith(f"check {marker}")
     assert "mm on the right and" in said
 
@@ -96,7 +96,7 @@ def test_a_followed_marker_that_was_elsewhere_in_the_static_trial_is_told(marker
     """Protects the shape of segments between static trial and trial, by less than placement shows."""
     shift = np.array([0.02, 0.02, 0.0])
     found = told(standing(n_frame=12), standing(**{marker.replace(".", "_"): shift}))
-    assert any(f"check {marker}: by the other markers of the" in note for note in found)
+    assert any(f"check {marker}: relative to the other markers of the" in note for note in found)
 
 
 def walking(tilted: float) -> MarkerTrial:

@@ -31,7 +31,7 @@ def test_middle_of_psis_is_the_place_of_a_sacrum() -> None:
             assert found.segments[name].markers_mm[marker] == pytest.approx(place, abs=1e-9)
     assert "SACR" in found.segments["pelvis"].markers_mm
     assert found.conventional["left"].hip_mm == pytest.approx(same.conventional["left"].hip_mm)
-    assert any("no SACR in the static trial: it was taken midway" in note for note in found.notes)
+    assert any("no SACR in the static trial; it was assumed midway" in note for note in found.notes)
 
 
 def test_sacrum_that_is_elsewhere_is_refused() -> None:

@@ -44,9 +44,9 @@ def test_check_knows_such_a_file(tmp_path: Path) -> None:
     """Protects `rtsim check`: a file of measures is one, and a width in metres is told."""
     path = tmp_path / "anna.toml"
     path.write_text("ankle_width_mm = 70\n")
-    assert check_config(path) == ["measures of a person"]
+    assert check_config(path) == ["measured dimensions of a person"]
     path.write_text("ankle_width_mm = 0.07\n")
-    with pytest.raises(ConfigError, match="metres, where millimetres are expected"):
+    with pytest.raises(ConfigError, match="metres, but millimetres are expected"):
         check_config(path)
 
 
@@ -73,7 +73,7 @@ def test_measures_go_before_those_of_the_trial() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("knee_width_mm = 0.1", "metres, where millimetres are expected"),
+        ("knee_width_mm = 0.1", "metres, but millimetres are expected"),
         ("knee_width = 100", "knee_width"),
         ("knee_width_mm = [100]", "knee_width_mm"),
         ("tibial_torsion_deg = 200", "tibial torsion"),

@@ -36,7 +36,7 @@ def test_children_and_tall_adults_are_persons(person: Person, size: float) -> No
 def test_wide_knee_is_told(person: Person) -> None:
     """Protects against a medial marker that is not on the epicondyle."""
     subject = calibrate(person(epicondyle_medial=(0.03, 0.48, -0.05)))
-    assert "across the knee: they are 180 mm apart (usual: 50 to 160 mm)" in subject.notes[0]
+    assert "across the knee: the markers are 180 mm apart (usual: 50 to 160 mm)" in subject.notes[0]
 
 
 def test_landmarks_in_wrong_places_are_told(person: Person) -> None:
@@ -45,7 +45,7 @@ def test_landmarks_in_wrong_places_are_told(person: Person) -> None:
         person(tibial_tuberosity=(-0.06, 0.41, 0.08), greater_trochanter=(0.03, 0.92, 0.02))
     ).notes
     assert any("tibial tuberosity lies behind the knee" in note for note in notes)
-    assert any("greater trochanter lies inside" in note for note in notes)
+    assert any("greater trochanter lies on the inner side" in note for note in notes)
 
 
 def test_flat_axes_are_an_error() -> None:
@@ -55,7 +55,10 @@ def test_flat_axes_are_an_error() -> None:
     for w in ([0.0, 1.0, 0.0], [0.0, 0.0, -1.0]):
         bad = q.copy()
         bad[0, 3] = w
-        with pytest.raises(ConfigError, match="axes of the thigh are mirrored or almost in one plane"):
+        with pytest.raises(
+            ConfigError,
+            match="axes of the segment thigh form a left-handed system or lie almost in one plane",
+        ):
             check_axes({"thigh": bad}, "f")
 
 
@@ -82,7 +85,7 @@ def test_legs_that_never_agree_are_an_error(person: Person) -> None:
     """Protects the means from frames that show legs of different sizes."""
     trial = person()
     trial.positions[::2] *= 2.0
-    with pytest.raises(ConfigError, match="no two frames show a leg of the same size"):
+    with pytest.raises(ConfigError, match="there are no two frames in which the leg has the same size"):
         calibrate(trial)
 
 
@@ -91,8 +94,8 @@ def test_legs_that_never_agree_are_an_error(person: Person) -> None:
     [
         (0.10, 0.11, ""),
         (0.10, 0.0, ""),
-        (0.153, 0.102, "one is 102 mm, the other one 153 mm"),
-        (0.102, 0.153, "one is 102 mm, the other one 153 mm"),
+        (0.153, 0.102, "one is 102 mm, the other 153 mm"),
+        (0.102, 0.153, "one is 102 mm, the other 153 mm"),
         (0.216, 0.144, "216 mm were measured (usual: 50 to 160 mm)"),
     ],
 )

@@ -133,5 +133,7 @@ def test_markers_never_seen_together_are_named(person: Callable[..., MarkerTrial
     trial = person()
     trial.positions[:6, trial.names.index("R.Heel")] = np.nan
     trial.positions[5:, trial.names.index("R.Knee")] = np.nan
-    with pytest.raises(ConfigError, match=r"at once; seen least: R.Knee \(5 frames\), R.Heel \(6 frames\)"):
+    with pytest.raises(
+        ConfigError, match=r"at once; visible in the fewest frames: R.Knee \(5 frames\), R.Heel \(6 frames\)"
+    ):
         usable_frames(TABLE, role_positions(trial, TABLE), "walk.trc", "do so")

@@ -95,7 +95,7 @@ def test_each_stand_in_is_told_once() -> None:
         "no marker on the first and the fifth metatarsal",
     ):
         assert sum(said in note for note in notes) == 1
-    assert any("inversion is 0 in that pose" in note for note in notes)
+    assert any("inversion is therefore 0 in this pose" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,7 @@ def test_a_metatarsal_that_is_marked_is_not_told_as_missing(there: str, said: st
     """Protects the sentence on the toe of sets that mark one metatarsal beside it: the other one is named."""
     known = {f"metatarsal_{there}": np.array([[0.1, 0.02, 0.1]])}
     told = told_metatarsals(known)
-    assert told.startswith(
-        f"{said} metatarsal: the one on the toe stands in for the middle of the first and the"
-    )
+    assert told.startswith(f"{said} metatarsal: the toe marker replaces the midpoint of the first and the")
     assert "the first and the fifth metatarsal" not in told
 
 
@@ -185,7 +183,7 @@ def test_stored_offsets_turn_the_axes() -> None:
     )
     assert torsion == pytest.approx(-0.3)
     assert sum("measured tibial torsion of -17.2 degrees" in note for note in found.notes) == 1
-    assert sum("rotation of 11.5 degrees that is stored" in note for note in found.notes) == 1
+    assert sum("rotation of 11.5 degrees" in note for note in found.notes) == 1
 
 
 @pytest.mark.parametrize(
@@ -194,8 +192,11 @@ def test_stored_offsets_turn_the_axes() -> None:
         ({"RAnkleWidth": 0.07}, r"width of the right knee is needed; no RKneeWidth"),
         ({"RKneeWidth": 0.1}, r"width of the right ankle is needed; no RAnkleWidth"),
         ({"RKneeWidth": 0.0, "RAnkleWidth": 0.07}, "no RKneeWidth is stored"),
-        ({"RKneeWidth": 0.0001, "RAnkleWidth": 0.07}, "0.1 mm is no such width: metres, where mm are"),
-        ({"RKneeWidth": 0.1, "RAnkleWidth": 0.3}, "300 mm is no such width.*20 to 200 mm"),
+        (
+            {"RKneeWidth": 0.0001, "RAnkleWidth": 0.07},
+            "0.1 mm is not a possible width; is the value in metres",
+        ),
+        ({"RKneeWidth": 0.1, "RAnkleWidth": 0.3}, "300 mm is not a possible width.*20 to 200 mm"),
     ],
 )
 def test_widths_that_are_missing_or_none(measures: dict[str, float], said: str) -> None:
@@ -208,7 +209,7 @@ def test_odd_measures_are_told_with_the_leg() -> None:
     """Protects a calibration from a width and a length that disagree with the other leg and the markers."""
     odd = WIDTHS | {"RKneeWidth": 0.15, "RLegLength": 0.7}
     notes = calibrate(trial(measures=odd), load_lab("cgm1")).notes
-    assert sum("one is 100 mm, the other one 150 mm" in note for note in notes) == 1
+    assert sum("one is 100 mm, the other 150 mm" in note for note in notes) == 1
     assert sum("check the length of the leg: 700 mm were measured" in note for note in notes) == 1
     usual = calibrate(trial(measures=WIDTHS | {"RLegLength": 0.95}), load_lab("cgm1")).notes
     assert not any("check the width" in note or "length of the leg" in note for note in usual)

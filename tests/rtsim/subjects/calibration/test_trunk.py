@@ -190,7 +190,7 @@ def test_too_few_markers_make_no_trunk_and_say_so(shared: Path) -> None:
     subject = subject_for(less, static, side="both")
     assert TRUNK not in subject.segments
     assert LUMBOSACRAL not in subject.segments["pelvis"].points_mm
-    assert any(note.endswith("no trunk: it needs 3 markers that are not on a line; those that are followed: "
+    assert any(note.endswith("needs 3 tracked markers that are not on a line; tracked markers: "
                              "R.Shoulder, L.Shoulder") for note in subject.notes)  # fmt: skip
 
 
@@ -202,8 +202,7 @@ def test_shoulders_on_the_wrong_side_make_no_trunk(shared: Path) -> None:
     subject = subject_for(trial, static, side="right")
     assert TRUNK not in subject.segments
     assert (
-        "no trunk: the shoulders are on each other's side: check right and left of the labels"
-        in subject.notes
+        "no trunk: right and left shoulder are exchanged: check right and left in the labels" in subject.notes
     )
 
 

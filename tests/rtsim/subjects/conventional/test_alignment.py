@@ -88,6 +88,6 @@ def test_labels_that_are_of_no_device() -> None:
     kax, kd1, kd2 = leg["kax"], leg["kd1"], leg["kd2"]
     assert check_device(kax, kd1, kd2, "left", "static.c3d") == ""
     larger = [1.5 * x for x in (kax, kd1, kd2)]
-    assert "216 mm apart, 144 mm are usual" in check_device(*larger, "left", "static.c3d")
+    assert "216 mm apart; 144 mm is usual" in check_device(*larger, "left", "static.c3d")
     with pytest.raises(ConfigError, match=r"left knee alignment device.*KAX, KD1 and KD2"):
         check_device(leg["hip"], kd1, kd2, "left", "static.c3d")

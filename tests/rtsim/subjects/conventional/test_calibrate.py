@@ -95,7 +95,7 @@ def test_a_standing_foot_is_that_of_its_own_trial_alone(tmp_path: Path) -> None:
     """Protects walks from the foot of a static trial: a subject's file does not keep how the foot stood."""
     legs, notes = legs_of(person())
     assert {leg.stands for leg in legs.values()} == {"flat"}
-    assert any("sole was taken for level" in note for note in notes)
+    assert any("sole was assumed horizontal" in note for note in notes)
     subject = subject_for(person(0.2, 0.1, -0.3, medial=True), side="")
     save_subject(tmp_path / "s.toml", subject)
     again = load_subject(tmp_path / "s.toml")
@@ -117,7 +117,7 @@ def test_a_static_trial_that_moves_is_named() -> None:
     """Protects who gives a walk as static trial: the sentence says which file, and that it moves."""
     legs, notes = legs_of(person(**WALK), person(source="other.c3d", speed=0.05))
     assert {leg.plant_flexion_deg for leg in legs.values()} == {None}
-    assert sum("other.c3d is not a static trial: the leg moves" in note for note in notes) == 2
+    assert sum("other.c3d is not a static trial, because the leg moves" in note for note in notes) == 2
 
 
 def test_one_leg_does_not_suffer_for_the_other() -> None:
@@ -130,9 +130,12 @@ def test_one_leg_does_not_suffer_for_the_other() -> None:
 @pytest.mark.parametrize(
     ("measures", "said"),
     [
-        ({"RLegLength": 0.0, "LLegLength": 0.87}, "right leg length is needed, and no RLegLength"),
+        (
+            {"RLegLength": 0.0, "LLegLength": 0.87},
+            "right leg length is needed, but the trial stores no RLegLength",
+        ),
         ({"RLegLength": 0.00088}, r"right leg length of 0\.88 mm is impossible .*metres"),
-        ({"InterAsisDistance": 2.4}, "the distance of both ASIS of 2400 mm"),
+        ({"InterAsisDistance": 2.4}, "the distance between both ASIS of 2400 mm"),
     ],
 )
 def test_what_cannot_be_is_said_and_our_own_angles_stay(measures: dict[str, float], said: str) -> None:
@@ -176,7 +179,8 @@ def test_a_toe_that_no_walk_shows_is_told() -> None:
     assert "toe" in legs["right"].markers
     assert "toe" not in legs["left"].markers
     assert any(
-        "no angles of the left ankle and foot by the conventional gait model: LTOE is not among" in note
+        "no angles of the left ankle and foot by the conventional gait model, because LTOE is not among"
+        in note
         for note in notes
     )
 
@@ -205,7 +209,10 @@ def test_shank_marker_on_the_skin_beside_a_device() -> None:
     for letter, outwards in (("R", 1.0), ("L", -1.0)):
         x[:, trial.names.index(f"{letter}TIB"), 2] -= 0.05 * outwards
     subject = subject_for(trial._replace(positions=x), None, side="")
-    assert any("the knee alignment device gives its place" in note for note in subject.notes)
+    assert any(
+        "its position and the axis of the knee are taken from the knee alignment" in note
+        for note in subject.notes
+    )
 
 
 def test_exchanged_markers_of_a_device_are_told() -> None:
@@ -213,7 +220,7 @@ def test_exchanged_markers_of_a_device_are_told() -> None:
     names = {"RKD1": "RKD2", "RKD2": "RKD1"}
     trial = person(device=True)
     swapped = trial._replace(names=tuple(names.get(name, name) for name in trial.names))
-    with pytest.raises(ConfigError, match="with RKD1 and RKD2 exchanged"):
+    with pytest.raises(ConfigError, match="if RKD1 and RKD2 are exchanged"):
         subject_for(swapped, None, side="right")
 
 
@@ -249,8 +256,8 @@ def test_stored_height_is_the_stature(height: float, stature: float | None) -> N
 @pytest.mark.parametrize(
     ("odd", "said"),
     [
-        ({"RAsisTrocanterDistance": 0.00007}, "from the ASIS to the trochanter: it is stored as 0.07"),
-        ({"InterAsisDistance": 0.12}, "of both ASIS: it is stored as 120 mm, and their markers are 240"),
+        ({"RAsisTrocanterDistance": 0.00007}, "from the ASIS to the trochanter: the stored value is 0.07"),
+        ({"InterAsisDistance": 0.12}, "between both ASIS: the stored value is 120 mm, but the ASIS markers"),
         ({"RAsisTrocanterDistance": 0.08, "InterAsisDistance": 0.2}, ""),
     ],
 )  # fmt: skip
@@ -267,14 +274,14 @@ def test_measures_of_trial_and_static_trial_that_differ_are_told() -> None:
     legs, notes = legs_of(person(measures=other, **WALK), person())
     told = [note for note in notes if "store different measures" in note]
     assert len(told) == 1
-    assert "RKneeWidth (100 and 110 mm): those of the static trial" in told[0]
+    assert "RKneeWidth (100 and 110 mm); those of the static trial" in told[0]
     assert legs["right"].knee_radius_mm == pytest.approx(57.0)
     assert not any("store different" in note for note in legs_of(person(**WALK), person())[1])
 
 
 def test_a_walk_in_the_place_of_a_static_trial_is_told() -> None:
     """Protects axes of the feet, which are those of a person who stands."""
-    said = "check the calibration: the person moves by 0.4 m in its trial"
+    said = "check the calibration: the person moves by 0.4 m in the calibration trial"
     walking = person(source="static.c3d", speed=0.1)
     for static, count in ((walking, 1), (person(), 0)):
         notes = subject_for(person(**WALK), static, side="right").notes

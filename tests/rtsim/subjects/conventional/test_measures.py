@@ -48,7 +48,7 @@ def test_every_measure_has_a_range() -> None:
         (ConventionalMeasures(left=SideMeasures(knee_width=1e-4)), r"left knee width of 0\.1 mm.*metres"),
         (ConventionalMeasures(right=SideMeasures(leg_length=8.3)), r"right leg length of 8300 mm is impos"),
         (ConventionalMeasures(right=SideMeasures(thigh_rotation=12.0)), r"right thigh rotation of 12 rad"),
-        (ConventionalMeasures(inter_asis=float("nan")), r"the distance of both ASIS of nan mm"),
+        (ConventionalMeasures(inter_asis=float("nan")), r"the distance between both ASIS of nan mm"),
         (
             ConventionalMeasures(right=SideMeasures(asis_trochanter=6.0)),
             r"right distance from the ASIS to the trochanter of 6000 mm",
@@ -66,7 +66,8 @@ def test_numbers_of_no_person(measures: ConventionalMeasures, said: str) -> None
 def test_missing_is_said_with_where_it_stands() -> None:
     """Protects the sentence on a width that is needed and unknown."""
     with pytest.raises(
-        ConfigError, match=r"right knee width is needed, and no RKneeWidth.*epicondyles.*--knee-width"
+        ConfigError,
+        match=r"right knee width is needed, but the trial stores no RKneeWidth.*epicondyles.*--knee-width",
     ):
         needed(stored_measures(STORED), "right", "knee_width", "f.c3d")
     assert needed(stored_measures(STORED), "left", "knee_width", "f.c3d") == 0.1

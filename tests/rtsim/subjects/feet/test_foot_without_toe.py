@@ -44,17 +44,19 @@ def test_foot_stands_level_past_the_ankle() -> None:
     assert toe[0, 1] == pytest.approx(0.03)
     assert np.linalg.norm(toe - ankle) == pytest.approx(LENGTH * np.linalg.norm(knee - ankle))
     assert np.cross(ankle - heel, toe - heel)[0, 1] == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(ConfigError, match="only of a person who stands"):
+    with pytest.raises(ConfigError, match="the sole cannot be assumed horizontal"):
         toe_by_heel({"calcaneus": heel}, ankle + np.array([0.4, 0.1, 0.0]), ankle, "RTOE", "static.c3d")
 
 
 def test_a_toe_of_the_walk_is_asked_of_its_static_trial() -> None:
     """Protects a marker that could be followed from being left out: the static trial is to show it."""
-    with pytest.raises(ConfigError, match=r"no frame shows toe \(RTOE\), which walk.c3d shows"):
+    with pytest.raises(ConfigError, match=r"no frame shows the toe marker \(RTOE\), but walk.c3d shows it"):
         subject_for(person(**WALK), without(person(), "RTOE", "LTOE"), side="right")
 
 
 def test_a_movement_alone_does_not_tell() -> None:
     """Protects a foot that is in the air from being taken for one that stands."""
-    with pytest.raises(ConfigError, match=r"no frame shows toe \(RTOE\), and the sole is level only"):
+    with pytest.raises(
+        ConfigError, match=r"no frame shows the toe marker \(RTOE\), and the person does not stand"
+    ):
         subject_for(without(person(speed=0.05), "RTOE", "LTOE"), side="right")

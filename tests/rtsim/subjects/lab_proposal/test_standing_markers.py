@@ -17,7 +17,7 @@ def test_the_still_part_is_taken() -> None:
     moving[:250] += np.linspace(-2.0, 0.0, 250)[:, None, None]
     found = standing_markers(trial._replace(positions=moving), "still.trc")
     np.testing.assert_allclose(found.points, trial.positions[0], atol=5e-3)
-    assert "taken as standing from" in found.notes[0]
+    assert "the part with the least motion, from" in found.notes[0]
 
 
 def test_gaps_and_strangers_are_told() -> None:
@@ -41,12 +41,12 @@ def lying(x: np.ndarray) -> np.ndarray:
     ("change", "word"),
     [
         (lambda x: x + np.linspace(0.0, 3.0, len(x))[:, None, None], "the person moves"),
-        (lying, "nobody stands in it"),
+        (lying, "nobody stands in the trial"),
         (lambda x: 1000.0 * x, "--units"),
         (lambda x: 0.001 * x, "--units"),
-        (lambda x: np.full_like(x, np.nan), "no marker has data"),
+        (lambda x: np.full_like(x, np.nan), "no marker of the trial has data"),
         (lambda x: x[:, :7], "at least 10"),
-        (lambda x: np.hstack([x, x + np.array([1.5, 0.0, 1.5])]), "2 persons stand in it"),
+        (lambda x: np.hstack([x, x + np.array([1.5, 0.0, 1.5])]), "2 persons stand in the trial"),
     ],
 )
 def test_what_is_no_standing_person_is_refused(change, word: str) -> None:

@@ -59,7 +59,7 @@ def test_what_is_not_seen():
     person, trial = walk({"right": 20.0, "left": 0.0}, bend=20.0)
     assert notes_on_knee_axes(person, trial) == []
     person, trial = walk({"right": 20.0, "left": 0.0})
-    assert "check the epicondyles" in notes_on_knee_axes(person, trial)[0]
+    assert "check the epicondyle markers" in notes_on_knee_axes(person, trial)[0]
     gaps = trial.positions.copy()
     gaps[:, 3], gaps[40:50, 9] = np.nan, np.nan
     assert len(notes_on_knee_axes(person, trial._replace(positions=gaps))) == 1

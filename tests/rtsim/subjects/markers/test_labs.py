@@ -89,9 +89,13 @@ def test_a_map_of_ones_own(tmp_path: Path) -> None:
         ('psis = "R.PSIS"', 'psis = ""', "needs psis and psis_opposite, or sacrum"),
         ('epicondyle_medial = "R.Knee.Medial"', "", "thigh_lateral"),
         ('malleolus_medial = "R.Ankle.Medial"', "", "needs malleolus_medial, or shank_lateral"),
-        ('metatarsal_5 = "R.MT5"', "", "or toe to stand in for their middle"),
+        ('metatarsal_5 = "R.MT5"', "", "or toe, which is then used as their midpoint"),
         ('fibula_head = "R.HF"', 'knee_device_axis = "R.KAX"', "knee_device_1"),
-        ('about = "', 'spellings = {RHEE = ["RHEEL"]}\nabout = "', "spellings of RHEE, which no table"),
+        (
+            'about = "',
+            'spellings = {RHEE = ["RHEEL"]}\nabout = "',
+            "spellings of markers that are not in any table of this map: RHEE",
+        ),
         ('"R.GTR", "R.Knee", "R.Knee.Medial"', '"R.GTR", "R.HF"', "R.HF listed more than once"),
         ('["R.Heel", "R.MT1", "R.MT2", "R.MT5"]', "[]", "right.tracking.foot"),
     ],
@@ -170,5 +174,5 @@ def test_maps_that_fit_alike_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     right = msgspec.structs.replace(one.right, thigh_lateral=one.right.shank_lateral, shank_lateral="RTHI")
     other = msgspec.structs.replace(one, name="another", right=right)
     monkeypatch.setattr(labs, "shipped_labs", lambda: (one, other))
-    with pytest.raises(ConfigError, match=r"cgm1 and another fit .* alike.*--lab cgm1, --lab another"):
+    with pytest.raises(ConfigError, match=r"cgm1 and another both fit .*--lab cgm1, --lab another"):
         find_lab(SETS["cgm1"].split())

@@ -129,12 +129,14 @@ def test_a_static_trial_of_another_name_is_refused_unless_it_is_wanted(tmp_path:
         str(file_of(tmp_path, together((f"{who}:", WALKER)), f"{who}.trc")) for who in ("Anna", "Bert")
     )
     run = RunConfig(name="r", source=walk, static=static)
-    with pytest.raises(ConfigError, match=r"those of Bert, of the trial those of Anna.*--anyway"):
+    with pytest.raises(ConfigError, match=r"belong to Bert, but those of the trial to Anna.*--anyway"):
         notes_before(run)
     done = CliRunner().invoke(cli, ["calibrate", walk, "--static", static, "--out", str(tmp_path / "s.toml")])
-    assert "those of Bert, of the trial those of Anna" in str(done.exception)
-    assert any("those of Bert" in note for note in notes_before(run, anyway=True))
-    assert not any("those of" in note for note in notes_before(RunConfig(name="r", source=walk, static=walk)))
+    assert "belong to Bert, but those of the trial to Anna" in str(done.exception)
+    assert any("belong to Bert" in note for note in notes_before(run, anyway=True))
+    assert not any(
+        "belong to" in note for note in notes_before(RunConfig(name="r", source=walk, static=walk))
+    )
 
 
 def test_nobody_of_that_name(tmp_path: Path) -> None:
@@ -143,7 +145,7 @@ def test_nobody_of_that_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="Therapist, Anna"):
         with_person(RunConfig(name="r", source=str(path), person="Zoe"))
     alone = file_of(tmp_path, together(("Anna:", WALKER)), "one.trc")
-    with pytest.raises(ConfigError, match=r"none of its markers are those of Zoe.*Anna"):
+    with pytest.raises(ConfigError, match=r"no marker in the file belongs to Zoe.*Anna"):
         with_person(RunConfig(name="r", source=str(alone), person="Zoe"))
     assert with_person(RunConfig(name="r", source=str(alone), person="anna")) == (
         RunConfig(name="r", source=str(alone), person="anna"),
@@ -201,7 +203,7 @@ def test_the_axis_that_is_up_is_told_by_anybodys_names() -> None:
     z_up = WALKER.positions @ np.array([[1.0, 0, 0], [0, 0, 1.0], [0, -1.0, 0]])
     names = tuple(f"{person}:{name}" for person in ("Anna", "Bob") for name in WALKER.names)
     raw = RawTrial(names, WALKER.times, np.concatenate([z_up, z_up], axis=1) + 5.0, 100.0, "trial", "m")
-    assert any("+Z was taken, because pelvis" in note for note in to_ground(raw).notes)
+    assert any("+Z was used, because pelvis" in note for note in to_ground(raw).notes)
     assert of_person(raw, "bob").person == "Bob"
 
 
