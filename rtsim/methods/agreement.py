@@ -4,9 +4,9 @@ With the mean products I_mm, I_cc, I_mc of a measured and a calculated curve ove
 
     M = sqrt(I_cc / I_mm) - 1        P = arccos(I_mc / sqrt(I_mm I_cc)) / pi
 
-M is 0 for equal magnitudes and negative if the calculated one is smaller; P is 0 if one curve is a positive
-multiple of the other, and 1 for a negative multiple. Sprague, Geer 2003, as in Schwer 2007, Engineering with
-Computers 23, 295-309; Andersen et al. 2017, tables 1 and 2.
+M is 0 if both curves have the same magnitude, and negative if the calculated curve is smaller. P is 0 if one
+curve is a positive multiple of the other, and 1 if it is a negative multiple. Sprague, Geer 2003, as in
+Schwer 2007, Engineering with Computers 23, 295-309; Andersen et al. 2017, tables 1 and 2.
 """
 
 from __future__ import annotations
@@ -96,12 +96,13 @@ def opening_over_closing(cycle: Array, forwards: Array) -> float:
 
 
 def frequency_of(times: Array, curves: Array) -> float:
-    """Return the frequency of a periodic movement, from the strongest line of its curves' spectra [Hz]; NaN
-    where there is none.
+    """Return the frequency of a periodic movement [Hz]: that of the highest peak in the spectra of its
+    curves; NaN if there is no peak.
 
     times : (n,) [s], even; curves : (n, ...), NaN where not known
 
-    A line lies between those of the discrete transform: the vertex of the parabola through three of them.
+    The peak may lie between the frequencies of the discrete Fourier transform. It is found as the vertex of
+    the parabola through three of its values.
     """
     if len(times) < FEWEST:
         return math.nan

@@ -31,9 +31,10 @@ class FramePace:
     """Checks whether frames come at the rate that their session states, by their times and, live, by the
     clock.
 
-    The actual rate follows from the frames with the smallest delay: in each window the smallest difference
-    between arrival and (number / rate). It drifts if the rate differs; bursts and jitter do not affect it.
-    The same is done with the frame times instead of number / rate.
+    The actual rate follows from the frames with the smallest delay. In each window of time the smallest
+    difference between the time of arrival and (frame number / stated rate) is taken. It drifts from window to
+    window if the actual rate differs from the stated one. Bursts and jitter do not affect it. The same is
+    done with the frame times instead of number / rate.
 
     Attributes
     ----------

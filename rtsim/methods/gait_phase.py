@@ -68,10 +68,10 @@ class Event(NamedTuple):
 class Swing:
     """Heel strikes and toe-offs of one foot, from its forward position relative to the pelvis.
 
-    Zeni et al. (2008) take the foremost position as the heel strike and the rearmost as the toe-off. At
-    these the foot is still moving over the ground, or has left it already, and they are only confirmed by
-    later samples. Here a heel strike is detected when the foot moves backwards at the part DOWN of the
-    previous stance speed, and a toe-off when it moves forwards at this speed, which needs no later samples.
+    Zeni et al. (2008) take the foremost position as the heel strike and the rearmost as the toe-off. At these
+    the foot is still moving over the ground, or has left it already, and they are only confirmed by later
+    samples. Here a heel strike is detected when the foot moves backwards at a fraction (DOWN) of the speed of
+    the previous stance, and a toe-off when it moves forwards at this speed. This needs no later samples.
 
     Attributes
     ----------
@@ -183,8 +183,8 @@ class FootStride:
     """The stride of one foot: its phase, its duration, and the confidence in both.
 
     phase : phase since the heel strike, 0 to 1; NaN if nobody walks, or walking has just begun
-    length : duration of a stride [s], from the newest event and its counterpart one stride ago; before there
-      is such a pair, twice the time from an event to the same event of the other foot; at first NaN
+    length : duration of a stride [s]: the time from an event to the newest event of the same kind. Before
+      there are two, it is twice the time from an event to the same event of the other foot; at first NaN
     confidence : 0 to 1
     n_strike, n_off : number of heel strikes and toe-offs so far
     struck : time of the last heel strike [s]; NaN before
@@ -360,11 +360,11 @@ class GaitPhase:
             self._take(time, foot, event)
 
     def press(self, foot: int, at: float, kind: int = HEEL_STRIKE) -> None:
-        """Process a strike or off that a plate or a file reports of a foot at a time [s]; called after the
-        sample of that time.
+        """Process a foot strike or foot off that a plate or a file reports for a foot at a time [s]. It is
+        called after the sample of that time.
 
-        Such an event has priority. Its delay relative to the event from the foot's motion is stored, for
-        strides without reported events.
+        Such an event has priority over the event that is detected from the motion of the foot. The delay
+        between the two is stored and applied in later strides without reported events.
         """
         before, self._pressed[kind][foot] = self._pressed[kind][foot], at
         if at - before < NEAR_S:  # it trembles

@@ -1,8 +1,8 @@
 """Inverse dynamics of a model in motion: generalized forces, net joint moments and forces, powers.
 
-Moments are internal (produced by muscles and ligaments): they act on the distal body, and along the axes of
-the joint angles they are positive if they increase the angle. So a knee that gravity flexes has a negative
-`knee_flexion` moment, by its extensors. See docs/kinetics.md.
+Moments are internal: muscles and ligaments produce them, and they act on the distal body. Along the axis of a
+joint angle a moment is positive if it increases the angle. So a knee that gravity flexes has a negative
+`knee_flexion` moment, produced by its extensors. See docs/kinetics.md.
 """
 
 from __future__ import annotations
@@ -50,10 +50,11 @@ class InverseDynamics:
 
     Parameters
     ----------
-    system : the model; the forces of its constraints are part of what crosses the joints
+    system : the model; the forces of its constraints are included in the loads of the joints
     joints, sign : anatomical joints, and the signs (n_joint, 3) of their angles
     weight : weight of the whole person [N], for normalised residuals
-    on_proximal : (n_joint,) int64, 1 = the joint's centre is fixed in the proximal body; None = for none
+    on_proximal : (n_joint,) int64, 1 = the joint's centre is fixed in the proximal body, 0 = in the distal
+      one; None = all 0
     root : body whose joint should carry no load
 
     Attributes
@@ -173,7 +174,8 @@ class InverseDynamics:
     def lacking(self) -> tuple[Array, Array]:
         """Missing external load: moment about the origin of ground (3,) [N m] and force (3,) [N].
 
-        It is `residual`: the ground reaction, if no external wrench is given and the model is the whole body.
+        This is the load `residual` at the root. If no external wrench is given and the model is the whole
+        body, it is the ground reaction.
         """
         moment, force = self.results.residual
         return moment + vector_product(self._root, force), force

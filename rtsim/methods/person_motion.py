@@ -70,12 +70,13 @@ class PersonLeap:
 class WalkDirection:
     """Check whether a person walks forwards, on a floor or on a belt.
 
-    On a belt the pelvis stays in place. There the sign is that, relative to the pelvis, a raised foot moves
-    forwards and a foot on the ground backwards. The correlation of the two was 0.53 to 0.88 over eight
-    recorded walks, of the right foot less the left one, and 0.08 to 0.78 of one foot less its mean height; of
-    the same walks played backwards -0.88 to -0.52, and -0.95 to -0.20, below -0.5 once in every stride. The
-    feet of the built-in walker, whose ankles rise before toe-off more than a person's, have 0.36 to 0.71 and
-    -0.19 to 0.58, backwards -0.65 to -0.32 and -0.82 to -0.20.
+    On a belt the pelvis stays in place. There the check uses the feet: relative to the pelvis, a raised foot
+    moves forwards and a foot on the ground moves backwards. The correlation of height and forward speed shows
+    this. It is taken of the difference between right and left foot or, with one foot, of the foot itself,
+    whose mean height is subtracted. In eight recorded walks it was 0.53 to 0.88 with two feet and 0.08 to
+    0.78 with one foot. In the same walks played backwards it was -0.88 to -0.52 and -0.95 to -0.20, and below
+    -0.5 once in every stride. For the built-in walker, whose ankles rise more before toe-off than a person's,
+    it is 0.36 to 0.71 and -0.19 to 0.58, and played backwards -0.65 to -0.32 and -0.82 to -0.20.
     """
 
     def __init__(self) -> None:

@@ -1,10 +1,11 @@
 """A person's pelvis and thighs in the vertical plane of the pelvis's forward direction, with speeds and
 accelerations.
 
-They drive a planar limb: position of the hip midpoint, forwards and up, backward tilt of the pelvis, and
-flexion of each thigh. A body's inclination is that of its long axis u, seen from the side: phi = atan2(-u .
-f, u . y), f the direction in which the pelvis faces, y up. In that plane the pelvis' tilt and a hip's
-flexion add up to the thigh's inclination, as in a planar model.
+They can drive a planar model of a limb. The coordinates are the position of the hip midpoint, forwards and
+up, the backward tilt of the pelvis, and the flexion of each thigh. The inclination of a body is that of its
+long axis u, seen from the side: phi = atan2(-u . f, u . y), where f is the direction in which the pelvis
+faces and y is up. In that plane, tilt of the pelvis and flexion of a hip add up to the inclination of the
+thigh, as in a planar model.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The direction of walking: an axis of the laboratory, or the actual direction if it is oblique to all axes.
 
-Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the way from
-the first to the last frame, where this is 0.8 m and more. As long as the way deviates little from an axis,
-it is here the one that the pelvis faces, which is the same for a person who walks straight ahead. For an
-oblique path it is the path itself: relative to the nearest axis the pelvis would seem rotated, and the feet
-turned, by the angle between them.
+Plug-in Gait takes the horizontal axis of the laboratory, or its opposite, that is nearest to the displacement
+from the first to the last frame, if this is 0.8 m or more. Here it is the axis, or its opposite, that the
+pelvis faces, as long as the path deviates little from an axis; for a person who walks straight ahead this is
+the same. For an oblique path the direction is that of the path itself. Otherwise pelvis and feet would seem
+rotated by the angle between the path and the nearest axis.
 """
 
 from __future__ import annotations
@@ -81,9 +81,10 @@ class WalkingAxis:
     """The direction of walking: the laboratory axis, or its opposite, that the pelvis faces; the path itself
     if oblique.
 
-    It is determined by the first frame that shows the pelvis, and stays as the person turns a corner, as in a
-    trial of Plug-in Gait; it changes only if the person turns round and walks back. An oblique path is known
-    before the first frame of a recording; in a stream, as soon as enough of it was walked straight ahead.
+    The direction is determined in the first frame in which the pelvis is visible. It stays the same when the
+    person turns a corner, as in a trial of Plug-in Gait, and changes only if the person turns round and walks
+    back. In a recording, an oblique path is known before the first frame. In a stream it is known as soon as
+    the person has walked far enough straight ahead.
 
     Attributes
     ----------
@@ -105,8 +106,8 @@ class WalkingAxis:
         self._places, self._is_oblique, self._judged = [], False, False
 
     def look(self, time: float, forwards: Array, place: Array) -> str:
-        """Use forward direction and position of the pelvis at a time [s]; return a sentence once if the walk
-        is oblique.
+        """Update the direction from the forward direction and position of the pelvis at a time [s]. If the
+        walk is oblique, return a note for the user once, otherwise "".
 
         forwards : (3,) of any length
         place : (3,) [m]; NaN = not seen

@@ -45,12 +45,13 @@ SMOOTH = 2e-6
 
 
 class ForceDependentKinematics:
-    """The pose, the muscles and the joint's forces of one frame after the other.
+    """Force-dependent kinematics (FDK): pose, muscle forces and joint forces in equilibrium, for one frame
+    after the other.
 
     Parameters
     ----------
-    model, roles : the model and the constraints of its method; reactions of the model act unless an FDK
-        degree of freedom replaces their element
+    model, roles : the model and the constraints of its method; a reaction of the model acts unless an FDK
+      degree of freedom replaces the element of the reaction
     spec : FDK degrees of freedom, tolerance, Jacobian, and the bodies whose joint loads the muscles bear
     recruitment : criterion of power 2 or higher, and reserves of single degrees of freedom
 
@@ -59,12 +60,14 @@ class ForceDependentKinematics:
     alpha : (n_fdk,) values of the FDK degrees of freedom relative to the targets of their elements [m]; for
         an angle the arc at a lever arm
     residual : (n_fdk,) residual forces along them [N]; for an angle the moment divided by that lever arm
-    stiffness : (n_fdk, n_fdk) slopes of the residual forces [N/m]
-    arc : (n_fdk,) alpha per length [1], or per angle, the lever arm [m]
-    rotates : (n_fdk,) bool, which are angles
-    model : with an element for each coordinate, joint angle and path that forces decide, behind its own
+    stiffness : (n_fdk, n_fdk) derivatives of the residual forces with respect to alpha [N/m]
+    arc : (n_fdk,) factor from a length [1] or an angle [m] to alpha; for an angle it is the lever arm
+    rotates : (n_fdk,) bool, whether an FDK degree of freedom is an angle
+    model : the model with further elements behind its own: one for each coordinate, joint angle and path
+      length that the forces determine
     hard, held : names of the elements that the method keeps, and of those with reactions in both directions
-    freedoms : names of the borne dofs; turns : (n_borne,) bool - whether moments work along them
+    freedoms : names of the dofs whose loads the muscles bear; turns : (n_borne,) bool - whether such a dof is
+      a rotation, whose load is a moment
     q : (n_q,) coordinates; at : lengths, speeds, strengths and more at the solution
     activations, forces : (n_muscle,) activations [1], and forces along the tendon [N]
     reactions : (n_held,) [N] - along the elements that push and pull; pushes : (n_reaction,) [N] - of those
@@ -134,13 +137,14 @@ class ForceDependentKinematics:
     def drive(self, q: Array, v: Array, v_dot: Array, driven: NDArray[np.bool_]) -> int:
         """Find the equilibrium of a frame without markers, whose motion is known: determinate kinematics.
 
-        The number of driven coordinates and constraints equals the degrees of freedom: Phi(q, t) = 0 and its
-        time derivatives hold (Andersen et al. 2017, eqs 1 to 3). NOT_PLACED if there are more or fewer, if a
-        degree of freedom remains free, or if no pose satisfies them.
+        Phi(q, t) = 0 and its time derivatives hold (Andersen et al. 2017, eqs 1 to 3). So driven coordinates
+        and constraints together must be as many as the degrees of freedom. NOT_PLACED is returned if they are
+        more or fewer, if a degree of freedom remains free, or if no pose satisfies them.
 
-        q : (n_q,) - finite; v, v_dot : (n_v,) [rad, m, s] - of the motion, read where it is driven
-        driven : (n_v,) degrees of freedom that are driven; followers of couplers and FDK degrees of freedom
-            are not
+        q : (n_q,) - coordinates of the motion, all finite; v, v_dot : (n_v,) - its speeds and accelerations
+          [rad, m, s]; all are read for driven degrees of freedom only
+        driven : (n_v,) bool, whether a degree of freedom is driven; it is not if a coupler gives it or if it
+          is an FDK degree of freedom
         """
         joint, fit = self.joint, self.joint.fit
         fit.weight[:], fit.hold[:], fit.q_hold[:] = 0.0, driven, q
@@ -190,11 +194,12 @@ class ForceDependentKinematics:
         return float(np.linalg.eigvals(self.stiffness).real.min())
 
     def slopes(self, difference_m: float) -> Array:
-        """Return the slopes df/dalpha (n_fdk, n_fdk) [N/m] of the residual forces at the present alpha.
+        """Return the derivatives df/dalpha (n_fdk, n_fdk) [N/m] of the residual forces f at the present
+        alpha.
 
         They are central differences with a step, or analytical if the step is 0.
 
-        NaN where f or its slopes are not known.
+        They are NaN if f or its derivatives cannot be computed.
         """
         options = self.options._replace(tolerance=math.inf, difference=difference_m)
         self._run(self.joint, options, *self._arguments[2:])

@@ -1,10 +1,11 @@
 """Coordinates, joint angles and lengths as FDK degrees of freedom: each becomes one more element, which is a
 constraint.
 
-A translation is the distance of a point from a plane: the joint's point of the body, from the plane through
-its neutral place across the translation's axis, fixed in the body's parent. A rotation is the angle of a
-direction that one body carries in the axes of the other (kernels/solver/constraints). For both Phi = q -
-q_neutral. Lengths are in rtsim/methods/fdk/fdk_paths.
+A translation becomes the distance of a point from a plane. The point is the joint's point on the body. The
+plane is fixed in the body's parent, at right angles to the axis of the translation, through the neutral
+position of the point. A rotation becomes the angle of a direction fixed in one body, in the axes of the other
+body (kernels/solver/constraints). For both the constraint is Phi = q - q_neutral. Lengths are in
+rtsim/methods/fdk/fdk_paths.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def with_coordinates(model: Model, roles: Roles, names: tuple[str, ...]) -> tupl
     """Add a constraint of the same name for each coordinate, angle or path among the names; return model and
     roles.
 
-    Names are looked up among elements first, then coordinates, joint angles, muscles, ligaments, springs.
-    Targets are those of the neutral pose; for paths see fdk_paths.from_neutral. ConfigError for unsuitable
-    coordinates, and for those that depend on others.
+    Names are looked up among elements first, then coordinates, joint angles, muscles, ligaments, springs. The
+    target of each constraint is its value in the neutral pose; for paths see fdk_paths.from_neutral. Raises
+    ConfigError for coordinates of an unsuitable kind, and for those that depend on others.
     """
     for name in names:
         if name in model.names.elements:
@@ -174,11 +175,12 @@ def is_plain(model: Model, dof: int, motion: int) -> bool:
 
 
 def rotation_among(axes: list[Array], own: int, neutral: float) -> Among:
-    """Find the joint angle that equals one of a joint's rotations, whatever the values of the others.
+    """Find the joint angle that always equals one rotation of a joint, whatever the values of the joint's
+    other rotations.
 
     own : index of the rotation among those about the unit axes, parent first
 
-    neutral : its value in the neutral pose [rad]
+    neutral : value of the rotation in the neutral pose [rad]
     Returns the kind of element, whether body A is the parent, and its three directions in the joint's axes;
     the kind is None if there is no such angle.
     """

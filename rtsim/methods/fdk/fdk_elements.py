@@ -55,8 +55,8 @@ def with_row(model: Model, row: ElementRow) -> Elements:
 
 
 def with_path(model: Model, stations: Stations | None) -> PathLengths | None:
-    """Append an entry for a new element to the paths whose lengths are elements; None if there is no path at
-    all.
+    """Append an entry for a new element to the table of paths whose lengths are elements. Return the table;
+    None if no element has a path.
 
     stations : the path of the new element, or None if it has none
     """

@@ -1,8 +1,9 @@
 """Lengths of muscles, ligaments and springs as FDK degrees of freedom: each becomes one more element, which
 is a constraint.
 
-For a straight line it is the distance of the ends; with more points, surfaces or moving points it is the
-path length (kernels/path/lengths). Both are measured from the length in the neutral pose.
+For a straight path the element is the distance of its two ends. For a path with more points, wrapping
+surfaces or moving points it is the path length (kernels/path/lengths). The value is the difference from the
+length in the neutral pose.
 """
 
 from __future__ import annotations

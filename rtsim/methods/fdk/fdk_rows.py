@@ -1,10 +1,10 @@
 """Check whether an FDK degree of freedom is already determined by other constraints.
 
-A row of the Jacobian gives the change of an element with the relative motion of its bodies. A row that is a
-linear combination of others in the neutral pose and in one next to it is assumed to be so in every pose; an
-FDK degree of freedom with such a row has no solution. Elements are compared with those between the same two
-bodies, path lengths with all constraints including couplers. Dependencies between more bodies, or in single
-poses only, are reported during a run.
+A row of the Jacobian contains the derivatives of an element with respect to the relative motion of its
+bodies. If a row is a linear combination of other rows in the neutral pose and in a pose next to it, this is
+assumed for every pose. The forces cannot determine an FDK degree of freedom with such a row. Elements are
+compared with the elements between the same two bodies; path lengths are compared with all constraints,
+including couplers. Dependencies between more bodies, or in single poses only, are reported during a run.
 """
 
 from __future__ import annotations
@@ -58,11 +58,10 @@ def check_rows(model: Model, roles: Roles, dofs: tuple[str, ...]) -> None:
 
 
 def check_sum(name: str, others: list[str], both: list[Array]) -> None:
-    """Raise ConfigError where the first of the rows is zero, or a linear combination of the others, in all
-    poses.
+    """Raise ConfigError if the first row is zero, or a linear combination of the other rows, in all poses.
 
-    others : names of the rows after the first, then those of couplers, without names
-    both : (n_row, n) rows in each pose; nothing is known without poses
+    others : names of the rows after the first; the rows of couplers come last and have no names
+    both : (n_row, n) rows in each pose; without poses nothing is checked
     """
     if both and not any(rows[0].any() for rows in both):
         raise unmoved(name)

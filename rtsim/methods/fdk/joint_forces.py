@@ -34,8 +34,8 @@ class JointForces:
     """Displacements and forces of named joints in the equilibrium of each frame.
 
     displacement : (n_joint, 3) displacement of the point from the neutral pose [m]
-    force : (n_joint, 3) force on the point's body: from contacts if forces determine the joint, else from
-        reactions [N]
+    force : (n_joint, 3) force on the body that carries the point [N]; it is the sum of the contact forces if
+      the forces determine the joint's position, else of the reactions
     Both are in the axes of the body that carries the point: for the mandible X forwards, Y up, Z to the
     right.
     """

@@ -56,7 +56,8 @@ class FootAxes(NamedTuple):
 
 
 def foot_axes(marks: Mapping[str, Array], side: int, up: Array = UP) -> tuple[FootAxes, tuple[str, ...]]:
-    """Determine the frame of a foot from its landmarks by role; also return sentences on its labels.
+    """Determine the frame of a foot from its landmarks, given by role; also return notes for the user on
+    exchanged labels.
 
     Exchanged labels of metatarsals are corrected by their medio-lateral order.
 
@@ -104,8 +105,8 @@ def levelling(spec: FootSpec) -> FootSpec:
 
 
 def centre_on(moment: Array, force: Array, height: float, least: float) -> Array:
-    """Return the point of action (3,) of a wrench on level ground at a height [m]; NaN if its normal force is
-    below `least` [N].
+    """Return the point (3,) at which a force acts on level ground [m]; NaN if its normal component is below
+    `least` [N].
 
     moment : (3,) about the origin of ground [N m]
     force : (3,) [N]
@@ -195,11 +196,11 @@ class FootContact:
     ----------
     force : (3,) force [N]
     centre : (3,) centre of pressure on the plane [m]
-    free : (1,) moment about the plane's normal through there [N m]
+    free : (1,) moment about the plane's normal through the centre of pressure [N m]
     raised : (1,) height by which the foot was raised [m]
     normal : (n_contact,) normal force of each contact [N]
     pressure : (n_row, n_column) [Pa]
-    covered : whether the pressure grid covers the whole foot
+    covered : whether the grid of pressures is as large as the whole foot
     work : working space of the kernels
     """
 
@@ -227,8 +228,8 @@ class FootContact:
     def take(self, motion: BodyMotion, k: int, point: Array, normal: Array, target: float) -> None:
         """Compute the results for foot k of a motion above the plane through a point.
 
-        target : known normal force [N]; NaN = unknown, and then a foot whose height depends on it has no
-            result
+        target : known normal force [N]; NaN = unknown: then there is no result for a foot whose height is
+          determined by that force
         """
         contacts = self.foot.contacts.contacts
         contacts.point[:], contacts.normal[:] = point, normal

@@ -1,9 +1,10 @@
-"""The contact parameters of a foot from real walking: bounded least squares with exact slopes (Brown 2017).
+"""Fit of the contact parameters of a foot to real walking by bounded least squares with exact derivatives
+(Brown 2017).
 
-The unknowns are the 30 parameters of the contact, common to all steps, and 70 knots of each step, its motion
-correction and the rotation of its toes. Validation keeps the parameters fixed and only fits the knots.
-SciPy's trust-region reflective method, as the thesis used it, from starts near an initial guess; basin
-hopping (Wales, Doye 1997) as a global optimiser beside them.
+The unknowns are the 30 parameters of the contact, which all footsteps share, and 70 spline values (knots) of
+each footstep, which correct its motion and rotate its toes. Validation keeps the parameters fixed and only
+fits the knots. The method is SciPy's trust-region reflective method, as in the thesis, from several starts
+near an initial guess. Basin hopping (Wales, Doye 1997) can be added as a global optimiser.
 """
 
 from __future__ import annotations
@@ -68,10 +69,10 @@ class FootFit(NamedTuple):
     simulated, errors : simulated results and errors of each step
     at_bound : names of the parameters at a bound
     held : names of the parameters that were not fitted
-    weak : directions that are not determined
+    weak : directions in the space of the parameters that the data do not determine
     n_evaluation : number of evaluations of the best start
     complete : whether all starts were finished
-    heights : height of the heel above its marker in each step, if fitted, else 0 [m]
+    heights : fitted height of the heel above its marker in each footstep, 0 if it was not fitted [m]
     """
 
     parameters: Array
@@ -89,7 +90,8 @@ class FootFit(NamedTuple):
 
 
 class FootProblem:
-    """Residuals and slopes of several steps as functions of all unknowns, each in units of its scale.
+    """Residuals of several footsteps, and their derivatives with respect to all unknowns. Each unknown is
+    divided by its scale.
 
     Parameters
     ----------
@@ -97,7 +99,8 @@ class FootProblem:
     weights : weights of the terms of the cost
     around : (30,) initial guess, which centres the bounds
     held : whether the parameters are fixed at this guess, and only the knots are fitted
-    lifted : whether each step has a constant height of its heel as a further unknown; empty = none has
+    lifted : for each footstep, whether a constant height of the heel is a further unknown; empty = no
+      footstep has it
     """
 
     def __init__(
@@ -191,7 +194,8 @@ class FootProblem:
         """Return rows (n, n) whose square is the curvature of the pressure terms' bounds beyond that of their
         slopes.
 
-        They belong to residuals of 0: cost and gradient stay the same, and the search knows the curvature.
+        They are appended as rows whose residual is 0. So cost and gradient stay the same, but the search
+        knows the curvature.
         """
         n, n_free = len(self.scale), len(self.free)
         total = np.zeros((n, n))
@@ -241,13 +245,13 @@ def fit_foot(
 ) -> FootFit:
     """Fit a foot: return the best of the minima that the guesses (n, 30) lead to.
 
-    hops : number of basin-hopping steps after them
+    hops : number of basin-hopping steps after the searches from the guesses
 
     around : (30,) initial guess, near which centres stay
     progress : called with a sentence after each start
 
-    A step with other markers than the first one has a constant height of its heel as one unknown more. A
-    request to end (KeyboardInterrupt) keeps the best so far.
+    If the markers of a footstep differ from those of the first one, a constant height of its heel is a
+    further unknown. After a request to end (KeyboardInterrupt) the best result so far is returned.
     """
     lifted = [not marked_alike(trial, trials[0]) for trial in trials]
     problem = FootProblem(trials, weights, around, lifted=lifted)
@@ -307,11 +311,13 @@ def validate_foot(
     progress: Progress = lambda text: None,
     lifted: bool = False,
 ) -> FootFit:
-    """Compute the errors of steps that were not used to fit the parameters (30,): only the motion is
-    corrected.
+    """Compute the errors of footsteps that were not used to fit the parameters (30,). Only the knots, which
+    correct the motion, are fitted.
 
-    It is the best of searches that begin with differently bent toes. lifted : fit a constant height of the
-    heel, for a foot with other markers than in the fit of the parameters
+    Several searches begin with differently bent toes, and the best result is used.
+
+    lifted : whether a constant height of the heel is fitted, too; needed if the markers differ from those
+      with which the parameters were fitted
     """
     problem = FootProblem(trials, weights, parameters, held=True, lifted=[lifted] * len(trials))
     costs, complete, n_evaluation = np.full(len(BENT), np.nan), False, 0
@@ -352,7 +358,7 @@ def outcome(problem: FootProblem, costs: Array, n_evaluation: int, complete: boo
 def _weak_directions(problem: FootProblem, x: Array, near: NDArray[np.bool_]) -> tuple[Weak, ...]:
     """Find directions of the parameters that the data do not determine, with the knots free to follow.
 
-    near : mask of the unknowns at a bound, which are left out
+    near : mask of the unknowns that are at a bound; these are left out
     """
     values, directions, kept = determined(problem, x, near)
     found = []
@@ -371,8 +377,9 @@ def determined(
     """Return singular values (m,), directions (m, n_kept) and indices of the parameters that are not at a
     bound.
 
-    They belong to the slopes with respect to the parameters, in units of their scales, after projecting out
-    what the free knots can reproduce.
+    The singular values and directions are those of the residuals' derivatives with respect to the parameters,
+    each divided by its scale. Changes of the residuals that free knots could reproduce are projected out
+    before.
     """
     n = len(problem.free)
     slopes = problem.slopes(x)

@@ -1,8 +1,9 @@
-"""Misfit of a foot's contact in one step: residuals between simulation and measurement, and their slopes.
+"""Misfit of a foot's contact in one footstep: residuals between simulation and measurement, and their
+derivatives with respect to parameters and knots.
 
 The sum of the squared residuals is the cost of Brown (2017, eq. 5.52) with the scale factors of table 5.3. A
-centre of pressure is a moment over a force, so it is undefined when the simulated foot leaves the ground:
-its residual is reduced smoothly to zero below a force of 5 N, and such frames are reported.
+centre of pressure is a moment divided by a force, so it is undefined when the simulated foot leaves the
+ground. Below a force of 5 N its residual is therefore reduced smoothly to zero, and such frames are reported.
 """
 
 from __future__ import annotations
@@ -96,10 +97,10 @@ def scales_of(trial: FootTrial) -> Scales:
 
 
 class StepMisfit:
-    """Residuals of one step, and their slopes with respect to the 30 parameters and the knots.
+    """Residuals of one footstep, and their derivatives with respect to the 30 parameters and the knots.
 
-    After `slopes`, `curvature` is half the second derivative of an upper bound of the pressure term, with
-    respect to both.
+    After a call of `slopes`, `curvature` is half the second derivative of an upper bound of the pressure term
+    with respect to parameters and knots.
 
     Parameters
     ----------
@@ -142,8 +143,8 @@ class StepMisfit:
         return np.concatenate(rows)
 
     def slopes(self, knots: Array, change: Array) -> tuple[Array, Array]:
-        """Compute the slopes of `values`: (m, 30) with respect to the parameters, (m, N_SPLINE N_KNOT) to the
-        knots.
+        """Compute the derivatives of `values` with respect to the parameters, (m, 30), and with respect to
+        the knots, (m, N_SPLINE N_KNOT).
 
         change : (30, N_CONTACT N_PARAMETER) derivatives returned by `fill`
         """
@@ -252,8 +253,8 @@ class StepMisfit:
     def errors(self, found: Simulated) -> Errors:
         """Compute the errors of eqs 5.53 to 5.57.
 
-        Those of the centre of pressure are over the frames in which both the plate and the simulated foot
-        have one.
+        The errors of the centre of pressure are taken over the frames in which both the plate and the
+        simulated foot have a centre of pressure.
         """
         t, s = self.trial, self.scales
         held = self.bears & (found.force[:, 2] > FADE)

@@ -1,8 +1,8 @@
 """A fitted foot as a model, and the contact parameters of a model of a foot.
 
 Parameters are in the axes of a left foot, X medial, Y forward, Z up; models are in those of a right foot, x
-forward, y up, z to the right: (x, y, z) = (Y, Z, -X), its mirror image. The toes' axes of a model are those
-of its foot where the toes are straight.
+forward, y up, z to the right: (x, y, z) = (Y, Z, -X), its mirror image. When the toes are straight, the axes
+of the toes in a model are parallel to those of its foot.
 """
 
 from __future__ import annotations
@@ -53,7 +53,13 @@ class ModelFoot(NamedTuple):
 
 
 def model_of(parameters: Array, frame: FootFrame, weight: float, name: str, source: str) -> ModelSpec:
-    """Build a model from the shipped foot with these parameters (30,), its toes' axis and its weight."""
+    """Build a model of a foot from the foot model that is part of rtsim, with fitted contact parameters.
+
+    parameters : (30,) - fitted contact parameters, which replace those of the three contacts
+    frame : frame of the fitted foot, which gives the position and the axis of the toes' joint
+    weight : weight of the person [N]; masses and inertias of the foot are scaled by it
+    name, source : name and source of the new model
+    """
     base = load_model(BASE)
     heavy = weight / BASE_WEIGHT
     foot, toes = base.bodies
@@ -141,7 +147,8 @@ def with_toes(frame: FootFrame, toe_origin: Array, toe_axes: Array) -> FootFrame
 def marked_alike(trial: FootTrial, fitted: FootTrial) -> bool:
     """Return whether two steps are of the same foot with the same markers: the same side in the same trial.
 
-    Marker positions differ between feet and sessions, and a millimetre of penetration is some 75 N.
+    Marker positions on the foot differ between feet and sessions. One millimetre matters: it changes the
+    contact force by some 75 N.
     """
     return trial.side == fitted.side and trial.source == fitted.source
 

@@ -1,9 +1,10 @@
 """The recorded motion of a foot, corrected by splines over the contact, and the rotation of its toes; with
 derivatives.
 
-Seven cubic splines of ten knots, evenly over the contact (Brown 2017, section 5.3.2): the correction of the
-position of the heel along X, Y, Z, of the orientation by angles about X, then Y, then Z (each turned by those
-before), and the rotation of the toes about their axis. Rates of the splines are part of the velocities.
+The correction consists of seven cubic splines with ten knots each, evenly spaced over the contact (Brown
+2017, section 5.3.2). Three splines correct the position of the heel along X, Y and Z. Three correct the
+orientation by successive rotations about X, then the rotated Y, then the rotated Z. The last one is the
+rotation of the toes about their axis. The rates of the splines are added to the velocities.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class StepMotion:
 
     Attributes
     ----------
-    value, rate : (n, N_KNOT) value and rate of a spline in the frames, by its knots
+    value, rate : (n, N_KNOT) matrices by which the knots of a spline give its value and its rate in the n
+      frames
     """
 
     def __init__(self, trial: FootTrial) -> None:

@@ -93,7 +93,7 @@ class Bounds(NamedTuple):
 def guess(frame: FootFrame) -> Array:
     """Scale the parameters of the thesis' table 5.4 to a foot of another size.
 
-    Heights above the ground, which markers do not show, are kept.
+    Heights of the ellipsoids above the ground stay unchanged, because markers do not show them.
     """
     x = TABLE_5_4.copy()
     size = frame.length / THESIS_LENGTH

@@ -1,8 +1,8 @@
 """Pressure under one step, matched to the plate's force and position; each match is optional and reported.
 
-A mat may respond slowly, saturate, and have an unknown position (Brown 2017, section 5.3.1 and figure 5.8):
-each frame is scaled so that it sums to the force of the plate, and the mat is aligned so that its centre of
-pressure follows that of the plate.
+A pressure mat may respond slowly, saturate, and lie at an unknown position (Brown 2017, section 5.3.1 and
+figure 5.8). So the pressure of each frame is scaled until its sum is the force of the plate. The mat is moved
+and rotated until its centre of pressure follows that of the plate.
 """
 
 from __future__ import annotations
@@ -58,15 +58,18 @@ def lay_pressure(
     placed: bool = True,
     delay: float = 0.0,
 ) -> StepPressure:
-    """Prepare the pressure of a step from a file whose time 0 is that of the trial, or `delay` [s] after it.
+    """Prepare the pressure of a footstep from a file.
+
+    delay : time of the trial at which the time of the file is 0 [s]
 
     times : (n,) - of the step's frames [s]
     normal : (n,) - force of the plate [N]; centre : (n, 2) - its centre of pressure [m]
     scaled : whether it is scaled to the force of the plate, frame by frame
-    placed : whether it is aligned by the centre of pressure; otherwise rows are along Y and columns along X
-        from the origin
+    placed : whether the mat is aligned by its centre of pressure; otherwise its rows are along Y and its
+      columns along X, beginning at the origin
 
-    ConfigError for an image of peaks, and for frames that do not cover the step.
+    Raises ConfigError if the file only has the peak pressures of all frames in one image, and if its frames
+    do not cover the footstep.
     """
     if trial.peak:
         raise ConfigError("an image of peak pressures has no frames to compare with a step",

@@ -50,8 +50,9 @@ class FootShare:
     def take(self, motion: BodyMotion, centre: Array, normal: Array, load: float) -> None:
         """Share a force [N] with its centre of pressure (3,) on a plane with the normal (3,) [m].
 
-        A foot counts as in the air if all its contacts are high or fast, or if it would bear less than
-        `least_force_N`. NaN if both are in the air, and if the contact model cannot reach the force.
+        A foot counts as in the air if all its contacts are high above the ground or move fast, or if it would
+        bear less than `least_force_N`. The loads are NaN if both feet are in the air, or if the contact model
+        cannot produce the force.
         """
         least = self._feet[0].spec.least_force_N
         if load < least:

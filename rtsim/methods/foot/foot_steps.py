@@ -1,4 +1,6 @@
-"""The steps of a trial: foot, force plate, first and last frame, and whether the step is complete."""
+"""The footsteps of a trial. A footstep is one contact of a foot with a force plate: which foot, which plate,
+first and last frame, and whether the contact is complete.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class FootStep(NamedTuple):
     """One contact of a foot with one plate.
 
     plate : index of the plate
-    foot : 0 the right, 1 the left one by its labels; -1 = no foot is known to bear it
+    foot : 0 = right, 1 = left, by the marker labels; -1 = it is not known which foot loads the plate
     first, last : frames of the markers, both included
     fault : why it is unusable, in words; "" = complete
     """
@@ -114,11 +116,13 @@ def _span(times: Array) -> str:
 def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[float, str]:
     """Return the weight of the person [N] and its source in words.
 
-    It comes from the mass [kg], or from the mean force over strides that are completely on plates.
+    It is computed from the mass [kg] if that is given, else from the mean force over strides that are
+    completely on plates.
 
-    A stride is from the second to the fourth of four successive contacts, so that the foot before the second
-    is measured as well. Strides with unknown forces are left out, as these would count as zero. ConfigError
-    naming `source` if there is neither.
+    A stride lasts from the second to the fourth of four successive contacts, so that the foot that still
+    stands at the beginning of the second contact is measured as well. Strides with unknown forces are left
+    out, as the unknown forces would count as zero. Raises ConfigError that names `source` if there is neither
+    a mass nor such a stride.
     """
     if mass is not None:
         return mass * GRAVITY, "of the mass"

@@ -1,10 +1,10 @@
 """A step prepared for the contact of a foot: its motion and the plate's measurement, in the frame of the
 step.
 
-The frame of a step: origin on the plate under the heel where the foot stands flat, X medial, Y along the
-foot, Z up. It is the laboratory's frame of Brown (2017, section 5.3.1), whose foot is a left one: a right
-foot is mirrored, so that both are treated alike. Motion is filtered forwards and backwards (pass 5 Hz, stop
-20 Hz, where a tenth remains), forces are the means over the frames of the motion.
+The frame of a footstep has its origin on the plate under the heel, when the foot stands flat; X is medial, Y
+along the foot, Z up. This is the laboratory frame of Brown (2017, section 5.3.1) for a left foot. A right
+foot is mirrored, so that both feet are treated alike. Motion is filtered forwards and backwards (pass 5 Hz,
+stop 20 Hz, where a tenth remains), forces are the means over the frames of the motion.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FootTrial(NamedTuple):
     free_moment : (n,) - about Z [N m]
     weight : weight of the person [N]
     frame : the frame of the foot
-    ground : (4, 3) - the step's axes in the laboratory as rows, then its origin [m]
+    ground : (4, 3) - the axes of the footstep's frame in the laboratory as rows, then its origin [m]
     pressure : under the foot, None = not measured
     notes : sentences on assumptions, mirroring and substitutes
     source : the file of the trial
@@ -110,10 +110,12 @@ def prepare_step(
     weight: float,
     static: MarkerTrial | None = None,
 ) -> FootTrial:
-    """Prepare a step of a foot; ConfigError where its markers are not seen or do not identify the foot.
+    """Prepare a footstep. Raises ConfigError if the markers of the foot are not visible, or if they do not
+    show which foot it is.
 
     feet : (n, 2, 2, 3) - heel and tip of the toes of the right and the left foot [m]; NaN = not seen
-    static : a trial in which the person stands flat, for marks that are not seen throughout the step
+    static : a trial in which the person stands with flat feet; it gives the positions of landmarks that are
+      not visible throughout the footstep
     """
     labelled = FEET[step.foot]
     where = f"{trial.source}, {forces.names[step.plate]}"
@@ -203,7 +205,7 @@ def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -
     jumps.
 
     names : names of the n tracked markers
-    off : (n,) deviation of each from the rigid foot (RMS) [m]
+    off : (n,) deviation of each marker from its position on a rigid foot (RMS) [m]
     """
     of = dict(zip(frame.names, frame.markers, strict=True))
     width = float(of["metatarsal_1"][0] - of["metatarsal_5"][0])

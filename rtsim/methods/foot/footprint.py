@@ -24,7 +24,8 @@ def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
 
     cells : (n_cell, 2) [m]
     peak : (n_cell,) greatest pressure of a step [Pa]
-    footprint : a recorded one; of several frames the greatest pressure
+    footprint : a recorded pressure image; if it has several frames, the greatest pressure of each cell is
+      used
 
     ConfigError if there is no pressure.
     """

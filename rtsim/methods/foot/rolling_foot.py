@@ -90,11 +90,13 @@ def known_step(
     pressure: bool = True,
     friction: bool = False,
 ) -> SyntheticStep:
-    """Generate a synthetic step with these parameters (30,); noise : of force and centre of pressure,
-    relative to their scales
+    """Generate a synthetic footstep with these parameters (30,).
 
-    Friction acts below the plane, at the centroid, and moves the centre of pressure: a fit without friction
-    cannot follow a step with it.
+    noise : standard deviation of the errors of force and centre of pressure relative to their scales, and of
+      pressures relative to the pressures themselves
+
+    Friction acts at the centroid of the overlap, which is below the plane, and so it shifts the centre of
+    pressure. A fit without friction can therefore not reproduce a footstep with friction.
     """
     rng = np.random.default_rng([seed, 43])
     n = round(seconds * RATE) + 1

@@ -43,13 +43,14 @@ def carried_marks(
 ) -> tuple[dict[str, Array], tuple[str, ...]]:
     """Reconstruct landmarks of a foot that only a static trial shows from the foot's other markers.
 
-    Returns positions by role (3,) [m], and sentences for the user. Each landmark is reconstructed on its own,
-    those that the frame needs first.
+    Returns positions by role (3,) [m], and notes for the user. Each landmark is reconstructed separately;
+    landmarks that the frame of the foot needs come first.
 
-    ConfigError where one that is needed would be carried by markers that lie otherwise to each other in the
-    static trial; others are left out.
+    A landmark cannot be reconstructed if the distances between the markers used for it differ from those in
+    the static trial. Raises ConfigError if the frame of the foot needs such a landmark; other landmarks are
+    then left out.
 
-    mean : role or name -> (3,) - where the foot stands flat in the step [m]
+    mean : role or name -> (3,) - mean position while the foot stands flat in the footstep [m]
     """
     if static is None:
         return {}, ()
@@ -104,8 +105,8 @@ def step_axes(
     side.
 
     mean : role -> (3,) in the laboratory, Y up, during foot flat [m]
-    beside : distance of the other foot to the right [m]; if that is clear it determines the side, else the
-        landmarks do
+    beside : distance of the other foot to the right of this foot [m]; it determines the side if it is large
+      enough, otherwise the landmarks do
     """
     forward, to_right = ways(mean, UP)
     across = mean["metatarsal_1"] - mean["metatarsal_5"]

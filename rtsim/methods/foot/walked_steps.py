@@ -33,7 +33,7 @@ NOT_FATAL = ("weight", "side", "two_feet")
 class WalkedSteps(NamedTuple):
     """Steps of one recording.
 
-    steps : complete steps, by the names of their plates, one each
+    steps : complete footsteps, at most one for each plate, by the name of the plate
     left_out : sentences on incomplete contacts
     notes : sentences on the recording
     """
@@ -56,14 +56,15 @@ def walked_steps(
 ) -> WalkedSteps:
     """Find and prepare the complete steps of a recorded walk with force plates.
 
-    forces : file of the plates; None = the recording itself (C3D), or the file of its name beside it
+    forces : file of the plate forces; None = the recording itself (C3D), or the file with the same name in
+      its folder
     lab : marker map; "" = found by the names
     mass : mass of the person [kg]; None = from strides that are completely on plates
     static : a trial of the person standing, for landmarks that the walk does not show
     person : the person, if the recording has several
 
-    ConfigError if there are no plates, if they are implausible, if no step is complete, or if both feet are
-    of one side.
+    Raises ConfigError if there are no plates, if their forces are implausible, if no footstep is complete, or
+    if both feet seem to be of the same side.
     """
     trial = read_one(path, share_of_labs(load_lab(lab) if lab else None), person, up, units, strict=True)
     plates = read_forces(forces or _beside(Path(path)), markers=trial)

@@ -65,8 +65,9 @@ def averaged(strides: FloatArray) -> BoolArray:
     """Return a mask (n_stride, ...) of the strides in (n_stride, ..., 101) that enter the mean: those without
     gaps.
 
-    If there is none, those with the longest known part, as far as they are known at the same points. So a
-    mean is over the same strides at all its points and does not jump where strides end.
+    If all strides have gaps, the mask selects the strides with the longest known part that are known at the
+    same points. So the mean is over the same strides at all points, and it does not jump where the known part
+    of a stride ends.
     """
     known = np.isfinite(strides)
     n_known = known.sum(axis=-1)
@@ -102,7 +103,8 @@ def deviation_of(strides: FloatArray) -> FloatArray:
 def over_cycle(times: FloatArray, values: FloatArray, begin: float, end: float) -> FloatArray:
     """Interpolate values (n, ...) at 101 points from begin to end, (101, ...), linearly between frames.
 
-    NaN outside the frames, and next to an unknown value.
+    The result is NaN at points before the first or after the last frame, and at points next to an unknown
+    value.
     """
     at = begin + 0.01 * PERCENT * (end - begin)
     row = np.interp(at, times, np.arange(len(times)), left=math.nan, right=math.nan)

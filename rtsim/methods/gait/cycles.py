@@ -47,8 +47,8 @@ class GaitCycle(NamedTuple):
 def cycles_of(events: Sequence[GaitEvent]) -> list[GaitCycle]:
     """Find the complete cycles of both feet, in the order of time.
 
-    Left out: strides of implausible duration, strides whose events show that a foot strike was missed, and
-    strides that differ from the median duration by more than the gait phase accepts.
+    Three kinds of strides are left out: those of implausible duration, those whose events show that a foot
+    strike was missed, and those whose duration differs from the median by more than the gait phase accepts.
     """
     found = []
     for side in SIDES:
@@ -93,8 +93,9 @@ def spatio_temporal(cycles: Sequence[GaitCycle], results: Results) -> dict[str, 
     """Return spatio-temporal values: side -> name of UNITS -> mean over its cycles, without quantities that
     no cycle has.
 
-    Lengths are between the ankles' segment origins at foot strikes, along the stride of the foot itself; none
-    on a belt.
+    Lengths are measured between the origins of the foot segments, at the ankles, at foot strikes. They are
+    taken along the direction in which the foot itself has moved during the stride. On a belt there are no
+    lengths.
     """
     feet = feet_of(results)
     found: dict[str, dict[str, float]] = {}

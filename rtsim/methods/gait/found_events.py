@@ -43,7 +43,7 @@ def by_plates(results: Results) -> list[GaitEvent]:
     """Detect events: the times at which the vertical force on a foot crosses the threshold, interpolated
     between frames.
 
-    A load in the first frame, or after unknown frames, is no event.
+    If a foot is already loaded in the first frame, or in the first frame after a gap, this is no event.
     """
     spec = next((spec for spec in results.session.fields if spec.name == "foot_forces"), None)
     if spec is None:

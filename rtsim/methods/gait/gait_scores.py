@@ -1,9 +1,10 @@
 """Deviation of a gait from norms: gait variable scores, movement analysis profile, gait profile score.
 
-Baker et al. (2009), Gait Posture 30:265-269: the score of a variable is the root mean square, over the
-cycle, of its difference from the mean of the norms; the movement analysis profile is the nine of each side;
-the gait profile score of a side is the root mean square of its nine, that of the person of fifteen: the nine
-of the left side and the six of the right one that are not of the pelvis.
+Source: Baker et al. (2009), Gait Posture 30:265-269. The score of a variable is the root mean square, over
+the cycle, of its difference from the mean of the norms. The movement analysis profile consists of the nine
+scores of each side. The gait profile score of a side is the root mean square of its nine scores. The gait
+profile score of the person is that of fifteen scores: all nine of the left side, and the six of the right
+side that do not concern the pelvis.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class GaitScores(NamedTuple):
     """Scores of one person [deg].
 
     profile : side -> variable -> score, the mean over strides
-    deviations : likewise, standard deviation over strides (n - 1)
+    deviations : side -> variable -> standard deviation of the score over strides (n - 1)
     sides : side -> gait profile score
     overall : score of the person; NaN = not all of its variables are known
     """

@@ -1,15 +1,17 @@
 """Gait events by markers alone, of a whole recording: when feet come down and leave the ground.
 
-A step here is a swing of the foot from its hindmost place before the pelvis to its foremost (Zeni et al.
-2008, Gait Posture 27:710-714, whose events these turning points are), in which the foot also moves over the
-ground. The foot comes down where its centre, halfway between the hindmost and the foremost of its markers,
-sinks fastest, and has left the ground where it rises fastest (O'Connor et al. 2007, Gait Posture 25:469-474),
-each near its turning point; where there is no such peak, as far from that as with the other steps of the
-foot. Unlike the phase of the gait of a live run (rtsim/methods/gait_phase.py), this looks at later frames.
+A step here is a swing of the foot from its hindmost to its foremost position relative to the pelvis, in which
+the foot also moves over the ground. Zeni et al. (2008, Gait Posture 27:710-714) take these two turning points
+as the events. Here the foot comes down when its centre sinks fastest, near the foremost position. It has left
+the ground when its centre rises fastest, near the hindmost position (O'Connor et al. 2007, Gait Posture
+25:469-474). The centre is halfway between the hindmost and the foremost marker of the foot. If there is no
+such peak of the vertical speed, the event has the same delay from the turning point as in the other steps of
+the foot. Unlike the gait phase of a live run (rtsim/methods/gait_phase.py), this method uses later frames.
 
-Down a step a foot sinks fastest long before it lands, on its toe or on its heel. There it lands where the
-first of both is stopped, by the largest upward acceleration (Hreljac and Marshall 2000, J Biomech
-33:783-786), and has left the ground where the heel is pushed up no longer, by the largest downward one.
+On the way down a stair a foot sinks fastest long before it lands on its toe or on its heel. There it lands
+when the first of the two is stopped: at the largest upward acceleration (Hreljac and Marshall 2000, J Biomech
+33:783-786). It has left the ground when the heel is no longer pushed up: at the largest downward
+acceleration.
 """
 
 from __future__ import annotations
@@ -180,7 +182,8 @@ def steps_of(course: FootCourse, rate: float, known: BoolArray) -> list[tuple[fl
     """Find the steps of a foot: fractional rows at which it leaves the ground or comes down, and which of the
     two.
 
-    known : (n,) whether a frame shows the foot; an event is reported if most frames around it do
+    known : (n,) whether the foot is visible in a frame; an event is reported only if the foot is visible in
+      most frames around it
     """
     turns = turning_points(course.ahead)
     climbs = np.gradient(course.places[:, 1])[None]
@@ -215,8 +218,8 @@ def _placed(pairs: list[tuple[int, float]]) -> list[float]:
 def turning_points(ahead: FloatArray) -> list[tuple[int, bool]]:
     """Find the rows at which a foot reverses relative to the pelvis, and whether they are in front, in order.
 
-    Movements below LEAST_TRAVEL, or LEAST_PART of the usual, are ignored. The first and the last one may be
-    ends of the recording.
+    Movements smaller than LEAST_TRAVEL, or than the fraction LEAST_PART of the usual movement, are ignored.
+    The first and the last turning point may be the ends of the recording instead of reversals.
     """
     few = _zigzag(ahead, LEAST_TRAVEL)
     travels = [abs(float(ahead[b] - ahead[a])) for (a, _), (b, _) in pairwise(few)]

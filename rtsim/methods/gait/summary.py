@@ -29,8 +29,8 @@ class RunGait(NamedTuple):
     found : events detected by plates and markers
     used : events that delimit the cycles
     cycles : cycles of both feet
-    straight : the cycles that are averaged: without turns, if there are others
-    values : side -> name -> spatio-temporal value, the mean over these
+    straight : the cycles that are averaged: those without turns, or all cycles if every cycle has a turn
+    values : side -> name -> spatio-temporal value, the mean over the straight cycles
     notes : sentences for the user
     feet : sides of the feet in the results
     """
@@ -54,9 +54,10 @@ class RunGait(NamedTuple):
 def gait_of(results: Results, source: str | Path, person: str = "", with_plates: bool = True) -> RunGait:
     """Determine gait events and cycles of a run over a source; only a C3D file stores events.
 
-    Each event is taken from plates if they are usable and show it, else from the file, else from markers;
-    marker events are left out if plates and the file's events form cycles, as a user chose the file's
-    strides. Detected events are those stored with the results, if any.
+    Each event is taken from the plate forces if these are usable and show it, else from the file, else from
+    the markers. Marker events are left out if the events from plates and file already form cycles, because
+    the user chose the strides in the file. If events were stored with the results, they take the place of
+    newly detected ones.
     """
     told = ToldEvents(())
     if Path(source).suffix.lower() == C3D:
@@ -116,7 +117,8 @@ def without_stride(gait: RunGait) -> str:
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:
-    """Compare detected with stored events, by kind and source of the events.
+    """Compare detected events with those stored in the file, separately by kind and source of the detected
+    events.
 
     Returns the number of detected events with a stored one nearby, and mean and standard deviation of
     detected minus stored times [ms].
@@ -157,7 +159,9 @@ def as_figures(gait: RunGait) -> dict[str, Any]:
 
 
 def in_sentences(gait: RunGait) -> list[str]:
-    """Describe the gait of a run in sentences; none for results without feet."""
+    """Return sentences for the user that describe the gait of a run. The list is empty if the results contain
+    no feet.
+    """
     lacks = without_stride(gait)
     if not (gait.told or gait.found):
         return [lacks] if lacks else []

@@ -1,8 +1,9 @@
 """EMG over time for fits of torque generators: activations in every frame, and co-contraction.
 
-EMG is taken as activation, as a fraction of maximum voluntary contraction: filtered, and delayed by the
-electromechanical delay. If both generators of a joint have EMG, the torque that the antagonist produces at
-its activation is the co-contraction of both: section 2.2 of Millard et al. (2019), J Biomech, after eq. 7.
+The EMG of a generator, as a fraction of that in maximum voluntary contraction, is taken as its activation. It
+is filtered, and delayed by the electromechanical delay. If both generators of a joint have EMG, the torque
+that the antagonist produces at its activation is taken as the co-contraction (Millard et al. 2019, J Biomech,
+section 2.2, after eq. 7).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Arra
 def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> dict[str, Array]:
     """Interpolate a table's columns at the frames of a motion; times : (n,) [s].
 
-    ConfigError if the table does not cover the motion, or has a gap there.
+    Raises ConfigError if the table does not cover the whole motion, or has a gap during the motion.
     """
     found = columns_of(table, where, names)
     if "time" not in table.columns:
@@ -87,7 +88,7 @@ def borne_against(
 ) -> dict[str, Array]:
     """Compute the co-contraction (n,) [N m] by coordinates, for joints whose antagonist has EMG.
 
-    placed : generators before the fit
+    placed : the torque generators before the fit
     """
     found = {}
     for name in motion.names:

@@ -49,8 +49,8 @@ class JointMotion(NamedTuple):
 
     names : coordinates of the joints
     times : (n,) times [s]
-    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m], the moments positive where they raise the
-        angle; infinite ones are not known, either
+    angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]; a moment is positive if it increases the angle;
+      infinite values mean unknown, like NaN
     notes : sentences for the user
     """
 
@@ -128,7 +128,7 @@ def left_at_root(force: Array) -> str:
 def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
     """Read the motion of joints from a table with named columns.
 
-    Angles of joints without torques are in degrees where the table states so.
+    Angles of joints without torques are in degrees if the table says so.
     """
     times = table.column("time") if "time" in table.columns else table.data[:, 0]
     scale = np.pi / 180.0 if table.in_degrees else 1.0
@@ -205,8 +205,9 @@ def gathered(
 def judged(
     path: Path, names: Sequence[str], times: Array, angle: Array, speed: Array, moment: Array
 ) -> list[str]:
-    """Check the numbers for wrong units; return sentences, ConfigError for values that no person's joint can
-    have.
+    """Check the values of a joint motion for wrong units, and return warnings for the user.
+
+    Raises ConfigError for values that no person's joint can have.
 
     names : names of the joints; times : (n,) [s]
     angle, speed, moment : (n, n_joint) [rad], [rad/s], [N m]

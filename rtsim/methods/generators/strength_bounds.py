@@ -1,9 +1,10 @@
 """Least and greatest strength of a person weaker than the generators: Millard et al. (2019), appendix B.
 
-Extensors of hip, knee and ankle begin at 80 % of the peak moment and are fitted; flexors begin at what the
-fitted extensors have, times the ratio of both in young men (Anderson et al. 2007), and are fitted. The least
-strength is the fitted one, tau_o* s_tau, as in the text (its table B.4 prints tau_o* only). The greatest
-comes from isometric torques of a comparable healthy person, divided by t^A at their angle.
+First the extensors of hip, knee and ankle are fitted, beginning at 80 % of the peak moment. Then the flexors
+are fitted, beginning at the strength of the fitted extensors times the ratio of flexors to extensors in young
+men (Anderson et al. 2007). The least strength is the fitted one, tau_o* s_tau, as in the text of the paper
+(its table B.4 prints tau_o* only). The greatest strength comes from isometric torques of a comparable healthy
+person, divided by the active torque-angle curve t^A at the angle of the measurement.
 """
 
 from __future__ import annotations

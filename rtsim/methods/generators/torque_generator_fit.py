@@ -49,12 +49,13 @@ INTERRUPTED = "interrupted before its fit"
 
 
 class Assessment(NamedTuple):
-    """What the motion demands of a generator, and whether the generator can do it.
+    """Activation that a generator needs for the motion, and whether the generator can produce the torque.
 
     activation : (n,) activation, not limited to 0 to 1
     passive : (n,) passive torque t^PE
     too_stiff, too_weak : (n,) bool
-    driven : whether it has to be active, as by EMG, so that too much torque may result from its strength
+    driven : whether the generator must be active, for example because its EMG says so; if its torque is then
+      too large, its strength may be the reason
     """
 
     activation: Array
@@ -115,13 +116,14 @@ class FitSettings:
     """Settings of the fits of torque generators.
 
     cap : largest activation (a_max)
-    caps : for single generators, such as from EMG, by name, one number or one for each frame
-    floors : likewise smallest activations (0)
+    caps : largest activations of single generators by name, for example from EMG; one number, or one for each
+      frame
+    floors : smallest activations of single generators, in the same form; 0 for all others
     co_contraction : coordinate -> torque of both generators against each other, as a part of the joint's
         torque, or (n,) [N m]
     skip_unknown : whether frames with unknown joints are left out, instead of the generators
     most_passive : largest passive torque t^PE_max
-    low, high : bounds of x
+    low, high : bounds of the parameters x
     several : whether further starts are tried besides the default
     more_starts : starts x (5,) that are tried after the usual ones
     """
@@ -148,7 +150,8 @@ def fit_all(
 ) -> list[FittedGenerator]:
     """Fit all generators whose joints the motion has; a fit that fails states the reason in its `fault`.
 
-    tell : called with the name of each before its fit; stopped : whether to end here, with what there is
+    tell : called with the name of each generator before its fit; stopped : function that returns whether to
+      end now with the fits done so far
     """
     works: dict[int, GeneratorFitWork] = {}
     found = []
@@ -258,7 +261,7 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
 def bounds_of(one: PlacedGenerator, settings: FitSettings) -> tuple[Array, Array]:
     """Return lower and upper bounds of x, (5,) each.
 
-    Fits never undo the changes of an earlier fit, and the usual bounds permit an unchanged generator.
+    A fit never undoes the changes of an earlier fit. The usual bounds always permit an unchanged generator.
     """
     low, high = np.array(settings.low), np.array(settings.high)
     for k, value in enumerate(one.fit):

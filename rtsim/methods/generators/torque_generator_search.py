@@ -49,9 +49,12 @@ class Basin(NamedTuple):
 
 
 def default_start(demands: Demands, now: Array) -> Array:
-    """Return the start of the authors' program: ranges of the motion relative to those of the curves.
+    """Return the start that the program of the authors of the method uses: each parameter is the range of the
+    motion divided by that of the curve, and S_TAU is the largest torque that the motion demands.
 
-    Where the present value is larger, that is taken; now : (5,) - columns S_A to S_TAU.
+    If the present value of a parameter is larger, the present value is used.
+
+    now : (5,) - present values of the parameters, columns S_A to S_TAU
     """
     p = demands.parameter
     span = 2.0 * p[WIDTH] * sqrt(2.0 * log(1000.0))
@@ -89,10 +92,10 @@ def search(
 ) -> tuple[tuple[Basin, ...], int, tuple[tuple[int, str], ...], str]:  # fmt: skip
     """Search for the minima that starts lead to.
 
-    Returns the minima, the best first; the index of that of the default start; the inequalities that limit
-    the best; and a sentence on why there is none.
+    Returns the minima, the best first; the index of the minimum that the default start reached; the
+    inequalities that limit the best minimum; and, if no minimum was found, a sentence that says why.
 
-    more : starts (5,) after the usual ones
+    more : further starts (5,), tried after the usual ones
     """
     found: list[list] = []
     default, least, impossible = -1, np.inf, True

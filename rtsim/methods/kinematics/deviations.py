@@ -54,8 +54,7 @@ LEAST_ARM_M = 0.01
 
 
 class MethodDeviations:
-    """Deviations of one method's results, beside the arrays of its results; NaN where a frame was not
-    solved.
+    """Standard deviations of the results of one method; NaN in frames that were not solved.
 
     Parameters
     ----------
@@ -67,8 +66,8 @@ class MethodDeviations:
     Attributes
     ----------
     uncertain : (3 n_joint,) 1 = the angle's deviation is above the limit or not known
-    stated : numbers that the deviations follow from
-    course : motion and poses of the newest `columns`
+    stated : assumptions from which the deviations are computed
+    course : motion and poses of the newest call of `columns`
     """
 
     def __init__(
@@ -180,11 +179,13 @@ class MethodDeviations:
         self._run_places(tree.last_dof, tree.dof_parent, places, pose, self.covariance, self._place_work, out)
 
     def columns(self, q: Array, v: Array, v_dot: Array, apart: float) -> Array | None:
-        """Compute the errors of the tangent coordinates before, at and after a moving pose, (3, 2, n_v, n).
+        """Compute how errors of markers change the tangent coordinates, at three successive poses of a
+        motion, (3, 2, n_v, n).
 
-        Each column is the effect of one independent error of size 1, LASTING or NOISE, of the markers or of
-        dofs that are held. The next call overwrites the result. None where markers and joints do not
-        determine one of the three poses.
+        The first index is the pose: shortly before the given pose, at it, and shortly after it. The second is
+        the kind of the error, LASTING or NOISE. Each column is the effect of one independent error of size 1,
+        of a marker or of a dof that is held. The next call overwrites the result. Returns None if markers and
+        joints do not determine one of the three poses.
 
         q : (n_q,); v, v_dot : (n_v,) - speeds and accelerations, of kernels/rates/manifold.Rates
         apart : time from one of the three poses to the next [s]
@@ -252,7 +253,8 @@ class MethodDeviations:
         return len(self.uncertain)
 
     def doubt(self, turned: Array) -> None:
-        """Mark angles as uncertain if their joints may have turned too far since the frame that is repeated.
+        """Mark angles as uncertain in a frame that repeats the results of an earlier one, if their joints may
+        have rotated too far since then.
 
         turned : (n_joint,) rotation of each joint [rad]
         """

@@ -11,10 +11,11 @@ from rtsim.models.model import Model
 
 
 def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
-    """Return for each element (n_element,) the joint whose flexion enters eq. 1: the one between its bodies.
+    """Return for each element (n_element,) the joint whose flexion determines its length by eq. 1 of Sancisi
+    et al. (2017): the joint between the two bodies of the element.
 
-    0 for elements that depend on none; ConfigError if a length depends on an angle but the model has no such
-    flexion angle.
+    The entry is 0 for elements whose length does not depend on a flexion. Raises ConfigError if a length
+    depends on a flexion that the model does not have.
     """
     first_angles = model.names.joint_angles[::3]
     joints = [first_angles.index(name) for name in spec.flexions]

@@ -1,7 +1,7 @@
 """Mean ligament lengths of a subject over a movement, the targets of the method `minimised`.
 
-Sancisi et al. (2017), section 2.2.6: the flexion of the method with isometric ligaments gives the
-experimental length of eq. 1 on every frame; its mean over the frames is kept.
+Source: Sancisi et al. (2017), section 2.2.6. The method with isometric ligaments gives the flexion in every
+frame, eq. 1 gives the experimental length at this flexion, and the mean length over the frames is used.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ MOVES = np.radians(20.0)
 def with_mean_lengths(spec: ModelSpec, subject: Subject, trial_path: Path, run: RunConfig) -> Subject:
     """Add ligament_mean_mm, the mean lengths over a movement, to the subject.
 
-    Unchanged if fewer than half of the frames are solved, for a knee that hardly moves (a static trial), and
-    for keypoints, which have no information on ligaments.
+    The subject is returned unchanged in three cases: fewer than half of the frames are solved, the knee
+    hardly moves (a static trial), or the markers are keypoints of a video, which contain no information on
+    ligaments.
     """
     if subject.keypoints:
         return subject

@@ -10,10 +10,11 @@ from rtsim.subjects.subject import kind_of_segment
 
 
 def bias_of(spec: ModelSpec, method: str, model: Model) -> dict[str, float]:
-    """Return the systematic errors [deg] by the model's joint angles, without angles that have no stated
-    error.
+    """Return the systematic errors of a method [deg], by joint angle of the model. Angles without a stated
+    error are left out.
 
-    Each leg has the value for persons whose joints are all registered, or that for others.
+    For each leg one of two stated values is used: one for legs whose joints are all registered, that is
+    located on the person, and one for all others.
     """
     how, names, bodies = find_method(spec, method), model.names.joint_angles, model.names.bodies
     laid = [body.name for body in spec.bodies if body.registered_by]

@@ -102,7 +102,7 @@ class MultibodyEstimator:
 
     Parameters
     ----------
-    spec, subject : the model and the person; without one the model brings its own markers
+    spec, subject : the model and the person; without a person the markers are those that the model defines
     method : one of spec.methods
     methods : further methods that can be switched to
     solver, check : settings of the solver and of the marker checks

@@ -1,10 +1,10 @@
 """Standard deviations of filtered coordinates, their speeds and accelerations (docs/uncertainty.md).
 
-Persistent errors of markers vary with the gait cycle: their correlation falls with the time between two
-frames as exp(-t^2 / (2 T^2)), so that their own speed is their size over T. Noise is white. With the impulse
-response h of a filter, and its values, speeds and accelerations as columns, the variance of each kind of
-error is h' R h, with the correlation R between frames; R = 1 for noise. Bendat and Piersol 2010, Random
-Data, chapter 6 (linear systems with random input).
+Persistent errors of markers vary with the gait cycle. Their correlation falls with the time t between two
+frames as exp(-t^2 / (2 T^2)), so that the speed at which such an error changes is its size divided by T.
+Noise is white. Let h be the impulse response of a filter, with values, speeds and accelerations as columns.
+The variance of each kind of error is h' R h, where R is the matrix of the correlations between frames; for
+noise R is the identity. Bendat and Piersol 2010, Random Data, chapter 6 (linear systems with random input).
 """
 
 from __future__ import annotations
@@ -84,14 +84,15 @@ class RateDeviations:
     def update(self, found: MethodDeviations, rates: Rates, time: float) -> None:
         """Compute the deviations of the rates from the newest covariance, in a filtered motion at a time [s].
 
-        They are averaged (squared) over `average_s`, as long as the same markers take part: where a
-        coordinate of a mechanism reverses, its slope vanishes, and poses nearby count as well
-        (kernels/uncertainty/deviation).
+        The variances are averaged over `average_s`, as long as the same markers are used. The reason: where a
+        coordinate of a mechanism reverses, its derivative vanishes, and the errors at nearby poses matter as
+        well (kernels/uncertainty/deviation).
 
-        An error e of the markers in the bodies is one of the tangent coordinates S e, and S changes by S'
-        and S'' while the skeleton moves: rates are off by S e' + S' e, and so on. A joint that turns by w in
-        the child's frame sees an error d of its coordinates change by d' + w x d, so that
-        d'' + w x d' + w' x d is added to its acceleration. NaN where poses of the motion are not determined.
+        An error e of marker positions on the bodies causes an error S e of the tangent coordinates. S changes
+        while the skeleton moves, so the rates have the error S e' + S' e, and accelerations accordingly. In a
+        joint that rotates with the angular velocity w in the child's frame, an error d of the coordinates
+        changes at the rate d' + w x d, so that its acceleration has the error d'' + w x d' + w' x d. The
+        deviations are NaN if poses of the motion are not determined.
         """
         columns = found.columns(*rates, self.apart)
         if columns is None or math.isnan(found.covariance[0, 0]):
@@ -121,8 +122,8 @@ class RateDeviations:
     def _average(self, found: MethodDeviations, time: float, squared: list[Array]) -> None:
         """Add variances (3, n_v) to their running mean.
 
-        The mean restarts with other markers, another method, and where dofs are held, as less is known of
-        these with every frame.
+        The mean restarts when the set of markers or the method changes. It also restarts in every frame in
+        which dofs are held, as their uncertainty grows from frame to frame.
         """
         told, constant = (id(found), found.state.pose.seen.tobytes()), found.stated.average_s
         since, self._time = time - self._time, time
@@ -149,10 +150,11 @@ class RateDeviations:
         return self._newest is not None
 
     def speeds_of(self, slopes_at: Callable[[Array], Array]) -> Array:
-        """Compute the deviations (n,) of the rates of numbers that depend on the pose; their errors are F S
-        e' + (F S)' e.
+        """Compute the standard deviations (n,) of the rates of numbers that depend on the pose. The errors of
+        these rates are F S e' + (F S)' e, with F below and S, e as in `update`.
 
-        slopes_at : function of coordinates (n_q,) that returns the slopes F : (n, n_v) of the numbers
+        slopes_at : function of coordinates (n_q,) that returns the derivatives F : (n, n_v) of the numbers
+          with respect to the dofs
         """
         assert self._newest is not None
         columns, course = self._newest

@@ -162,7 +162,7 @@ def impulse_response(spec: RateSpec, rate: float) -> Array:
     """Compute the impulse response (n, 3): value, speed and acceleration in each step after one frame of 1
     among zeros.
 
-    Read only: it is computed once, as sessions may begin while frames arrive.
+    The array is read-only and computed only once, as sessions may begin while frames arrive.
     """
     estimator = RateEstimator(spec, plain(1), rate)
     n = round(kernel_of(spec, rate).memory_s * rate) + 2

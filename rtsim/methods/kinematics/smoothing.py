@@ -1,8 +1,8 @@
 """Smoothing of whole recordings without delay: a Butterworth filter forwards and backwards.
 
-Winter (2009), Biomechanics and Motor Control of Human Movement, section 3.4.4.2: the two runs together have
-no phase and the squared gain, so each has a cut-off higher by (sqrt 2 - 1)^(-1/(2 order)), and both together
-the stated one.
+Both runs together have no phase shift, and their gain is the square of the gain of one run. So that both
+together have the stated cut-off frequency, that of a single run is higher by the factor (sqrt 2 - 1)^(-1/(2
+order)). Source: Winter (2009), Biomechanics and Motor Control of Human Movement, section 3.4.4.2.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def smooth(spec: ButterworthSpec, manifold: Manifold, rate: float, times: Array,
     """Smooth the rows (n, n_q) of a recording without delay; `rtsim.methods.kinematics.rates.track` has a
     delay.
 
-    Rows with a number that is not finite are left out and NaN afterwards; each segment between gaps longer
-    than longest_gap_s is smoothed separately. It is extended by point reflection at its ends, which
-    preserves the slopes there.
+    Rows that contain a number that is not finite are left out, and are NaN in the result. Each segment
+    between gaps longer than longest_gap_s is smoothed separately. Before smoothing a segment is extended at
+    both ends by point reflection, which preserves the rates of change there.
     """
     found = new_track(len(times), manifold)
     usable = np.flatnonzero(np.isfinite(rows).all(axis=1) & np.isfinite(times))

@@ -1,9 +1,9 @@
 """The pose of a model that fits markers at one instant best, with weights, and the placement of its markers.
 
-The pose is computed as in a live run (rtsim/methods/kinematics/multibody), of one frame: it minimises sum w
-|x(q) - x_measured|^2 / sum w + sum w (q - q_wanted)^2, the first over markers, the second over coordinates
-[rad, m], while the model's constraints hold and clamped coordinates stay in their ranges, as OpenSim's tools
-weigh them (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
+The pose is computed as a single frame of a live run (rtsim/methods/kinematics/multibody). It minimises sum w
+|x(q) - x_measured|^2 / sum w + sum w (q - q_wanted)^2; the first two sums are over markers, the last one over
+coordinates [rad, m]. The model's constraints are satisfied, and clamped coordinates stay in their ranges.
+OpenSim's tools use the same weights (Seth et al. 2018, PLoS Comput Biol 14, e1006223).
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
 
 
 def mean_places(names: Sequence[str], positions: Array) -> tuple[dict[str, Array], dict[str, float]]:
-    """Return the mean position (3,) and the movement of every marker over the frames in which it is seen (NaN
-    for none).
+    """Return the mean position (3,) and the movement of every marker over the frames in which it is visible.
+    Both are NaN for a marker that is never visible.
 
     positions : (n, n_marker, 3) [m]
     """

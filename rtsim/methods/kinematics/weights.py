@@ -17,11 +17,12 @@ def can_reweigh(spec: ModelSpec, method: str) -> bool:
 
 
 def reweigh(estimator: MultibodyEstimator, spec: ModelSpec, how: MethodSpec) -> None:
-    """Copy the weights of a method's soft elements from `how`, in place, so that bound kernels use them.
+    """Copy the weights of the soft elements from the method `how` into the arrays of the method in use. As
+    the arrays stay the same, kernels that hold references to them use the new weights.
 
-    The next frame must be treated as the first.
+    Afterwards the next frame must be solved like the first frame of a session.
 
-    spec : the estimator's model; how : its method in use, with other weights
+    spec : the estimator's model; how : the method in use, with other weights
     """
     weights = roles_among(scalar_elements(spec), how).weight
     estimator.roles.weight[: len(weights)] = weights

@@ -35,7 +35,8 @@ class IsometricFibre(NamedTuple):
 
 
 def least_varying(origins: Array, insertions: Array, poses: KneePoses) -> IsometricFibre:
-    """Find the pair of points of two areas whose distance has the smallest standard deviation.
+    """Find the pair of points, one from each of two attachment areas, whose distance varies least over the
+    motion: its standard deviation is the smallest.
 
     origins : (k, 3) points on the femur [m]
     insertions : (m, 3) points on the tibia [m]
@@ -89,7 +90,7 @@ def length_polynomials(extension: Array, lengths: Array, neutral: Array) -> Arra
 
     extension : (n,) - t [deg], negative in flexion; lengths : (n, k), neutral : (k,) - d(0) [m]
 
-    ConfigError if there are too few angles for seven coefficients.
+    Raises ConfigError if there are too few angles to determine seven coefficients.
     """
     n_angle = len(np.unique(extension[extension != 0.0]))
     if n_angle < ORDER:

@@ -1,9 +1,9 @@
 """Adjustment of a knee mechanism within bounds, so that its motion is nearest to a measured one.
 
-A motion hardly determines the ends of a fibre: moving both by centimetres changes its length by less than a
-tenth of a millimetre. So the measured surfaces remain part of the objective, and the ends are drawn to the
-centres of their areas as strongly as the misfit of the motion permits; for a motion without errors not at
-all.
+A motion hardly determines where the two ends of a fibre are: moving both by centimetres changes its length by
+less than a tenth of a millimetre. So the measured surfaces remain part of the objective, and the ends are
+drawn towards the centres of their attachment areas. This attraction is as strong as the misfit of the motion
+justifies; for a motion without errors it vanishes.
 """
 
 from __future__ import annotations
@@ -117,10 +117,10 @@ def rounds(
 ) -> tuple[Array, float]:
     """Adjust the parameters in rounds; return the changes x (35,) [mm] and the deviation of the motion [m].
 
-    ties : targets of the parameters; None = without
+    ties : targets of the parameters; None = no targets
 
-    From round to round the weights of the constraints follow the geometry, and ties are as strong as the
-    misfit of the round before justifies.
+    After each round the weights of the constraints are computed again for the new geometry. The ties become
+    as strong as the misfit of the previous round justifies.
     """
     n_motion, deviation = 5 * len(poses.angles), np.inf
     for _ in range(N_ROUND):
@@ -173,8 +173,8 @@ def nearest_where_found(geometry: KneeGeometry, poses: KneePoses) -> KneePoses:
 
 
 class KneeProblem:
-    """Residuals [mm] of a knee's adjustment, and their slopes with respect to the changes x (35,) [mm] of a
-    start.
+    """Residuals [mm] of the adjustment of a knee, and their derivatives with respect to the changes x (35,)
+    [mm] of the initial geometry.
 
     The residuals of the motion are distances of the measured poses from the mechanism's motion, linearised
     about nearby poses of the mechanism.
@@ -282,8 +282,9 @@ def normal_slopes(start: KneeGeometry, x: Array, k: int) -> Array:
 def changed(start: KneeGeometry, x: Array) -> KneeGeometry:
     """Apply changes x (35,) [mm] to a geometry and return the result.
 
-    They are those of centres and radii of the condyles, heights and rotations of the planes, ends and lengths
-    of ACL, PCL, MCL; a rotation is given as a distance at LEVER.
+    The changes are those of the centres and radii of the condyles, of the heights and rotations of the
+    planes, and of the ends and lengths of ACL, PCL and MCL. A rotation is given as the distance that it
+    causes at the lever arm LEVER.
     """
     normals = np.array([turned_normal(start, x, k) for k in range(2)])
     origins, insertions = start.origins.copy(), start.insertions.copy()

@@ -37,7 +37,8 @@ class KneeFit(NamedTuple):
     polynomials : (4, 7) coefficients a1 to a7 of eq. 1 for each ligament
     misfits : root mean square distances of the mechanism from the measured poses: rotation [rad] and
         translation [m]
-    surface_misfits : by compartment, of the sphere and the plane from their points [m]; empty without any
+    surface_misfits : by compartment, root mean square distances of the sphere and of the plane from their
+      measured points [m]; empty without measured points
     bounded : names of parameters at a bound
     deviation : misfit of a coordinate of the motion [m]
     """
@@ -67,9 +68,9 @@ def fit_knee(
     poses : the measured motion
     anatomy : surfaces and attachment areas; None = the preliminary geometry is `start`
     start : geometry that replaces an anatomy
-    bound_m, bound_rad : largest adjustments of points and lengths, and of normals
+    bound_m, bound_rad : largest adjustment of points and lengths [m], and of the directions of normals [rad]
 
-    ConfigError for a motion or points that do not determine a knee.
+    Raises ConfigError if the motion or the points do not determine a knee.
     """
     check_motion(poses)
     found, misfits = (start, {}) if anatomy is None else preliminary(poses, anatomy)

@@ -87,7 +87,8 @@ def with_knee_geometry(
     """Return the model with another knee geometry.
 
     means : (4,) mean lengths for the method `minimised` [m]
-    polynomials : (4, 7) - a1 to a7 of eq. 1, of a flexion in degrees, negative as extension is positive
+    polynomials : (4, 7) - coefficients a1 to a7 of eq. 1, for an angle in degrees in which extension is
+      positive and flexion negative
     """
     contacts = {
         compartment: contact_with(contact, geometry, k)

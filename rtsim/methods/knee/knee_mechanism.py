@@ -57,7 +57,7 @@ def moved_along(geometry: KneeGeometry, flexion: Array) -> KneePoses:
 
     The first pose starts from full extension.
 
-    ModelError where the mechanism cannot be assembled at a flexion.
+    Raises ModelError if the mechanism cannot be assembled at one of the flexions.
     """
     place = KneePoses(np.zeros((1, 3)), np.zeros((1, 3)))
     found = []
@@ -94,9 +94,9 @@ def weighed(slopes: Array) -> Array:
 
     slopes : (n, 5, 6) - of the constraints
 
-    The distance is that in all six coordinates, in which an angle counts by LEVER, to first order. Flexion
-    is corrected like the others: it stays finite where the motion turns back in flexion, as that of the
-    mechanism nearly does about 20 degrees.
+    The distance is measured in all six coordinates, to first order; angles are multiplied by the lever arm
+    LEVER. Flexion is treated like the other coordinates. So the distance stays finite where the motion
+    reverses in flexion, as the motion of the mechanism nearly does at about 20 degrees.
     """
     scaled = slopes / SCALE
     return np.linalg.cholesky(scaled @ scaled.transpose(0, 2, 1))

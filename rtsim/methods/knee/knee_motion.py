@@ -42,8 +42,8 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
     """Read a knee's motion from a table (.mot, .sto, .csv) as `rtsim analyse` writes it.
 
     Columns: knee_flexion, knee_adduction, knee_internal_rotation, and the displacements lateral, anterior,
-    proximal of the tibia [m], for one leg, or with _r and _l for both. ConfigError if it is not such a
-    motion.
+    proximal of the tibia [m], for one leg, or with _r and _l for both. Raises ConfigError if the table does
+    not have these columns.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(

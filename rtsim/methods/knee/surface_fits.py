@@ -41,7 +41,9 @@ class FittedPlane(NamedTuple):
 def fit_sphere(points: Array, where: str) -> FittedSphere:
     """Fit the sphere of least squared distances from points (n, 3) [m].
 
-    where : names the points in errors. ConfigError for too few points, or ones in a plane.
+    where : name of the points in error messages
+
+    Raises ConfigError if there are too few points, or if all lie in a plane.
     """
     middle = check_points(points, FEWEST_OF_SPHERE, 2, "sphere", where)
     # |p|^2 = 2 c.p + (r^2 - |c|^2) is linear in the centre; it is the start of the geometric fit
@@ -66,7 +68,7 @@ def fit_plane(points: Array, towards: Array, where: str) -> FittedPlane:
     """Fit the plane of least squared distances from points (n, 3); its normal points to the side of `towards`
     (3,) [m].
 
-    ConfigError for too few points, or ones on a line.
+    Raises ConfigError if there are too few points, or if all lie on a line.
     """
     middle = check_points(points, FEWEST_OF_PLANE, 1, "plane", where)
     _, sizes, axes = np.linalg.svd(points - middle, full_matrices=True)

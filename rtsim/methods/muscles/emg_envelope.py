@@ -62,11 +62,11 @@ class EmgEnvelope:
         self._owed = np.full(n_channel, self._n_settle)  # samples until each channel tells something
 
     def __call__(self, samples: FloatArray) -> FloatArray:
-        """Return the envelope of samples (n, n_channel), in the same unit; invalid numbers count as missing,
-        as do those beyond LARGEST.
+        """Return the envelope of samples (n, n_channel), in the same unit. Samples that are not finite, or
+        larger than LARGEST, count as missing.
 
-        A sample that is not valid is NaN in the envelope, too, and goes into the filters as zero. So is the
-        envelope until the filters, which begin at rest, have settled, and after a gap for as long.
+        At a missing sample the envelope is NaN, and the filters receive zero. The envelope is also NaN until
+        the filters, which begin at rest, have settled, and for the same time after a gap.
         """
         gone = ~(np.abs(samples) <= LARGEST)
         raw = np.where(gone, 0.0, samples)

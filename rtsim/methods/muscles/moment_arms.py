@@ -42,7 +42,7 @@ MAX_ITERATIONS = 50
 
 
 class SweepPoint(NamedTuple):
-    """One configuration of a sweep over an angle."""
+    """Result of one step of a sweep, in which an angle takes several values one after the other."""
 
     value: float  # of the angle [rad]
     q: Array  # (n_q,)
@@ -111,8 +111,9 @@ class MomentArms:
     def at(self, q: Array, method: str = "force") -> Array:
         """Compute the moment arms (n_muscle, n_angle) [m] at coordinates that satisfy the constraints.
 
-        r = -dl/dtheta: positive if tension increases the angle. NaN about angles that do not exist at q, and
-        for muscles whose path fails there (`failures`).
+        The arm is r = -dl/dtheta, with the muscle's length l and the angle theta; it is positive if tension
+        increases the angle. It is NaN about angles that do not exist at q, and for muscles whose path cannot
+        be computed there (`failures`).
         """
         if method == DIFFERENCES:
             return self._by_differences(q)
@@ -165,10 +166,11 @@ class MomentArms:
 
     @property
     def couplings(self) -> Array:
-        """Speeds of all dofs (n_angle, n_v) when each angle changes at unit rate and dependent
-        dofs follow.
+        """Speeds of all dofs (n_angle, n_v), one row for each angle: those with which the angle changes at
+        unit rate while dependent dofs follow.
 
-        They are those at the last measured coordinates; a view.
+        They belong to the coordinates of the last call of `measure`. The array is a view, which the next call
+        changes.
         """
         return self._work.angle.coupling
 
@@ -206,7 +208,7 @@ class MomentArms:
     def coupling(self, q: Array, angle: str) -> Array:
         """Return the speeds of all dofs (n_v,) when the angle changes at unit rate: C of eq. 13.
 
-        Raises ModelError if no coordinate determines the angle, or the constraints fix it.
+        Raises ModelError if no coordinate changes the angle, or if the constraints fix it.
         """
         self._evaluate(q, PARTIAL_VELOCITY)
         row = self.angle_index(angle)

@@ -1,9 +1,9 @@
 """Muscle recruitment: activations and forces that produce the generalized forces of inverse dynamics.
 
-The rows of the problem are the coordinates on which a muscle or a reserve acts: for each, the power of all
-elements when the coordinate changes at unit rate, with dependent ones following by couplers and hard
-elements (whose reactions then do no work), equals that of the generalized forces. Coordinates without
-muscles, such as those of the root, are left out.
+The problem has one row for each coordinate on which a muscle or a reserve acts. For a row its coordinate
+changes at unit rate, and dependent coordinates follow by couplers and hard elements, whose reactions then do
+no work. In this motion the power of muscles, reserves and one-way reactions must equal the power of the
+generalized forces. Coordinates without muscles, such as those of the root, are left out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MuscleRecruitment:
     """Recruitment of the muscles of a model, frame by frame; all results are overwritten by the next.
 
     model : a model with names for all coordinates
-    roles : elements of the method; one-way reactions take part if the method keeps their element
+    roles : elements of the method; a one-way reaction takes part if the method includes its element
     spec : criterion, strengths, reserves
     muscles : names of the muscles with a force
     rows : names of the balanced coordinates
@@ -45,7 +45,7 @@ class MuscleRecruitment:
         ones
     reserves : (n_reserve,) moments or forces of the reserves [N m, N]
     reactions : (n_reaction,) magnitudes of the one-way reactions [N]
-    violation : (n_row,) load that no muscle can bear [N m, N]
+    violation : (n_row,) part of the load that muscles and reserves cannot bear [N m, N]
     objective, gap : values of the newest frame, the gap relative to the objective
     """
 

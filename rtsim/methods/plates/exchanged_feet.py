@@ -1,8 +1,9 @@
 """Check whether the forces of the two feet are exchanged: then the loaded foot swings and the other rests.
 
-The sum of all forces is then still right, and the centre of pressure may still be under a foot, as in files
-with one column set per foot. But a loaded foot is lower and slower than one in swing, forwards, backwards,
-over ground and on a belt; on stairs it is slower. Standing gives no information, as neither foot swings.
+If they are exchanged, the sum of all forces is still right. In files with one set of columns per foot, the
+centre of pressure may even still be under a foot. But a loaded foot is lower and slower than a swinging one:
+in walking forwards and backwards, over ground and on a belt; on stairs it is at least slower. Standing gives
+no information, as neither foot swings.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def judge_feet(results: Results, mass: float) -> str:
 def swinging(results: Results, mass: float) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the loaded foot in frames of single support, and whether it moves like a swinging foot.
 
-    Of the n frames of single support with the other foot in swing: (n,) the loaded foot, 0 = right, and (n,)
-    whether that foot moves like the swinging one and is higher.
+    Two arrays (n,) are returned, for the n frames of single support in which one foot swings: the loaded
+    foot, 0 = right, 1 = left; and whether the loaded foot is the one that moves like a swinging foot and is
+    higher.
     """
     fields, centres = results.fields, labels_of(results, "joint_centres")
     names = [f"ankle{suffix}" for suffix in SUFFIXES.values()]

@@ -1,8 +1,9 @@
 """Force plates for a stream of markers: their sessions and samples, and the wrenches at the time of a marker
 frame.
 
-An input delivers the messages of a forces stream, a stage requests the wrenches at the time of a marker
-frame. Both streams are paired by `time` if their senders state that it is common, else by the clock.
+An input delivers the messages of a forces stream, and a stage requests the wrenches at the time of a marker
+frame. If both senders state that they share the origin and pace of `time`, the streams are paired by it, else
+by their clock times of capture.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class ForceFeed:
                 self._begin(self.session)
 
     def part(self) -> None:
-        """Discard the session of markers to which the forces belong."""
+        """Separate the forces from the present session of markers: until another session of markers begins,
+        no wrenches can be requested.
+        """
         self._markers = None
 
     def begin(self, session: Session) -> None:
@@ -95,7 +98,8 @@ class ForceFeed:
     def take(self, frame: ReceivedFrame, force_out: FloatArray, moment_out: FloatArray) -> int:
         """Interpolate the wrenches (n_plate, 3) at a marker frame; NaN unless TAKEN is returned.
 
-        Without plates NO_PLATES is returned, else as kernels.algebra.resampling.wrenches_at.
+        The status NO_PLATES is returned if there are no plates, else the status of
+        kernels.algebra.resampling.wrenches_at.
         """
         if self.intake is None or not self.intake.usable:
             force_out[...] = moment_out[...] = np.nan

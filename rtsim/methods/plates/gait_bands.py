@@ -52,8 +52,8 @@ weights, above which it is."""
 
 
 def band_of(angle: str, gait: str, stature: float) -> tuple[str, Ends] | None:
-    """Return the muscles of a moment, with their side, and the range of its published peaks; None where there
-    is none.
+    """Return the muscle group that produces a joint moment, with its side, and the range of the moment's
+    published peaks in gait. Return None if no range is published.
     stature : [m], 0 = unknown
     """
     band = next((b for b in BANDS if angle.startswith(b.angle)), None)

@@ -80,8 +80,8 @@ def warnings_of(results: Results) -> list[str]:
 def plate_figures(results: Results) -> dict[str, Any]:
     """Compute the shares of the loaded samples with the centre of pressure under the foot on the plate.
 
-    A sample is one plate in one frame. Samples with two feet on a plate are only counted; if the run states
-    which bodies bear the plates, there are no shares.
+    A sample is one plate in one frame. Samples with two feet on one plate are counted, but not included in
+    the shares. If the run states which bodies stand on the plates, no shares are computed.
     """
     bits = results.fields["plate_status"].astype(np.int64)
     found = "plate_shares" in results.fields
@@ -155,7 +155,8 @@ def weight(results: Results, mass: float) -> dict[str, Any] | None:
 def residual(results: Results, mass: float) -> dict[str, Any] | None:
     """Summarise the residual at the pelvis, in body weights and body weights times metres.
 
-    Mean and largest, and the mean upward force that the missing body parts do not explain.
+    Returned are mean and largest residual, and the mean upward force that the weight of body parts missing in
+    the model does not explain.
     """
     if "residual_force" not in results.fields:  # of a leg without a pelvis
         return None

@@ -70,7 +70,7 @@ class PlateFinding(NamedTuple):
     name : kind of the finding: weight, force_unit, moment_unit, point_unit, origin, down, vertical, turned,
         mirrored, exchanged, displaced, swapped, off_plate, far, elsewhere, side, two_feet, or idle
     plate : index of the plate, -1 = of all
-    figure : measured size of the fault
+    figure : size of the fault, as a number
     sentence : the finding and its remedy
     """
 
@@ -270,9 +270,9 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
 
 
 def _load(force: FloatArray, whole: NDArray[np.bool_], mass: float) -> list[PlateFinding]:
-    """Compare the load on all plates, (n, n_plate, 3) forces, of a person who never stands with the mass.
+    """Compare the forces on all plates, (n, n_plate, 3), with the mass of a person who never stands still.
 
-    whole : (n,) - frames in which no foot may stand beside the plates, or is not seen
+    whole : (n,) - mask of the frames in which no foot can stand beside the plates; an unseen foot can
     """
     total = force[:, :, 1].sum(axis=1)
     if not (total >= THRESHOLD).any():
@@ -345,9 +345,10 @@ def _position(
 def _in_one_place(
     contact: PlateContacts, names: Sequence[str], p: int, origin: FloatArray | None
 ) -> list[PlateFinding]:
-    """Report a centre of pressure that stays in place under a walking foot, but would roll in other units.
+    """Report a centre of pressure that stays in place under a walking foot, but would move along the foot if
+    the moments were in another unit.
 
-    Where the foot steps on the middle of the plate, such a centre of pressure is under the foot all the same.
+    Other checks miss this if the foot is in the middle of the plate: the centre is then under the foot.
     """
     if not contact.keeps(p):
         return []

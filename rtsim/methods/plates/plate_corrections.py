@@ -56,8 +56,10 @@ ARRANGED = (
 class PlateContacts:
     """Contacts of all plates, and their distances from the feet.
 
-    seen : (n,) mask of frames that show both feet; other frames cannot prove that no foot is at a position
-    one_foot : whether no frame shows both, so that `seen` are frames with one foot
+    seen : (n,) mask of frames in which both feet are visible; in other frames an unseen foot may be at any
+      position
+    one_foot : whether both feet are visible in no frame; `seen` then marks the frames in which one foot is
+      visible
     """
 
     def __init__(self, plates: Plates, force: FloatArray, moment: FloatArray, feet: FloatArray) -> None:
@@ -71,7 +73,7 @@ class PlateContacts:
         self.reach, self.edge, self.error = rules.keep, rules.edge, rules.moment
 
     def under(self, p: int, force: FloatArray, moment: FloatArray) -> float:
-        """Return how often this wrench (n, 3) has its centre of pressure on plate p, under a foot.
+        """Return how often the centre of pressure of this wrench (n, 3) is on plate p and under a foot.
 
         It is a share of the loaded frames in which the feet are seen.
         """
@@ -243,7 +245,8 @@ def of_units(
 
     to_middle : (3,) vector from the point where plate p measures to its middle
 
-    Only if the centre of pressure is implausibly far away, or nearly constant: a foot may be in the middle.
+    They are only considered if the centre of pressure is implausibly far away, or nearly constant: a nearly
+    constant one lies under the foot if the foot stands in the middle of the plate.
     """
     force, moment = contact.local(p)
     away = contact.centre[contact.loaded[:, p] == LOADED, p] - contact.plates.centre[p]
@@ -279,8 +282,9 @@ def displaced(contact: PlateContacts, name: str, p: int) -> tuple[float, str, st
     """Return a constant displacement of a plate or its points as a possible mistake, as in `corrections`;
     None = small.
 
-    It fits two parameters, and a single step hardly has more information, so that it could explain other
-    mistakes, too: it is tried last, and must explain half of the load on all displaced plates.
+    A displacement has two parameters, and a single footstep hardly contains more information. So a
+    displacement can explain other mistakes, too. It is therefore tried last, and must explain half of the
+    load on all displaced plates.
     """
     plates = range(len(contact.plates.centre))
     elsewhere = [q for q in plates if q != p and contact.is_elsewhere(q)]

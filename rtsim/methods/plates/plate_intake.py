@@ -48,9 +48,9 @@ class PlateIntake:
     corners : (n_plate, 4, 3) - in ground [m]; NaN where not known
     plates : records of the plates for the kernels
     zero : offsets that are subtracted from all samples
-    counters : unfit - messages of other shapes than the session says; samples_out_of_order - samples whose
-        time is not after that of the one before; samples_restarted - leaps of their clock, before which all
-        is forgotten; samples_in_part - wrenches partly missing or too great
+    counters : unfit - messages whose shapes differ from the session; samples_out_of_order - samples whose
+      time is not later than that of the sample before; samples_restarted - jumps of the samples' clock, after
+      which all earlier samples are discarded; samples_in_part - wrenches that are partly missing or too large
     sentences : messages, to be taken by the reader
     """
 
@@ -133,9 +133,9 @@ class PlateIntake:
     def _hold_all(self, n_used: int) -> int:
         """Store the first rows; return how many were left out because of their time.
 
-        After a clock was set back, or after one wrong time ahead, all later samples would be left out. So a
-        second message in succession that continues the first, both earlier than the stored samples, is
-        accepted instead.
+        Samples earlier than the stored ones are left out. After the sender's clock was set back, or after a
+        single time that was too late, that would be all later samples. So two successive messages that are
+        earlier than the stored samples are accepted if the second one continues the first.
         """
         times, values = self._times[:n_used], self._values[:n_used]
         n_out: int = self._hold(times, values)
@@ -181,7 +181,7 @@ def share_time(markers: Session, forces: Session) -> bool:
     """Return whether `time` of both streams has the same origin and pace, as the senders declare by meta
     time_base.
 
-    Otherwise the streams are paired by t_capture.
+    If they do not, the streams are paired by t_capture, the clock time of capture.
     """
     bases = [session.meta.get("time_base", "") for session in (markers, forces)]
     return isinstance(bases[0], str) and bool(bases[0]) and bases[0] == bases[1]

@@ -1,5 +1,5 @@
-"""Loads of force plates on each foot at the times of the markers: the computation of a live frame for a
-trial.
+"""Forces and moments of the force plates on each foot at the times of the markers, computed for all frames of
+a trial as a live run does for one frame.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def at_times(trial: ForceTrial, times: FloatArray, before: float = 0.0, after: f
     """Average force and moment (n, n_plate, 6) around these times [s], from `before` to `after` each of them
     [s].
 
-    Their delay is (before - after) / 2. Without a span it is the interpolant. NaN where the trial has no
-    samples.
+    The delay of the averages is (before - after) / 2. If before and after are 0, values are interpolated
+    instead. They are NaN at times at which the trial has no samples.
     """
     n_plate = len(trial.names)
     values = np.concatenate([trial.force, trial.moment], axis=2).reshape(len(trial.times), 6 * n_plate)

@@ -1,13 +1,14 @@
 """The residual at the root as a test of plates and mass: search for the single mistake that would explain it.
 
-By Newton's second law the forces on all feet are N = m (a - g), with the acceleration a of the whole body's
-mass centre. Inverse dynamics leaves R = N - F at the root, so that N = R + F is known from motion and mass
-alone. Body parts that the model lacks (unmarked head, arms and trunk) are assumed to move with the root. A
-leg does not, so nothing is concluded if only one is modelled.
+By Newton's second law the forces on both feet together must be N = m (a - g), with the acceleration a of the
+whole body's centre of mass and gravity g. With the measured plate forces F, inverse dynamics leaves the
+residual R = N - F at the root. So N = R + F is known from motion and mass alone. Body parts that the model
+lacks (unmarked head, arms and trunk) are assumed to move with the root. A leg does not move with the root, so
+nothing is concluded if only one leg is modelled.
 
-Each mistake changes F in its own way: a gain, or a mass, scales it, a wrong sign or exchanged axes change
-its shear, a delay shifts it in time. The mistake whose correction leaves the smallest R is the most likely.
-Mass and a common gain of all plates have the same effect and cannot be distinguished.
+Each mistake changes F in its own way. A wrong gain, or a wrong mass, scales F. A wrong sign or exchanged axes
+change its shear components. A delay shifts F in time. The mistake whose correction leaves the smallest R is
+the most likely. Mass and a common gain of all plates have the same effect and cannot be distinguished.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def momentum_of(results: Results, mass: float) -> Momentum | None:
     """Compare the forces that the motion requires with those that the plates measure, both with the same
     filter.
 
-    None if they are not known long enough, or only one leg is modelled.
+    Returns None if the forces are known for too short a time, or if only one leg is modelled.
     """
     fields, rate = results.fields, results.session.rate
     names = labels_of(results, "plate_forces")
@@ -158,8 +159,8 @@ def size(x: Array) -> float:
 
 
 def mistakes(found: Momentum, mass: float) -> Iterator[Mistake]:
-    """Yield every single mistake in plates or mass that is considered, each with the part of the residual
-    that would remain without it.
+    """Try all mistakes in the plates or the mass that could explain the residual, one at a time. Yield each
+    mistake with the part of the residual that would remain if it were corrected.
     """
     yield from of_size(found, mass)
     yield from of_shear(found)

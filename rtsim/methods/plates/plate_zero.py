@@ -20,7 +20,8 @@ class PlateZero:
 
     Attributes
     ----------
-    normal : (n_plate,) normal force that was subtracted from each plate so far, by the sender and here [N]
+    normal : (n_plate,) normal force that has been subtracted from each plate so far, by the sender and by
+      this object [N]
     words : outcome of the last taring; empty before the first
     sentences : messages, to be taken by the reader
     """
@@ -55,7 +56,8 @@ class PlateZero:
         self._needed, self._gathered, self._newest = seconds, 0.0, -np.inf
 
     def apply(self, times: FloatArray, values: FloatArray) -> None:
-        """Average samples, if requested, and subtract the zero from them, in place.
+        """Subtract the offsets from the samples, in place. If taring was requested, samples are also averaged
+        to determine new offsets.
 
         times : (n,) [s]; values : (n, 6 n_plate) - force and moment of each plate in turn [N, N m]
         """

@@ -1,15 +1,17 @@
 """Detection of a constant offset of the centre of pressure, of one plate or of all plates.
 
-There are two sources of evidence. A foot rolls over its plate from the heel to the toes: the path of the
-centre of pressure has a usual position across and along the foot, with individual deviations of both feet
-together and of each foot (a foot in varus, a forefoot strike, a displaced toe marker). And a displaced force
-changes the moment on the whole body: the residual moment at the root shows the offset of one plate relative
-to the others. The contribution of unmarked trunk and arms is common to all plates.
+There are two sources of evidence. First, a foot rolls over its plate from the heel to the toes, so the path
+of the centre of pressure has a usual position across and along the foot. Persons deviate from it with both
+feet or with one foot, for example by a foot in varus, a forefoot strike or a displaced toe marker. Second, a
+displaced force changes the moment on the whole body, so the residual moment at the root shows the offset of
+one plate relative to the others. The contribution of unmarked trunk and arms to this moment is the same for
+all plates.
 
 The model is linear: observations = offset + common terms + error. Offsets of one plate and of all are each
 estimated by weighted least squares, and the most likely one is reported if it explains far more than the
-errors. A common offset of all plates resembles individual deviations of the feet if the plates are walked
-over in one direction only: it is reported only with several directions.
+errors. If the person walks over the plates in one direction only, a common offset of all plates cannot be
+distinguished from individual deviations of the feet. It is therefore only reported if the person has walked
+in several directions.
 """
 
 from __future__ import annotations
@@ -158,9 +160,10 @@ def steps_of(results: Results, mass: float) -> list[PressedStep]:
 
 
 def whole(loaded: NDArray[np.bool_], known: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Return the frames (n,) of each spell of load (m,) that lies completely within the recording.
+    """Return the frames (n,) of each period in which the plate is loaded without interruption. Periods that
+    begin or end outside the recording are left out.
 
-    The foot must be known (m,) at both ends and nearly throughout.
+    The foot must be visible at both ends of the period, and nearly all the time in between.
     """
     edges = np.flatnonzero(np.diff(loaded.astype(np.int64)))
     spells = [(int(a) + 1, int(b) + 1) for a, b in pairwise(edges) if loaded[a + 1]]
@@ -177,7 +180,7 @@ def pressed(p: int, foot: int, at: Array, line: Array, load: Array) -> PressedSt
 
     foot : 0 = right; at, line : (n, 3) centre of pressure and toes from the ankle [m]; load : (n,) [N]
 
-    None if the foot does not roll, as in standing.
+    Returns None if the centre of pressure does not move along the foot, as in standing.
     """
     forward = line * (1.0 - UP)
     length = np.linalg.norm(forward, axis=1)
