@@ -26,6 +26,11 @@ def applies(own: float, passive: float = 0.0, share: float = 1.0) -> Lie:
     return lie
 
 
+def mostly_beyond(told: Keys, m: Moment) -> list[Keys]:
+    """Apply 20 N m beyond what is commanded, but in one message out of fifty tell the commanded torque."""
+    return [told] if m.n % 50 == 49 else applies(-20.0)(told, m)
+
+
 def sticks(told: Keys, m: Moment) -> list[Keys]:
     """Keep the actuator where it was, with 12 N m in the other direction."""
     stuck = -math.copysign(12.0, told["actuator"][0] or 1.0)
@@ -116,6 +121,11 @@ CASES = (
         )
         for name, what, lie in (
             ("torque_20_beyond", "applies 20 N m beyond what is commanded", applies(-20.0)),
+            (
+                "torque_mostly_beyond",
+                "applies 20 N m beyond, and now and then tells the command",
+                mostly_beyond,
+            ),
             ("torque_mirrored", "applies what is commanded and 12 N m of it the other way", sticks),
         )
         for run in ("ankle", "free", "worn")

@@ -47,6 +47,13 @@ def leaps_in_seq(told: Keys, m: Moment) -> list[Keys]:
     return [{**told, "seq": told["seq"] + 1_000_000 * (m.n + 1)}]
 
 
+def falls_and_is_armed(told: Keys, m: Moment) -> list[Keys]:
+    """Send two messages at a time: the first has fallen, the second is as if nothing had been."""
+    seq, t = 2 * told["seq"], told["t"]
+    fell = {"state": "falling", "fault": "too hot", "seq": seq, "t": t - 1000}
+    return [{**told, **fell}, {**told, "seq": seq + 1}]
+
+
 def nothing_finite(told: Keys) -> Parts:
     """Send an angle that is NaN."""
     return packed("device", {**told, "angle": [math.nan]})
@@ -114,6 +121,18 @@ IMPOSSIBLE: dict[str, tuple[str, Lie, Time, tuple[str, ...]]] = {
         lambda d: d.tick,
         ("cable",),
     ),
+    "fell_and_is_armed": (
+        "says that it is armed, and why it fell",
+        says(fault="too hot"),
+        lambda d: d.tick,
+        ("too hot",),
+    ),
+    "takes_its_fall_back": (
+        "falls in a message, and is armed in the next, which comes with it",
+        falls_and_is_armed,
+        lambda d: d.tick,
+        ("too hot",),
+    ),
     "says_it_is_disarmed": (
         "says that it is disarmed while it is told to be armed",
         says(state="disarmed"),
@@ -145,6 +164,10 @@ CLOCKS: dict[str, tuple[str, Lie]] = {
     "clock_goes_back": (
         "has a clock that goes back",
         lambda told, m: [{**told, "t": told["t"] - round(2e9 * m.s)}],
+    ),
+    "clock_to_and_fro": (
+        "has a clock that goes to and fro by 20 ms",
+        lambda told, m: [{**told, "t": told["t"] + 20_000_000 * (m.n % 2)}],
     ),
     "clock_leaps": (
         "has a clock that leaps by an hour now and then",
