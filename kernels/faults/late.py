@@ -68,7 +68,7 @@ def find_late(markers, rotation, off, dt, health, delays):
     for b in range(delays.limit.shape[0]):
         if not math.isfinite(delays.limit[b]):
             continue
-        which = 0 if off[b] > 0 else gather_middle(markers, b, rotation, health, delays)
+        which = 0 if off[b] > 0 else gather_middle(markers, b, rotation, health, delays.now)
         if which == 0 or dt <= 0.0 or dt > LONGEST:
             delays.which[b, 0] = delays.which[b, 1] = 0
         elif delays.which[b, 0] == which and delays.which[b, 1] == which:
@@ -84,12 +84,12 @@ def find_late(markers, rotation, off, dt, health, delays):
 
 
 @njit
-def gather_middle(markers, b, rotation, health, delays):
-    """Write the middle and the mean residual of the markers of body b in ground into delays.now; return a
+def gather_middle(markers, b, rotation, health, now):
+    """Write the middle and the mean residual of the markers of body b in ground into now : (2, 3); return a
     number of which markers these are, 0 where there are none, or one is at fault.
     """
     n, which = 0, 0
-    delays.now[:, :] = 0.0
+    now[:, :] = 0.0
     for m in range(markers.body.shape[0]):
         if markers.body[m] != b or not is_seen(health.labelled, m):
             continue
@@ -99,33 +99,45 @@ def gather_middle(markers, b, rotation, health, delays):
         n += 1
         which += (m + 1) * (m + 1)
         for i in range(3):
-            delays.now[0, i] += health.labelled[m, i]
+            now[0, i] += health.labelled[m, i]
             for k in range(3):
-                delays.now[1, i] += rotation[b, i, k] * r[k]
+                now[1, i] += rotation[b, i, k] * r[k]
     for i in range(3):
-        delays.now[0, i] /= max(n, 1)
-        delays.now[1, i] /= max(n, 1)
+        now[0, i] /= max(n, 1)
+        now[1, i] /= max(n, 1)
     return which
 
 
 @njit
 def learn_delay(b, dt, delays):
     """Add the frame before the one at hand, whose velocity both beside it tell, to the moments of body b."""
-    kept = delays.time[b] * (1.0 - min(1.0, dt / MEMORY))
-    delays.time[b] = kept + dt
-    share, part = dt / delays.time[b], kept / delays.time[b]
+    velocity = delays.last[b, 0]  # is not used any more
+    for i in range(3):
+        velocity[i] = (delays.now[0, i] - velocity[i]) / (dt + delays.step[b])
+    learn_pair(b, dt, velocity, delays.last[b, 2], delays)
+
+
+@njit
+def learn_pair(b, dt, motion, residual, moments):
+    """Add a motion and a residual, (3,) both, to the means and moments of body b.
+
+    dt : float - time that they stand for [s]
+    moments : SegmentDelays, or another with its time, mean and moment - these are written
+    """
+    kept = moments.time[b] * (1.0 - min(1.0, dt / MEMORY))
+    moments.time[b] = kept + dt
+    share, part = dt / moments.time[b], kept / moments.time[b]
     vr, vv, rr = 0.0, 0.0, 0.0
     for i in range(3):
-        v = (delays.now[0, i] - delays.last[b, 0, i]) / (dt + delays.step[b]) - delays.mean[b, 0, i]
-        r = delays.last[b, 2, i] - delays.mean[b, 1, i]
-        delays.mean[b, 0, i] += share * v
-        delays.mean[b, 1, i] += share * r
+        v, r = motion[i] - moments.mean[b, 0, i], residual[i] - moments.mean[b, 1, i]
+        moments.mean[b, 0, i] += share * v
+        moments.mean[b, 1, i] += share * r
         vr += v * r
         vv += v * v
         rr += r * r
-    delays.moment[b, 0] = part * (delays.moment[b, 0] + share * vr)
-    delays.moment[b, 1] = part * (delays.moment[b, 1] + share * vv)
-    delays.moment[b, 2] = part * (delays.moment[b, 2] + share * rr)
+    moments.moment[b, 0] = part * (moments.moment[b, 0] + share * vr)
+    moments.moment[b, 1] = part * (moments.moment[b, 1] + share * vv)
+    moments.moment[b, 2] = part * (moments.moment[b, 2] + share * rr)
 
 
 @njit

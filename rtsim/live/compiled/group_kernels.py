@@ -30,6 +30,7 @@ from kernels.dynamics.reduction import reduced_mass
 from kernels.faults.apart import find_apart
 from kernels.faults.calibrated import find_misplaced
 from kernels.faults.late import find_late
+from kernels.faults.smoothed import find_smoothed
 from kernels.faults.stepped import find_steps
 from kernels.faults.turned import find_turned
 from kernels.fdk.newton import find_balance
@@ -139,6 +140,7 @@ KINEMATICS: Kernels = (
     find_turned,
     find_apart,
     find_late,
+    find_smoothed,
     find_outside,
     find_steps,
     show,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,12 +34,7 @@ class LateSegments:
     def __init__(self, estimator: MultibodyEstimator, tracked: TrackedModel) -> None:
         model = estimator.model
         self._names = model.names.bodies
-        judged = [
-            name in tracked.errors and int((model.markers.body == b).sum()) >= FIXES
-            for b, name in enumerate(self._names)
-        ]
-        kinds = [kind_of_segment(name) if ok else "" for ok, name in zip(judged, self._names, strict=True)]
-        self._delays = new_delays(np.array([LIMITS.get(kind, np.inf) for kind in kinds]))
+        self._delays = new_delays(limits_of(LIMITS, estimator, tracked))
         self.off: NDArray[np.int64] = self._delays.off
         self._waited = 0.0
         arguments = (
@@ -71,3 +68,17 @@ class LateSegments:
         """Return a sentence that names the segment with the most evidence, and its delay."""
         worst = int(np.argmax(self._delays.evidence / self._delays.limit * self.off))
         return SAID.format(self._names[worst], 1e3 * abs(float(self._delays.delay[worst])))
+
+
+def limits_of(
+    limits: Mapping[str, float], estimator: MultibodyEstimator, tracked: TrackedModel
+) -> NDArray[np.float64]:
+    """Return the limit of each body: of its kind, or infinite with none or less than three markers."""
+    names, body = estimator.model.names.bodies, estimator.model.markers.body
+    judged = [name in tracked.errors and int((body == b).sum()) >= FIXES for b, name in enumerate(names)]
+    return np.array(
+        [
+            limits.get(kind_of_segment(name), np.inf) if ok else np.inf
+            for ok, name in zip(judged, names, strict=True)
+        ]
+    )

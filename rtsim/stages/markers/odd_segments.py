@@ -1,7 +1,7 @@
 """Checks for segments whose markers are implausible by themselves, whatever the solution.
 
 They have jumped as one body, have a marker that is not at its calibrated position, are rotated about the
-bone, do not meet their neighbour at the joint, or are late.
+bone, do not meet their neighbour at the joint, are late, or were smoothed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rtsim.models.tracked import TrackedModel
 from rtsim.stages.markers.apart import APART, JointsApart
 from rtsim.stages.markers.calibrated import MISPLACED, CalibratedMarkers
 from rtsim.stages.markers.late import LATE, LateSegments
+from rtsim.stages.markers.smoothed import SMOOTHED, SmoothedSegments
 from rtsim.stages.markers.stepped import STEPPED, SteppedSegments
 from rtsim.stages.markers.turned import TurnedMarkers
 
@@ -28,7 +29,8 @@ class OddSegments:
     turned : check for markers that are rotated about the bone, which affects their own limb only
     apart : check for segments that do not meet at their joint, which affects their own limb only
     late : check for segments that are late, which affects their own limb only
-    off_in_limb : (n_body,) int64, above 0 = turned, apart or late in the newest frame
+    smoothed : check for segments that alone were smoothed, which affects their own limb only
+    off_in_limb : (n_body,) int64, above 0 = turned, apart, late or smoothed in the newest frame
     off : (n_body,) int64, above 0 = the segment jumped, or a marker is not at its position, in the newest
       frame
     """
@@ -37,10 +39,11 @@ class OddSegments:
         self.stepped, self.calibrated = SteppedSegments(estimator), CalibratedMarkers(estimator, tracked)
         self.turned = TurnedMarkers(estimator, tracked, self.calibrated.shape)
         self.apart = JointsApart(estimator.model.names.bodies, self.calibrated.shape)
-        self.late = LateSegments(estimator, tracked)
+        self.late, self.smoothed = LateSegments(estimator, tracked), SmoothedSegments(estimator, tracked)
         self.off: NDArray[np.int64] = np.zeros(len(estimator.model.names.bodies), np.int64)
         self.off_in_limb: NDArray[np.int64] = self.off.copy()
-        self._found = (False, False, False, False, False)
+        self._pulled: NDArray[np.int64] = self.off.copy()
+        self._found = (False,) * 6
 
     def forget(self) -> None:
         """Forget all frames."""
@@ -49,6 +52,7 @@ class OddSegments:
         self.turned.forget()
         self.apart.forget()
         self.late.forget()
+        self.smoothed.forget()
 
     def look(self, rotation: NDArray[np.float64], dt: float, solved: bool) -> bool:
         """Check a frame; return whether a segment is implausible.
@@ -64,14 +68,17 @@ class OddSegments:
         )
         np.add(self.stepped.off, self.calibrated.off, out=self.off)
         apart = self.apart.look(self.off, dt, solved)
-        self._found = (*found, apart, self.late.look(rotation, self.off, dt, solved))
+        late = self.late.look(rotation, self.off, dt, solved)
+        # a segment that jumped pulls its neighbours, whose residuals are its own then
+        self._pulled[:] = self.off + int(self.stepped.off.any())
+        self._found = (*found, apart, late, self.smoothed.look(rotation, self._pulled, dt, solved))
         np.add(self.turned.off, self.apart.off, out=self.off_in_limb)
-        self.off_in_limb += self.late.off
+        self.off_in_limb += self.late.off + self.smoothed.off
         return any(self._found)
 
     def said(self) -> Iterator[tuple[str, str]]:
         """Yield (counter, sentence) for each kind of fault in the newest frame."""
-        stepped, misplaced, turned, apart, late = self._found
+        stepped, misplaced, turned, apart, late, smoothed = self._found
         if stepped:
             yield STEPPED, self.stepped.said()
         if misplaced:
@@ -82,3 +89,5 @@ class OddSegments:
             yield APART, self.apart.said()
         if late:
             yield LATE, self.late.said()
+        if smoothed:
+            yield SMOOTHED, self.smoothed.said()
