@@ -28,7 +28,8 @@ def applies(own: float, passive: float = 0.0, share: float = 1.0) -> Lie:
 
 def mostly_beyond(told: Keys, m: Moment) -> list[Keys]:
     """Apply 20 N m beyond what is commanded, but in one message out of fifty tell the commanded torque."""
-    return [told] if m.n % 50 == 49 else applies(-20.0)(told, m)
+    actuator = told["actuator"][0] - (0.0 if m.n % 50 == 49 else 20.0)
+    return [{**told, "actuator": [actuator], "torque": [actuator]}]
 
 
 def sticks(told: Keys, m: Moment) -> list[Keys]:
