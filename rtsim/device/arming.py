@@ -17,7 +17,8 @@ WHOLE = 1.0 - 1e-9
 
 
 class Arming:
-    """The model's side of arming. A fault stays until a person arms again, and then torque begins at zero.
+    """Arming state of a device, as the model keeps it. A fault stays until a person arms again, and then
+    torque begins at zero.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class Arming:
     state : the present state
     on : whether torque is commanded
     reason : why the newest transition happened
-    share : fraction of the wanted torque that is commanded, 0 to 1
+    share : fraction of the controller's torque that is commanded, 0 to 1
     armed_s : time since `arm` [s]
     n_fault : number of faults so far
     told : state transitions that have not been reported yet, oldest first

@@ -1,16 +1,17 @@
 """Comparison of the device's clock with this computer's clock.
 
-A message that was measured at time t of the device's clock arrives at time T of ours. T - t is the offset of
-the two clocks plus the transit time, which has a lower bound. The smallest T - t of a second, compared with
-that of the second before, is the time that the device's clock lost meanwhile, however long single messages
-waited; a relative loss of more than `clock_percent` is a fault. So is a T - t that exceeds the smallest one
-of the last two seconds by more than `delay_ms` for `agreement_ms`: then the measurement is too old by the
-device's own clock.
+A message that was measured at time t of the device's clock arrives at time T of this computer's clock. T - t
+is the offset of the two clocks plus the transit time, which has a lower bound. The smallest T - t of a second
+minus that of the second before is the time that the device's clock has lost meanwhile, however long single
+messages waited. A relative loss of more than `clock_percent` is a fault. A second fault: T - t exceeds its
+smallest value of the last two seconds by more than `delay_ms` for `agreement_ms`. Then the measurements are
+too old by the device's own clock.
 
-With a clock that runs ahead of ours, T - t falls below the smallest value so far. The time between two
-measurements is shortened by this difference, less JITTER_MS, at once: so a fast clock cannot make a jump of
-the angle look slow. Neither can one that goes to and fro: a step counts from the furthest time that it has
-told on. A clock that is behind that for `agreement_ms` in all is a fault.
+If the device's clock runs faster than this computer's clock, T - t falls below its smallest value so far. The
+time between two measurements is at once shortened by this difference, less JITTER_MS. So a fast clock cannot
+make a jump of the angle look slow. A clock that goes forwards and backwards cannot do so either: the time of
+a step counts from the latest time that the clock has shown. It is a fault if the clock is behind this latest
+time for `agreement_ms` in total.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ class DeviceClockCheck:
     def note(self, t_device: int, t_arrived: int) -> float:
         """Check a message by its time on the device's clock and its arrival on this computer's [ns].
 
-        Returns by how much the step of its clock since the message before is longer than is possible [s].
+        Returns by how much the time since the previous message is longer on the device's clock than it can
+        have been [s].
         """
         way = t_arrived - t_device
         if self._n and t_arrived - self._began >= WINDOW_NS:

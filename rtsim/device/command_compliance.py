@@ -74,7 +74,8 @@ class CommandCompliance:
     def lifeless(self) -> str:
         """Return a sentence on why the measurements are implausible; empty if they are not.
 
-        A jump is reported once, and so is what a message showed that another one followed in the same tick.
+        A jump of the measurements is reported once. If several messages arrive in one tick, what an earlier
+        one showed is reported, too, and once.
         """
         leap, between = self._leap, self._between
         self._leap = self._between = ""

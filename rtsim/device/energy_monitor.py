@@ -9,10 +9,11 @@ class EnergyMonitor:
     """Comparison of a model's energy with the work of all its forces and sources.
 
     It applies to a simulated limb only and uses the model's time. Over a tick of length T the energy E
-    (kinetic, and potential in gravity) changes by the work of the loads: m (theta - theta_before) of the
-    device, whose torque m is constant within a tick, and T/2 (P + P_before) of all others, with their power
-    P. Any further change is an error of the integration: the drift D, which is forgotten with a time
-    constant of about a second, D' = E' - P - D / 1 s.
+    (kinetic, and potential in gravity) changes by the work of the loads. The work of the device is m (theta -
+    theta_before), as its torque m is constant within a tick. The work of all other loads is T/2 (P +
+    P_before), with their power P. Any further change of E is an error of the integration. It is summed in the
+    drift D, in which earlier errors are forgotten with a time constant of about a second: D' = E' - P - D / 1
+    s.
 
     Attributes
     ----------
@@ -37,12 +38,13 @@ class EnergyMonitor:
         self._powers = [0.0] * len(self.work)
 
     def add(self, energy: float, power: float, done: float, powers: list[float]) -> float:
-        """Add a state one tick after the one before; return the drift [J], NaN where something is not a
+        """Add the state one tick after the previous one; return the drift [J], NaN if an argument is not a
         number.
 
         Parameters
         ----------
-        energy : [J]; power : power of all but gravity and the device, at the state [W]
+        energy : energy in this state [J]; power : power of all loads except gravity and the device in this
+          state [W]
         done : work of the device over the tick [J]
         powers : powers of the sources [W]; that of the device, which is the first, is not read
         """

@@ -99,25 +99,28 @@ class DeviceExchange:
     ----------
     session, seq : id of the session of outputs; number of the next output, from 0
     newest, t_arrived : the device's newest message in this session (None = none yet), and its arrival [ns]
-    answered, n_missed : whether it answers the output of this tick; successive ticks without an answer
-    passed, is_there : messages that arrived in this tick; whether any device has sent a message
-    law, gait, moment : control law, and the phase of the gait and the joint moment that it sees
+    answered, n_missed : whether the newest message answers the output of this tick; number of successive
+      ticks without an answer
+    passed, is_there : the messages that arrived in this tick; whether any device has sent a message so far
+    law, gait, moment : control law; phase of the gait and joint moment, which are inputs of the law
     tuning, arming, limit : parameters of the controller, arming state, torque limiter
     energy, hold, obedience : energy monitor, pause control, and check that the device obeys commands
     sensors, passive, clock : checks of the angle and speed, of the torque and of the clock of the device
     angle_known : whether the model knows the present joint angle; false while markers are lost
-    in_time : share of the newest commands that were taken in time; 1 before there are any
-    refusal, controller_fault : why arming is refused, why the controller has no torque; empty if they are not
+    in_time : fraction of the newest commands that the device accepted in time; 1 before there are any
+    refusal, controller_fault : reason why arming is refused; reason why the controller cannot compute a
+      torque; each empty if there is none
     angle_before, angle, speed : model's angle before this step; measured angle and speed [rad, rad/s]
     round_trip_ns : time from the newest answered output to its answer [ns]
     t_applied, step_ns : when the torque was applied, and duration of the forward step after it [ns]
     receive_ns, send_ns : duration of reading the device's message, and of encoding and sending output [ns]
     joint : offset of the device's joint from the limb's joint, if there is one
-    watches : further checks; each returns why torque must end, for example because markers are missing
+    watches : further checks; each returns the reason why torque must end, for example missing markers, or ""
     clocked : checks that read a clock, so that their results are recorded for a replay
     by_clock : whether ticks are timed by this computer's clock: in a free run, and with live markers
-    tick_s : duration of the tick for ramps, rates, energies and timeouts [s]: in lockstep the period, else
-        the time since the previous tick, at most MOST_PERIODS periods: late frames speed no torque up
+    tick_s : duration of the tick for ramps, rates, energies and timeouts [s]. In lockstep it is the period,
+      else the time since the previous tick, but at most MOST_PERIODS periods, so that torque does not change
+      faster after late frames
     passed_s : sum of tick_s since the first tick [s]
     """
 
@@ -314,7 +317,7 @@ class DeviceExchange:
     def wanted(self, time: float, angle: float, speed: float) -> float:
         """Return the controller's torque for the measurements and the model's time, angle and speed [N m].
 
-        Zero if the controller cannot compute one, which is a fault.
+        It is zero if the controller cannot compute a torque, which is a fault.
         """
         seen = Seen(
             tick=self.seq,

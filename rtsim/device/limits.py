@@ -36,13 +36,13 @@ class TorqueLimit:
         self.torque = 0.0
 
     def limited(self, wanted: float, speed: float, tick_s: float) -> float:
-        """Return the torque to command [N m] for a wanted torque at a speed [rad/s]; zero where that is not a
-        number.
+        """Return the torque to command [N m] for the controller's torque [N m] at a joint speed [rad/s]. If
+        one of them is not a finite number, the controller's torque counts as zero.
 
         tick_s : time since the previous command [s], which bounds the change of torque
 
-        The power limit is applied last, so that it holds even where it makes the torque change faster than
-        the rate limit.
+        The power limit is applied last. So it always holds, even if the torque must then change faster than
+        the rate limit permits.
         """
         if not math.isfinite(wanted) or not math.isfinite(speed):
             wanted = speed = 0.0
@@ -79,13 +79,14 @@ class EnergyWatch:
 
 
 class TimeOff:
-    """Adds up the time for which something is off that comes and goes: a lie that is true now and then.
+    """Sums the time for which a measurement is wrong, also if it is right from time to time in between.
 
-    most_s : time for which it may be off [s]
+    most_s : time for which it may be wrong [s]
 
     Attributes
     ----------
-    off_s : time that counts [s]; no more than is over, so that what is right again is soon believed
+    off_s : sum of the time [s]; it is limited to little more than most_s, so that a measurement that is right
+      again is soon trusted
     """
 
     def __init__(self, most_s: float) -> None:
@@ -110,7 +111,7 @@ class TimeOff:
 
 
 def unbelievable(message: Device, limits: DeviceLimits) -> str:
-    """Return a sentence on what is implausible in a message; empty if nothing is."""
+    """Return a sentence that says what is implausible in a message of the device; empty if nothing is."""
     if len(message.angle) != 1:
         return f"the device has {len(message.angle)} joints, the model expects 1"
     low, high = limits.angle_deg

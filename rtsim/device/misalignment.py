@@ -1,16 +1,18 @@
 """A device with a joint centre off the limb's: the angle that it measures, and the forces that it exerts.
 
-In the plane across a hinge, the limb's joint at the origin, e(theta) is the direction to the cuff by which
-the device holds the moving segment, r its distance, n across e, and d the position of the device's joint,
-fixed in the other segment. The device's bar goes from d to the cuff, which slides along it:
+Consider the plane at right angles to the axis of a hinge, with the limb's joint at the origin. The device
+holds the moving segment by a cuff; e(theta) is the direction from the joint to the cuff, r the distance, and
+n the direction at right angles to e. The device's joint is at d, fixed in the other segment. A bar of the
+device goes from d to the cuff, which slides along it:
 
     r e(theta) - d = rho e(phi),    phi = theta - atan2(n . d, r - e . d),    rho = |r e - d|
 
 with d(rho)/d(theta) = -r (n . d) / rho and the ratio J = d(phi)/d(theta) = r (r - e . d) / rho^2. A torque
-tau of the device is a force tau/rho across the bar at the cuff; its virtual work tau d(phi) makes it J tau
-about the limb's joint, and nothing is gained or lost on the way: tau phi' = J tau theta'. Straps that hold
-the cuff are a spring along the bar, k (rho - rho at theta = 0): a force on the limb that the torque of the
-device does not show; it has a potential, so it generates no energy. Both angles are zero in the same pose.
+tau of the device is a force tau/rho across the bar at the cuff; its virtual work is tau d(phi), so it is the
+torque J tau about the limb's joint, and its power is the same at both joints: tau phi' = J tau theta'. Straps
+that hold the cuff act as a spring along the bar with the force k (rho - rho at theta = 0). The torque of the
+device does not show this force on the limb. It has a potential, so it generates no energy. Both angles are
+zero in the same pose.
 """
 
 from __future__ import annotations
@@ -92,8 +94,8 @@ class Misalignment:
     def forces(self, angle: float, torque: float) -> tuple[float, float]:
         """Return the forces on the limb at the cuff [N], at the limb's angle [rad].
 
-        They are that across the bar, from the device's torque [N m], and that outwards along it, from the
-        straps.
+        The first is at right angles to the bar and comes from the device's torque [N m]. The second is along
+        the bar, positive outwards, and comes from the straps.
         """
         reach = math.hypot(*self._bar(angle))
         return torque / reach, -self.stiffness * (reach - self.rest)

@@ -26,8 +26,9 @@ class Orthosis:
     """Torque on a joint from its motion, and from commands that a watchdog lets pass: spring, damper,
     friction and actuator.
 
-    tau = -k (theta - theta_n) - c w - z + a; z: an elastic element that slips at the friction (Jenkin's); a:
-    first-order lag behind the command, delayed, limited in size and rate.
+    tau = -k (theta - theta_n) - c w - z + a. z is the torque of an elastic element that slips at the friction
+    torque (a Jenkin element). a is the torque of the actuator: it follows the delayed command with a
+    first-order lag, and is limited in size and rate.
 
     Attributes
     ----------
@@ -66,8 +67,8 @@ class Orthosis:
     ) -> SensorValues:
         """Advance by one tick of this length [s]; return the sensor values.
 
-        t_ns, asked : as in `Watchdog.tick`; torque that is no longer commanded falls by the clock, whereas
-            torque rises by at most one tick per call
+        t_ns, asked : as in `Watchdog.tick`. A torque that is no longer commanded falls as time passes on the
+          clock, whereas torque rises in one call by no more than in one tick
         """
         torque = self._actuate(watchdog, period_s, watchdog.tick(period_s, t_ns, asked)) + self._passive()
         sensors = self.spec.sensors

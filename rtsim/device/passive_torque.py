@@ -5,10 +5,10 @@ With the mechanics of its config, at the measured angle m and speed w, the devic
 
     |tau - a + k (m - m0) + c w| <= F + T
 
-with tau all of the torque, a the actuator's, k and c stiffness and damping, m0 the neutral angle, F the
-friction, which may act either way, and T = `tracking_Nm`; a violation for longer than `tracking_ms` is a
-fault. If the device does not report a, the commanded torque is used. If the config has `passive_max_Nm`, the
-mechanics are unknown, and the condition is |tau - a| <= passive_max_Nm.
+where tau is the total torque, a the torque of the actuator, k and c stiffness and damping, m0 the neutral
+angle, F the friction, which may act in either direction, and T = `tracking_Nm`. A violation that lasts longer
+than `tracking_ms` is a fault. If the device does not report a, the commanded torque is used for it. If the
+config contains `passive_max_Nm`, the mechanics are unknown, and the condition is |tau - a| <= passive_max_Nm.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class PassiveTorque:
         self._off = TimeOff(1e-3 * limits.tracking_ms)
 
     def wrong(self, newest: Device, commanded: float, passed_s: float) -> str:
-        """Return a sentence on what contradicts the reported torque, once a tick; empty without a
-        contradiction.
+        """Return a sentence that says what contradicts the reported torque; empty if nothing does. Call it
+        once per tick.
 
         commanded : torque of the command before the newest [N m]; passed_s : length of the tick [s]
         """

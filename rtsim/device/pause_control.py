@@ -21,8 +21,9 @@ class PauseControl:
     paused : the pause has begun
     stands : the limb is at rest in this tick
     n_moved : number of ticks in which the limb has moved
-    n_left : number of ticks by which a paused limb may still move
-    back : the limb returns to its start at the beginning of this tick
+    n_left : number of ticks that the limb still moves although a pause is requested: one after a return to
+      its start, so that it has a pose to publish
+    back : whether the limb returns to its start at the beginning of this tick
     """
 
     def __init__(self) -> None:

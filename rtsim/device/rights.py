@@ -1,9 +1,9 @@
 """Rights of users: who may give which command to a run, and who alone may arm a device.
 
 The emergency stop is open to all. The role `watch` may ask for the status; `set` may also change parameters
-and methods, tare, move the limb, and disarm; `arm` may also arm and end the run. A user who has armed keeps
-the sole right to arm until somebody disarms by command. A fault, an emergency stop or a pause does not end
-this right, so that nobody else can start torque again while somebody attends to the device.
+and methods, tare, move the limb, and disarm; `arm` may also arm and end the run. After a user has armed,
+nobody else may arm until somebody disarms by command. A fault, an emergency stop or a pause does not end this
+sole right. So nobody else can start torque again while somebody attends to the device.
 """
 
 from __future__ import annotations

@@ -6,11 +6,13 @@ frames. Known offsets of the device, such as `mechanics.misalignment_deg` of its
 its measurement m. Angle and speed w are compared once a tick:
 
 difference
-    m is off where it is further than `agreement_deg` from every r of the last `delay_ms`; a device may be
-    late by that. The time for which it is off, forgotten over ten seconds, is at most `agreement_ms`: so lies
-    that come and go add up. Without torque a single tick speaks against arming.
+    A device may be late by `delay_ms`. So m is wrong if it differs by more than `agreement_deg` from every r
+    of the last `delay_ms`. The time for which m is wrong is summed, and forgotten over ten seconds, so that
+    errors that come and go add up; a sum of more than `agreement_ms` is a fault. Without torque a single tick
+    with a wrong m prevents arming.
 offset
-    the mean of m - r over about a second, less what a delay makes of it, is at most `agreement_deg`.
+    The mean of m - r over about a second, without the part that a delay causes, is a fault if it is more than
+    `agreement_deg`.
 following
     gain and delay of m against r (rtsim/device/lag_fit.py), where the motion tells them: three standard
     deviations of the gain below 0.5, of the delay below `delay_ms`. A gain below 0.5 or above 1.5, a phase
@@ -25,8 +27,8 @@ speed
     A fault is |e| of more than `agreement_deg`, or |<e h> / <h h>|, over about a second, of more than 0.5
     where h is more than 1 degree, for `agreement_ms`.
 
-A fault of gain or delay remains until the motion shows the opposite, or until the angle has agreed for ten
-seconds without such a motion.
+A fault of gain or delay remains until a motion shows that both are right, or until the angle has agreed for
+ten seconds without a motion that determines them.
 """
 
 from __future__ import annotations
@@ -76,7 +78,7 @@ class SensorCheck:
 
     Parameters
     ----------
-    adds_deg : known difference of the device's angle from the joint's [deg]
+    adds_deg : known difference of the device's angle from the joint's angle [deg]
     period_s : period of the ticks [s]
 
     Attributes
@@ -103,7 +105,8 @@ class SensorCheck:
 
         awaited : number of the newest output
         passed_s : time since the previous measurement, by the ticks [s]
-        by_device_s : the same by the device's clock [s]; NaN if that is meaningless
+        by_device_s : time since the previous measurement by the device's clock [s]; NaN if that clock cannot
+          be used
         """
         if not self.limits.watch_sensors:
             return
@@ -120,7 +123,7 @@ class SensorCheck:
             self._since_s = 0.0
 
     def wrong(self, on: bool) -> str:
-        """Return a sentence on what is wrong with the sensors; empty if nothing is.
+        """Return a sentence that says what is wrong with the sensors; empty if nothing is.
 
         on : whether torque is commanded
         """

@@ -1,9 +1,10 @@
 """Largest stiffness of a control loop through a device: delay turns stiffness into negative damping.
 
-A spring that acts from a sample of the angle n ticks ago, held over a tick of length T, is passive on a limb
-with damping b where b >= k T (n + 1/2) + k D + c, D seconds of further delay or lag, c a damper of device or
-controller. docs/limbs.md derives it for any limb and for springs that are not linear; it is the condition of
-Colgate & Schenkel (1997, J Robotic Syst 14, 37-47).
+Let a spring of stiffness k act on a limb with damping b. Its torque is computed from the angle n ticks ago
+and is constant over a tick of length T; D is the further delay or lag [s], and c the damping of a damper in
+device or controller. The spring generates no energy if b >= k T (n + 1/2) + k D + c. docs/limbs.md derives it
+for any limb and for springs that are not linear; it is the condition of Colgate & Schenkel (1997, J Robotic
+Syst 14, 37-47).
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ def paths_of(spec: HilSpec, device: DeviceSpec) -> tuple[Path, Path]:
 def check_stable(
     spec: HilSpec, device: DeviceSpec, damping: float, joint: Misalignment | None = None
 ) -> float:
-    """Return how much damping of the limb the loop uses up [N m s/rad]; ConfigError if that is more than the
-    limb has.
+    """Return the fraction of the limb's damping that the control loop needs to be stable, 0 to 1. Raise
+    ConfigError if it needs more damping than the limb has.
 
     The error states the stability limit: the largest stiffness of the controller at these delays.
     """

@@ -30,7 +30,8 @@ class ToldAngles:
     def note(self, seq: int, time: float, angle: float, speed: float, known: bool) -> None:
         """Store an output by its number, with the model's time [s], angle and speed [rad, rad/s].
 
-        known : false if the angle is an old one, for example while markers are lost
+        known : whether the angle is a present one; false while it is an old one, for example because markers
+          are missing
         """
         at = seq % self._n * ROW.size
         ROW.pack_into(self._bytes, at, seq, time, angle if known else math.nan, speed)
@@ -55,7 +56,7 @@ class ToldAngles:
     def beyond(self, measured: float, first: int, last: int) -> float:
         """Return the distance of an angle from the range of the angles sent between two outputs [rad].
 
-        It has a sign, and is 0 inside the range.
+        It is positive above the range, negative below it, and 0 inside.
         """
         return float(beyond(self.rows, measured, first, last))
 

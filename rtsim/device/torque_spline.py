@@ -1,10 +1,10 @@
 """Torque over a stride, given by four parameters, as Zhang et al. (2017, Science 356, 1280-1284) optimised
 it.
 
-The four parameters are theirs: size and time of the peak, rise time and fall time; OpenExo calls this the
-"Zhang Collins controller". The pieces are cubics whose slope is zero at the ends and at the peak. This is
-our choice, after the figures of the paper: torque then has no kink, does not exceed its peak and does not
-change its sign.
+The four parameters are those of the paper: size and time of the peak, rise time and fall time. OpenExo calls
+this the "Zhang Collins controller". The curve consists of cubics whose derivative is zero at the ends and at
+the peak. The paper only shows figures, and this choice follows them: the torque then has no kink, does not
+exceed its peak and does not change its sign.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import math
 
 
 def torque(phase: float, peak_Nm: float, peak_time: float, rise_time: float, fall_time: float) -> float:
-    """Compute the torque at a phase of the stride [N m]; it is continuous with its slope, and zero outside
-    rise and fall.
+    """Compute the torque at a phase of the stride [N m]. The torque and its derivative are continuous; it is
+    zero before the rise and after the fall.
 
     On each piece it is peak (3 s^2 - 2 s^3), with s from 0 at the end of the piece to 1 at the peak. A piece
     may extend across the heel strike, as the phase is cyclic.

@@ -27,7 +27,7 @@ class Tuning:
     ----------
     values : values at the start
     ranges : allowed ranges of the parameters that may be set, ends included
-    over_s : duration of a change unless the command states one [s]
+    over_s : duration of a change, if the command does not state one [s]
 
     Attributes
     ----------
@@ -76,8 +76,8 @@ class Tuning:
     def apply(self, name: str, args: Mapping[str, Any], least_s: float = LEAST_RAMP_S) -> str:
         """Carry out a command that was not refused; return a sentence on what was done.
 
-        least_s : shortest duration of the change [s]; less than LEAST_RAMP_S only while no torque is
-            commanded
+        least_s : shortest permitted duration of the change [s]; it is less than LEAST_RAMP_S only while no
+          torque is commanded
         """
         if name == "save":
             self.snapshots[args["name"]] = dict(self.targets)

@@ -48,10 +48,11 @@ class Delays:
 class Passed:
     """Duration of ticks, by their nominal length and by the clock.
 
-    A tick counts with its nominal length, unless the clock is ahead of the ticks by more than an allowance;
-    then it counts with the time that the clock shows. So a model that requests ticks gets ticks of the same
-    length however long it computes. A process that was suspended, or a model that requests slowly, cannot
-    stretch time by more than the allowance. A clock that stands still or goes back is ignored.
+    A tick counts with its nominal length as long as the time on the clock exceeds the sum of the ticks by no
+    more than an allowance. Otherwise it counts with the time that has passed on the clock. So a model that
+    requests ticks gets ticks of the same length, however long it computes. But if the process was suspended,
+    or the model requests ticks slowly, the counted time lags behind the clock by no more than the allowance.
+    A clock that stands still or goes back is ignored.
     """
 
     def __init__(self) -> None:
@@ -73,11 +74,12 @@ class Passed:
 class Watchdog:
     """Decision of whether torque may act.
 
-    After the safe state it may act only when one command has disarmed the device and another one arms it.
+    After the safe state torque may act again only when one command has disarmed the device and a later one
+    arms it.
 
     Parameters
     ----------
-    safe : safe state for when torque may no longer act
+    safe : description of the safe state, in which torque is ended when it may no longer act
     period_s : period of the device's clock [s]
     one_clock : the model's time stamps are of the same clock, as on one machine
 
@@ -113,8 +115,8 @@ class Watchdog:
     def look(self, t_ns: int, torque: float, angle: float) -> None:
         """Enter the safe state if the newest command is too old.
 
-        It is called before new commands are read, so that a device that was suspended finds its last command
-        expired; the safe state then began at the time of expiry.
+        It is called before new commands are read. So a device that was suspended finds that its last command
+        has expired. The safe state then counts from the time at which the command expired.
 
         torque : present torque [N m]
         angle : joint angle [rad]
@@ -156,9 +158,10 @@ class Watchdog:
         return new
 
     def fall(self, why: str, torque: float, angle: float, late_s: float = 0.0) -> None:
-        """Begin the safe state at a torque [N m] and an angle [rad]; a ramp down that has begun continues.
+        """Begin the safe state at a torque [N m] and an angle [rad]; if it has already begun, its ramp down
+        continues.
 
-        late_s : time since it should have begun
+        late_s : time since the safe state should have begun [s]
         """
         if self.state in ("falling", "stopped"):
             return
@@ -170,9 +173,10 @@ class Watchdog:
     def tick(self, period_s: float, t_ns: int | None, asked: bool) -> float:
         """Begin a tick of a length [s] at a time [ns]; return the duration that counts for it [s].
 
-        t_ns : None if only ticks measure time, as in one process with the model
-        asked : the model requests the tick, so that the clock may be ahead by the validity of the command
-            (of the command at the beginning of the safe state, once in it)
+        t_ns : time of the device's clock [ns]; None if time is measured by ticks only, as with model and
+          device in one process
+        asked : whether the model requests the tick; the clock may then be ahead of the ticks by the validity
+          of the command. In the safe state it is the validity of the command at its beginning
         """
         falls, passed_s, valid_s = self.state == "falling", period_s, 0.0
         if asked and self.output is not None:

@@ -79,7 +79,7 @@ def load_forces(
     """Load the force plates from a file, from the synthetic walker, or from a C3D source; None if there are
     none.
 
-    units, up : unit of length and up axis that override those of the files
+    units, up : unit of length and upward axis, which replace those stated in the files
     """
     from rtsim.files.forces.c3d_plates import NoPlatesError
     from rtsim.files.forces.forces import read_forces
@@ -108,7 +108,11 @@ def check_tare(run: RunConfig) -> None:
 
 
 def tared(forces: ForceTrial | None, span: tuple[float, float] | None) -> ForceTrial | None:
-    """Subtract from the plates of a recording their mean over a span of time [s], if one is given."""
+    """Subtract from the plate forces of a recording their mean over a span of time, in which the plates are
+    unloaded. Return the forces unchanged if span is None.
+
+    span : first and last time of the span [s]
+    """
     from rtsim.files.forces.force_tare import tare
 
     if span is None:
@@ -216,10 +220,10 @@ class KnownMass(NamedTuple):
 
 
 def known_mass(run: RunConfig, spec: ModelSpec, subject: Subject | None, *, plates: bool) -> KnownMass:
-    """Return the mass of the tracked model or person; if nothing else states it, the mass stored in the
-    files.
+    """Return the mass of the tracked model or person [kg]. If nothing else states it, it is the mass that is
+    stored in the files.
 
-    plates : whether there are force plates, so that a missing mass is reported
+    plates : whether there are force plates; a missing mass is then reported
     """
     if subject is None:
         mass, missing = mass_of_model(spec), WEIGHTLESS

@@ -24,8 +24,8 @@ telemetries."""
 class LatencyHistogram:
     """Counts durations [ns]; its percentiles are exact to 1 %.
 
-    New durations are stored in a ring, and sorted into bins on request, from any thread: the durations of
-    one second must be sorted within the idle time of a tick at 1 kHz.
+    New durations are stored in a ring. They are sorted into the bins of the histogram on request, by any
+    thread. This is fast: the durations of one second must be sorted within the idle time of a tick at 1 kHz.
     """
 
     def __init__(self) -> None:

@@ -35,8 +35,8 @@ class Ready(NamedTuple):
     open_source : function that opens the input; the input reports the number of finished frames
     stages : compiled stages
     notes : sentences that are stored with the results
-    wrong : reason why no plate can be used; "" = none
-    person : which of several persons is solved, if the run does not state it
+    wrong : reason why no force plate can be used; "" = they can be used
+    person : which of several persons in the recording is solved, if the run does not state it
     plates : notes on the plates
     """
 
@@ -83,7 +83,8 @@ def name_ahead(
 ) -> None:
     """Label markers without names in the whole trial, forwards and backwards, before the run.
 
-    progress : function called with the number of finished frames, which count twice
+    progress : function called with the number of finished frames; each frame counts twice, forwards and
+      backwards
     """
     kinematics = kinematics_if_any(ready.stages)
     if kinematics is None or kinematics.unnamed is None:
@@ -107,8 +108,9 @@ def plates_judged(run: RunConfig, trial: MarkerTrial, forces: ForceTrial | None)
 
 
 def check_results(results: Results, source: str, wrong: str = "", plates: bool = False) -> None:
-    """Raise ConfigError if no frame has a usable solution or shows a marker, or if force plates are required
-    and none can be used. Plates that merely are in a C3D file do not invalidate angles.
+    """Raise ConfigError if no frame shows a marker or has a usable solution. Raise it also if force plates
+    are required and none can be used. Plates are not required merely because a C3D file contains some: angles
+    are valid without them.
 
     plates : whether the command requires them
     wrong : reason why the plates cannot be used

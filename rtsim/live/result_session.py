@@ -35,7 +35,7 @@ class ResultSession:
 
     Attributes
     ----------
-    session : descriptor of the input; its id alone is not sufficient, as a sender may use one twice
+    session : descriptor of the input; its id alone does not identify it, as a sender may use an id twice
     fields : fields of the results
     """
 

@@ -23,11 +23,11 @@ DIRECTIONS: tuple[Upwards, ...] = ("+X", "-X", "+Y", "-Y", "+Z", "-Z")
 def judge_standing(
     description: CaptureDescription, frames: list[CaptureFrame], usual_up: str
 ) -> Labelled | None:
-    """Complete a description by unit and up axis; return it with notes, or None while more frames are
-    needed.
+    """Complete a description of markers by the unit and the upward axis, inferred from the markers of a
+    standing person. Return it with notes, or None as long as more frames are needed.
 
-    frames : frames since the description
-    usual_up : the usual axis of the system, used if nothing shows another
+    frames : frames that have arrived since the description
+    usual_up : the axis that usually points up in this system; it is used unless the markers show another
     """
     waited_ns = frames[-1].arrived_ns - frames[0].arrived_ns
     telling = not description.up and can_tell_up(description.names)
@@ -66,7 +66,7 @@ def unit_of(samples: NDArray[np.float64]) -> LengthUnit:
 
 
 def told_up(up: str, height: float) -> str:
-    """Return a note on an up axis that the system did not state.
+    """Return a note on an upward axis that the system did not state and that was inferred.
 
     height : height of the pelvis above the feet [m], 0 = not visible
     """

@@ -1,8 +1,8 @@
 """Centre of mass of all segments that have a mass, at the pose of the kinematics.
 
-Masses are those of the model's file; where the subject's mass is known, segments without a mass have the
-share of it that the table of segment masses gives them. What is published is the centre of these segments,
-which is that of the whole body only where the model has the whole body.
+Masses are those of the model's file. If the subject's mass is known, segments without a mass get the share of
+it that is in the table of segment masses. The centre of mass of these segments is published. It is that of
+the whole body only if the model contains the whole body.
 """
 
 from __future__ import annotations

@@ -47,8 +47,9 @@ from streams.receiving.ring import ReceivedFrame
 class BalancedJoint(Balance):
     """Force-dependent kinematics of a model from filtered markers; all results have the delay of the filter.
 
-    For a missing marker its position in the fitted model is used. If inverse dynamics come before it, their
-    filtered plate wrenches on the feet are used; if one of these is unknown, all results are NaN.
+    A missing marker is replaced by its position in the fitted model. If the stage of inverse dynamics comes
+    before this one, its filtered plate wrenches on the feet are used. If one of these wrenches is unknown,
+    all results are NaN.
     """
 
     lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are there."
@@ -117,8 +118,8 @@ class BalancedJoint(Balance):
     def _begins_anew(self) -> bool:
         """Return whether the search must start anew instead of from the frame before.
 
-        It must without a pose and, where the run states where to begin, in every second successive frame
-        without equilibrium, as the branch of solutions may have ended there.
+        It must if there is no pose. If the run states from where to begin, it must also do so in every second
+        of successive frames without equilibrium, as the branch of solutions that it followed may have ended.
         """
         spec = self.balanced.spec
         lost = bool(spec.start_mm or spec.start_deg) and self._n_lost > 0 and self._n_lost % 2 == 0

@@ -267,8 +267,8 @@ class FootContacts(Stage):
     def _plane(self, frame: ReceivedFrame, k: int) -> Plane:
         """Return a point and the normal of the surface on which foot k stands, in the solver's axes.
 
-        The motion is older by the filter's delay: for that time a foot still stands on a plate that it has
-        left.
+        The filtered motion is older than the plate forces by the delay of the filter. So during this delay a
+        foot still counts as standing on a plate that it has already left.
         """
         of_plates = self.loads if self.shared is None else None
         found = of_plates.plane_under(self._bearers[k]) if of_plates is not None else None

@@ -198,7 +198,7 @@ class GaitPhases(Stage):
     def bearers(self, loads: FootLoads) -> list[int]:
         """Return the feet that bear the plates, in the order of the tracked feet.
 
-        For a person they are found by their markers, as labels may be exchanged.
+        For a person they are determined by the positions of the markers, as labels may be exchanged.
         """
         segments, names = segments_of(self.kinematics.subject), self.kinematics.estimator.model.names.bodies
         found = []
@@ -278,7 +278,8 @@ def marked_events(source: str, person: str) -> list[tuple[float, int, int]]:
     """Read times [s], sides (0 right, 1 left) and kinds of the foot strikes and foot offs in a C3D file, in
     order.
 
-    Empty for other sources, and for a file that cannot be read, which the reader of its markers reports.
+    The result is empty for other sources, and for a file that cannot be read; the reader of the markers
+    reports such a file.
     """
     if Path(source).suffix.lower() != ".c3d" or not is_file(source):
         return []

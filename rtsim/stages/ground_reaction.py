@@ -1,10 +1,10 @@
 """Ground reaction of a whole person from the motion of all segments, without force plates.
 
-The external force that moves and supports all segments is the sum of mass times (acceleration minus
-gravity); the moment follows equally. It equals the residual of inverse dynamics at the pelvis without foot
-forces, if the model is the whole body: both legs and a marked trunk, which includes head and arms
-(rtsim/subjects/calibration/upper_body). All results have the delay of the rates. If there are force plates,
-the difference from them is reported.
+The external force that moves and supports all segments is the sum of mass times (acceleration minus gravity)
+over the segments; the moment is computed in the same way. Both equal the residual of inverse dynamics at the
+pelvis without foot forces. This requires a model of the whole body: both legs and a trunk with markers, which
+includes head and arms (rtsim/subjects/calibration/upper_body). All results have the delay of the rates. If
+there are force plates, the difference from them is reported.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class Kinematics(Stage):
     status : status of the newest frame
     solved : whether its pose is a solution; false if the solver gave up
     measured : (n_marker, 3) markers of the newest frame, with exchanged labels corrected, NaN = not seen [m]
-    by_joint : the joints and segments to which that status applies
+    by_joint : status of each joint and segment in the newest frame
     unknown : (3 n_joint,) bool, angles that are NaN: those at a root without markers in the stream, and
         those of a trunk that the present frame does not determine
     """
@@ -287,7 +287,7 @@ class Kinematics(Stage):
     def _deviate(self, solution: Solution, since: float) -> bool:
         """Compute the deviations of the present frame; return whether a published angle is uncertain.
 
-        since : time since the frame that was solved before it [s]
+        since : time since the previous solved frame [s]
         """
         if not solution.sent_again and not self.estimator.deviate(since, solution):
             return False

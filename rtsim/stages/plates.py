@@ -70,8 +70,9 @@ ELSEWHERE = (
 class FootLoads(AppliedLoads):
     """Which foot bears which plate, and the wrench on each foot.
 
-    A foot that is low and slow for some successive frames, on no plate and not above an empty one, may stand
-    on the floor: its wrench is NaN, unless the run states that the plates bear the whole load.
+    A foot may stand on the floor beside the plates if, for some successive frames, it is low and slow, loads
+    no plate, and is not above an empty one. Its wrench is then NaN, unless the run states that the plates
+    bear the whole load.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class FilteredMotion(Stage):
     spec : the filter
     rate : frames per second of the session's time [Hz], 0 if no filter is possible
     rates : the newest results
-    settled : whether they have the stated delay
+    settled : whether the filter has settled, so that the results have the stated delay
     deviations : their standard deviations; None without
     """
 

@@ -25,7 +25,7 @@ class StageOutcome(NamedTuple):
     """Result of a stage for one frame, without its quantities.
 
     status : status bits
-    iterations, residual : those of a solver
+    iterations, residual : number of iterations and residual of the solver of the stage, if it has one
     told : whether the frame shall be published
     failure : why the run cannot go on, in words; empty if it can
     """
@@ -46,7 +46,7 @@ class StageCommand(NamedTuple):
     answer : returns (allowed, a sentence), from any thread
     apply : called between two frames; returns whether the descriptor of the results changes
     kind : commands of one kind replace each other, so that only the newest is carried out; "" = its own name
-    told : whether a telemetry message reports it at once
+    told : whether a telemetry message reports the command at once
     takes : names of its arguments; a command with others is refused
     """
 
@@ -68,8 +68,8 @@ class Stage:
     counters : numbers of faults by name, since the start of the run
     sentences : messages for the next telemetry
     n_frame : number of frames so far, for `count`
-    n_awaited : number of answers that it has taken from its own thread; an exact replay takes each answer at
-        the same frame as the run
+    n_awaited : number of answers that the stage has used from its own background thread; an exact replay uses
+      each answer at the same frame as the run
     awaited : in a replay, the number of answers that the run had taken by the present frame; None in a run
     """
 
@@ -97,7 +97,7 @@ class Stage:
         """Begin the frames of an input session; anew = False: the same session after a change of settings."""
 
     def follow(self, other: Self) -> bool:
-        """Adopt the settings of another stage of the same kind, which commands may have changed.
+        """Copy the settings that commands may have changed from another stage of the same kind.
 
         Returns whether its quantities change.
         """

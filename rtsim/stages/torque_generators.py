@@ -26,8 +26,8 @@ class NeededActivations(Stage):
 
     activations : (n_generator,) required activation [1]
     torques : (n_generator,) required torque [N m]
-    limits : (n_generator,) -1 if the passive torque is too high (activation below 0), 1 if the generator is
-        too weak (above 1), else 0
+    limits : (n_generator,) -1 if the activation would be below 0, because the passive torque is too large; 1
+      if it would be above 1, because the generator is too weak; else 0
     """
 
     def __init__(self, loads: ModelLoads) -> None:

@@ -9,10 +9,12 @@ when a connection is opened.
 A connection is used by one thread. Its duties, beyond what its methods say:
 
 - nothing that the server sends may raise anything but CaptureError, block longer than the timeout, or make
-memory grow: lengths and counts are checked before they are believed, and what is wrong but skippable is
-counted; - frames that it received before a failure are handed over before the failure is raised; - it asks
-again for descriptions as often as its protocol needs, so that a changed list is handed over within a second;
-- it finds out within two seconds that its server is gone, and says so by CaptureError.
+  memory grow: lengths and counts are checked before they are used, and invalid data that can be skipped are
+  counted;
+- frames that it received before a failure are handed over before the failure is raised;
+- it asks again for descriptions as often as its protocol needs, so that a changed list is handed over within
+  a second;
+- it finds out within two seconds that its server is gone, and reports that by CaptureError.
 """
 
 from __future__ import annotations

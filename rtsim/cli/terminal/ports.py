@@ -21,7 +21,11 @@ N_TRIED = 100
 
 
 def offset_option(auto: bool = True) -> Callable[..., Any]:
-    """Return the option --port-offset; auto: for commands that bind their addresses."""
+    """Return the command-line option --port-offset, a number that is added to the port numbers of a command.
+
+    auto : whether the option also accepts the word auto, which chooses an offset at which all ports are free;
+      only commands that open (bind) these ports themselves can do so
+    """
     words = "Added to every port that is not given on the command line" + (
         f"; {AUTO}: the first multiple of {STEP} at which all are free." if auto else "."
     )

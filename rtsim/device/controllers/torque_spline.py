@@ -13,14 +13,14 @@ WRAPS = 0.5
 
 
 class StrideTorque:
-    """Torque by a spline over the phase of the stride; no torque from a doubtful phase to the next reliable
-    start of a stride.
+    """Torque by a spline over the phase of the stride. When the phase becomes doubtful, torque ends until the
+    next stride that begins with a reliable phase.
 
-    So torque always begins at the start of a stride, after arming and after a stop of the walk.
+    So torque always begins at the start of a stride, also after arming and after the person has stopped.
 
     Attributes
     ----------
-    open : whether the present stride has torque
+    open : whether torque acts in the present stride
     """
 
     def __init__(self, confidence: float) -> None:

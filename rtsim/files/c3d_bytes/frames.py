@@ -1,4 +1,6 @@
-"""The data of a C3D file as rows of bytes, one for each frame, and the same rows with more points."""
+"""The data of a C3D file as an array of bytes with one row for each frame, and functions that add points to
+these rows.
+"""
 
 from __future__ import annotations
 

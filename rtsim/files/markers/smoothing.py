@@ -24,13 +24,17 @@ LONGEST = 20_000  # frames looked at
 
 
 def doubt_smoothing(names: Sequence[str], positions: Array, rate: float) -> str | None:
-    """Return a message if the feet have almost no acceleration above a low frequency in swing, else None.
+    """Return a warning if the markers of a walk have probably been smoothed too strongly, so that peaks of
+    joint angles are cut; None if not.
 
-    positions : (n, n_marker, 3) in ground [m], NaN = missing; rate : [Hz]
+    The sign of this is that the acceleration of the feet contains almost nothing above a low frequency.
 
-    Walking at 0.8 to 1.3 m/s has 90 % of the power of the feet's acceleration below 3.5 to 5 Hz, and still
-    below 3.6 to 4.3 when smoothed at 6 Hz; smoothed at 2 Hz they have it below 1.6 to 2.1 Hz, and errors of
-    knee flexion reach 16 degrees. Only walks through the room are judged, as other motions may be slow.
+    positions : (n, n_marker, 3) in ground [m], NaN = missing; rate : frames per second [Hz]
+
+    In walking at 0.8 to 1.3 m/s, 90 % of the power of the feet's acceleration lies below 3.5 to 5 Hz. After
+    smoothing at 6 Hz it lies below 3.6 to 4.3 Hz, almost as before. After smoothing at 2 Hz it lies below 1.6
+    to 2.1 Hz, and errors of knee flexion reach 16 degrees. Only walks through the room are checked, as other
+    motions may be slow.
     """
     part = positions[:LONGEST]
     if len(part) < LEAST_S * rate + 2:

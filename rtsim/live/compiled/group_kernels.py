@@ -1,7 +1,8 @@
 """The kernels of each group of rtsim/live/compiled/group_table.py: those that Python calls, and those left
 out.
 
-They have their own module because importing them takes a second, which a start without compilation saves.
+They are in a module of their own because importing them takes a second. A start without compilation does not
+import them.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ class GroupKernels(NamedTuple):
     """Kernels that are called together.
 
     entries : kernels that Python calls; the group consists of these and all kernels that they call
-    without : kernels that are never called with the argument types in use
+    without : kernels that these call in the source, but never with the argument types in use; they are not
+      compiled
     """
 
     entries: Kernels

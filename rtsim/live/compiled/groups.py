@@ -53,13 +53,15 @@ Tell = Callable[[CompileProgress], None]
 def compile_groups(
     names: Iterable[str], tell: Tell | None = None, anew: bool = False
 ) -> dict[str, CompileCost]:
-    """Compile the groups that the cache lacks; return the cost of each, {} if there was nothing to do.
+    """Compile the groups that are not in the cache. Return the cost of each, {} if nothing had to be
+    compiled.
 
     anew : check every group, also those known to be complete
     tell : called with the progress from time to time
-    Raises RtsimError with the message of the compiler's process when a group cannot be compiled. An
-    interruption ends the processes. If the cache cannot be written (see
-    `kernels.compiler.cache.cache_fault`), nothing is done, and each process compiles for itself.
+    Raises RtsimError with the message of the compiler's process if a group cannot be compiled. An
+    interruption ends the compiling processes. If the cache cannot be written (see
+    `kernels.compiler.cache.cache_fault`), nothing is compiled here, and each process of the run compiles for
+    itself.
     """
     waiting = [name for name in names if anew or not is_complete(name)]
     if not waiting or cache_fault():

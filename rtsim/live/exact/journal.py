@@ -1,10 +1,11 @@
 """The journal of a run: a log of everything that its loop received, in order, for an exact replay.
 
-What a live run computes follows from its settings and files, from the build, and from what its loop
-received: which frames it received, as late ones may be dropped; which force samples and commands came before
-which frame; the clock readings that stages use; and when the result of a background thread was available.
-The journal stores these as messages among the results (docs/protocol.md#journal), so that a recording of the
-results contains them. The journal entry of a frame is sent after its result, which is not delayed by it.
+The results of a live run are determined by its settings and files, by the build of the program, and by what
+its loop received. The latter are: the frames that it received, as late ones may be dropped; which force
+samples and commands came before which frame; the clock readings that stages use; and the frame at which the
+result of a background thread was available. The journal stores these as messages among the results
+(docs/protocol.md#journal), so that a recording of the results contains them. The journal entry of a frame is
+sent after its result, which is not delayed by it.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class RunJournal:
         """Record that a frame has gone through the stages.
 
         result : the published result; None = none
-        n_awaited : number of results of background threads that stages have taken so far
+        n_awaited : number of results from background threads that the stages have used so far
         """
         values, data = self._of(frame)
         values |= {"n_awaited": n_awaited, "t_taken": frame.t_taken}
@@ -96,7 +97,8 @@ class RunJournal:
         return values, {"values": np.asarray(frame.flat, WIRE_FLOAT).tobytes()}
 
     def _number(self, session: Session) -> int:
-        """Return the number of a descriptor, which is sent before its number is used for the first time.
+        """Return the number of a descriptor. The descriptor is sent before its number is used for the first
+        time.
 
         Descriptors are distinguished by object identity: two equal ones may be two different sessions.
         """

@@ -36,7 +36,8 @@ class JournalInput:
 
     Attributes
     ----------
-    frame_entry : values of the journal entry of the frame, or repetition, that was returned last
+    frame_entry : values of the journal entry that belongs to the frame, or repetition of a frame, returned
+      last
     command : function that passes a command to the loop
     """
 

@@ -19,9 +19,9 @@ from rtsim.live.exact.run_files import FilePart, sha256_of
 def restored_run(recorded: RecordedRun, folder: Path) -> RunConfig:
     """Return the run with its files at their present or restored paths.
 
-    Unchanged files are read in place. If a file is missing or changed, all files whose content is in the
-    recording are written below `folder` in their original tree, as they may include each other. ConfigError
-    if neither is possible.
+    If no file has changed, all are read where they are. If a file is missing or changed, all files whose
+    content is in the recording are written below `folder`, in their original folders, as they may include
+    each other. Raises ConfigError if neither is possible.
     """
     files = _by_path(recorded.files)
     changed = [path for path, parts in files.items() if not _is_as_it_was(path, parts[0])]

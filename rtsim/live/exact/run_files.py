@@ -28,7 +28,7 @@ class FilePart(NamedTuple):
     """A part of a file that was read.
 
     path : absolute path, as bytes
-    folder : working folder of the process at that time, as bytes
+    folder : working folder of the process when it read the file, as bytes
     sha256, n_byte : checksum and size of the whole file
     part, n_part : number of this part and number of parts; 0 of 0 if the content is not stored
     """
@@ -45,8 +45,8 @@ class FilePart(NamedTuple):
 class FilesRead:
     """Records which files this process opens for reading, except those of the installation.
 
-    Models include other files and meshes, and marker maps are found by marker names, so only the opening of
-    files shows them all.
+    Models include other files and meshes, and marker maps are chosen by marker names. So the only way to know
+    all files of a run is to record which ones are opened.
     """
 
     def __init__(self) -> None:

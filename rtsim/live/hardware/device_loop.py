@@ -129,14 +129,15 @@ def of_another_joint(spec: HilSpec, device: DeviceSpec) -> str:
 
 
 class DeviceClock(ClockInput):
-    """Ticks of model and device: in lockstep a tick waits for the device's answer, else for the clock.
+    """Ticks of model and device. In lockstep a tick waits for the device's answer to the previous output;
+    otherwise it begins at its time on the clock.
 
-    No tick begins before a device has sent a message.
+    The first tick begins only after a device has sent a message.
 
     Attributes
     ----------
     times : a histogram for each of TICK_PARTS
-    ends : function that returns whether a command ends the torque, so that a tick does not wait longer
+    ends : function that returns whether a command ends the torque; the tick then stops waiting
     ask, watched : functions called in a replay with each command, and each report of a check by the clock
     motion, feed : stream that moves coordinates, if there is one, and the receiver of its motion
     """
@@ -258,7 +259,9 @@ class DeviceClock(ClockInput):
 
 
 class DeviceOutput:
-    """Passes results to the publisher. At the end it first sends zero torque to the device and disarms it."""
+    """Passes results to the publisher. Before it ends the results, it sends zero torque and disarms the
+    device.
+    """
 
     def __init__(self, publisher: ResultSink, command: TorqueCommand) -> None:
         self._publisher, self._command = publisher, command
@@ -270,7 +273,7 @@ class DeviceOutput:
         return self._publisher.events
 
     def announce(self, session: Session) -> None:
-        """Begin a result session."""
+        """Begin a session of results."""
         self._publisher.announce(session)
 
     def send(self, message: AnyMessage) -> None:
@@ -300,7 +303,7 @@ def hil_loop(
 
     Parameters
     ----------
-    arm_s : simulated time at which the device is armed automatically [s]; None = only by command
+    arm_s : simulated time at which the device is armed automatically [s]; None = it is armed only by command
     urgently : run at real-time priority, where the system permits it
     again : port that replays a recording to its end; None for a new run
     """

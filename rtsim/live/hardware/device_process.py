@@ -1,11 +1,16 @@
 """A simulated device as a process of its own, with a clock, a watchdog and a socket.
 
-While outputs of the model request an answer, each of them is one tick of the device: the device advances by
-the model's tick and answers, so that a run can be repeated bit for bit. If no output comes in time, or none
-requests an answer, the device ticks by its own clock and checks the age of its command. A requested tick
-counts as one tick of the model for the age of the command, until the device's clock is ahead by the validity
-of the command. While torque is being reduced, or after the emergency button was pressed, the device's clock
-does not wait for a slow model.
+An output of the model may request an answer. Then it is one tick of the device: the device advances by the
+length of the model's tick and answers. So a run can be repeated bit for bit. If no output comes in time, or
+none requests an answer, the device ticks by its own clock.
+
+In each tick the device checks the age of its command. A requested tick makes the command older by the length
+of the model's tick, however long the model has really computed. This has a limit: the time on the device's
+clock may exceed the sum of these ticks by no more than the validity of the command. Beyond that the command
+ages by the device's clock.
+
+While the device reduces its torque in its safe state, or after its emergency button was pressed, it does not
+wait for the outputs of a slow model.
 """
 
 from __future__ import annotations

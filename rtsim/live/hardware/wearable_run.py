@@ -59,9 +59,10 @@ HUSH_NS = 50_000_000
 def run_of(spec: HilSpec, source: str = "") -> RunConfig:
     """Return the checked run config for the estimation from markers.
 
-    source : source of markers instead of the run's own, "" = its own
+    source : source of markers that replaces the one in the config of the run; "" = the one in the config
 
-    Raises ConfigError for settings that do not fit, including an exceeded stability limit.
+    Raises ConfigError for settings that contradict each other, and if the controller is stiffer than the
+    stability limit allows.
     """
     assert spec.markers is not None
     run = load_run(find_config(spec.markers.run, "runs"))
@@ -90,14 +91,14 @@ class WearableTicks:
     Parameters
     ----------
     source : source of the markers
-    recorded : whether it is a recording, whose first frame waits for a device
+    recorded : whether the source is a recording; its first frame then waits until a device is connected
     again : port that replays a recording to its end; None for a new run
 
     Attributes
     ----------
-    hush : function called with a message while no markers come, to send zero torque to the device
-    ends : function that returns whether a command ends the torque, so that the input does not wait for a
-        frame
+    hush : function that sends zero torque to the device; it is called with a message while no markers arrive
+    ends : function that returns whether a waiting command ends the torque; the input then stops waiting for a
+      frame
     ask : function called in a replay with each recorded command
     watched : function called in a replay with each recorded report of a check by the clock
     """
@@ -194,7 +195,7 @@ class WearableTicks:
 class PacedRecording(RecordingInput):
     """The frames of a trial in step with the computer's clock.
 
-    live : whether the frames count as live, so that their age follows from clocks
+    live : whether the frames count as live; their age is then measured by clocks
     """
 
     _ticks: Ticks | None = None
@@ -214,7 +215,7 @@ def source_of(spec: HilSpec, run: RunConfig, feed: ForceFeed | None) -> Input:
     """Return the input of a run with its markers and forces: streams, or a recording, either paced or as
     fast as possible.
 
-    ConfigError if a recording has another rate than the device exchange.
+    Raises ConfigError if the rate of a recording differs from that of the device exchange.
     """
     if is_stream(run.source):
         if feed is None:
@@ -297,8 +298,9 @@ def wearable_loop(
 def hush(exchange: DeviceExchange, torque: DeviceTorque, command: TorqueCommand, text: str) -> None:
     """Send zero torque repeatedly while no markers come; latched faults and requests are still handled.
 
-    text : message that no markers come; "" while it is too early to report it. Torque ramps do not advance
-        meanwhile.
+    text : message that no markers arrive; "" as long as it is too early to report it
+
+    Meanwhile torque ramps do not advance.
     """
     exchange.collect()
     exchange.begin_tick(now_ns())

@@ -1,7 +1,7 @@
 """Inputs of a run: a stream of frames, or the ticks of a clock.
 
-An input is used as a context manager. `wait` returns the next frame, or None after a while without one; it
-calls `apply` just before, so that commands take effect from that frame on.
+An input is used as a context manager. Its method `wait` returns the next frame, or None if no frame arrives
+for some time. Just before it returns, it calls `apply`, so that commands take effect from that frame on.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Input(Protocol):
     def wait(self, apply: ApplyCommands) -> ReceivedFrame | None:
         """Return the next frame, or None after some time without one.
 
-        apply : called just before it is returned
+        apply : function that is called just before the frame is returned
         """
 
     def period_ns(self, session: Session) -> int:
@@ -77,8 +77,8 @@ class Input(Protocol):
 
 
 class StreamInput:
-    """The frames of a marker stream at an address: those of the leading session, and those of others if
-    there is time. Of frames of other sessions that have to wait, only the newest is kept.
+    """The frames of a marker stream at an address: those of the leading session, and those of other sessions
+    if there is time. If frames of other sessions have to wait, only the newest one is kept.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ from streams.messages import Command
 class Mailbox:
     """The newest command of each kind since the loop last took the commands.
 
-    A newer command replaces an older one of its kind, whose effect it would override. So the loop handles at
-    most one command of each kind, however many arrive.
+    A newer command replaces an older one of the same kind, as it would override the effect of the older one.
+    So the loop carries out at most one command of each kind, however many arrive.
     """
 
     def __init__(self) -> None:

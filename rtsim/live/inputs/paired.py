@@ -35,8 +35,8 @@ class PairedInput(StreamInput):
 
     Attributes
     ----------
-    hurries : function that returns whether a frame must not wait for its forces, because the torque is to
-        end
+    hurries : function that returns whether the torque of the device is to end; a frame then does not wait for
+      its forces
     """
 
     def __init__(
@@ -65,9 +65,10 @@ class PairedInput(StreamInput):
         securities: tuple[Security | None, Security | None] = (None, None),
         duration_s: float = 0.0,
     ) -> PairedInput:
-        """Return the input for two streams, given the addresses of markers and forces, which may be equal.
+        """Build the input for a stream of markers and a stream of forces from their addresses, which may be
+        equal.
 
-        securities : client keys for each stream, so that the key for one server is not valid for the other
+        securities : client keys for each of the two streams; the key for one server is not used for the other
         """
         markers, forces = addresses
         return cls(

@@ -69,7 +69,7 @@ def check_playing(
 ) -> None:
     """Raise ConfigError for a pace, a duration or a part of the source that cannot be played.
 
-    rate [Hz] and duration_s are those of the synthetic walker and jaw.
+    rate [Hz] and duration_s [s] are those of the synthetic walker and jaw.
     """
     for option, value in (("--rate", rate), ("--duration", duration_s)):
         if source not in MADE_UP and value:
@@ -123,8 +123,8 @@ def load_trial(
 ) -> MarkerTrial:
     """Load the frames of a source that is not a stream.
 
-    duration_s, rate [Hz] and side apply to the synthetic walker, the first two also to the synthetic jaw; a
-    file has its own.
+    duration_s [s], rate [Hz] and side apply to the synthetic walker, and the first two also to the synthetic
+    jaw. For a file they are ignored, as it has its own.
     units, up : unit of length and up axis that override those of a marker file; person : which of several
         persons in it to use
     unnamed : whether trajectories without names are kept

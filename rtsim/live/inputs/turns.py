@@ -1,8 +1,8 @@
 """Choice of the sessions whose frames a loop computes: the leading one, and others if there is time.
 
-Switching to another session, and back, takes the loop as much time as many frames. As anybody may begin
-sessions on an open stream, the time for them is limited on any machine: sessions other than the leading one
-(streams/receiving/known.py) get a part of the time in which the loop would otherwise wait.
+Switching to another session and back takes the loop as much time as computing many frames. Anybody may begin
+sessions on an open stream. So the time for sessions other than the leading one (streams/receiving/known.py)
+is limited to a part of the time in which the loop would otherwise wait.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class Turns:
         """Return whether the loop may switch to the session of a frame; if so, the time of the switch is
         charged to that session.
 
-        Descriptors are compared, not their ids, which a sender may use again for another content.
+        Sessions are compared by their descriptors and not by their ids, because a sender may use an id again
+        for another content.
         """
         session, leads = frame.session, frame.leads
         if leads and session is self._at:

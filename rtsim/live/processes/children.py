@@ -43,7 +43,7 @@ class ChildFailedError(RtsimError):
 class Child:
     """An `rtsim` process that reports its states as JSON lines.
 
-    asked_later : whether it imports its modules and then waits until `ask` sends its request
+    asked_later : whether the process first imports its modules and then waits until `ask` sends its request
     """
 
     def __init__(self, name: str, arguments: list[str], asked_later: bool = False) -> None:
@@ -166,8 +166,8 @@ class Child:
     def close(self) -> None:
         """End the process: first close its standard input, which requests a normal end on every system.
 
-        If it does not end, it is terminated, which on Windows truncates recordings. A process that still
-        waits for its request is terminated at once.
+        If the process does not end, it is terminated; on Windows its recordings are then truncated. A process
+        that still waits for its request is terminated at once.
         """
         if self._idle:
             self._process.kill()

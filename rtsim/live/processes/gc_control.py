@@ -14,9 +14,10 @@ def gc_paused() -> Iterator[None]:
     """Suspend garbage collection within the `with` block, after one collection and a freeze of the remaining
     objects.
 
-    Enter the block before the first frame can arrive. The loop itself collects young objects once a second,
-    which takes microseconds as all older ones are frozen. Inside another `gc_paused` block only objects that
-    were made since are collected. Objects that the program froze before stay frozen at the end, too.
+    Freezing excludes objects from later collections. Enter the block before the first frame can arrive. The
+    loop itself collects young objects once a second; this takes microseconds, as all older ones are frozen.
+    If the block is inside another `gc_paused` block, only objects that were created since the outer one began
+    are collected. Objects that were frozen before the block stay frozen at its end.
     """
     gc.collect()
     if not gc.isenabled():

@@ -21,7 +21,7 @@ class EstimatorRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, 
     markers : address of the marker stream
     wait_s, n_subscriber : time to wait [s], and number of subscribers of the results to wait for
     notes : notes that are published with the results
-    anyway : whether to accept a stream that does not belong to the subject
+    anyway : whether to continue with a stream whose markers do not belong to the subject
     """
 
     run: RunConfig
@@ -36,7 +36,7 @@ class PlayerRequest(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_
     """The request to a player: the source of a run, played at the run's address for markers, with forces if
     it has any.
 
-    speed : multiple of the recorded rate
+    speed : factor by which the recording is played faster than it was recorded
     rate : rate of the synthetic walker and jaw [Hz]
     loop : whether to start over at the end; start_s, end_s : the part that is played [s]
     duration_s : duration of the synthetic walker and jaw [s]

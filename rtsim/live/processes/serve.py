@@ -94,8 +94,8 @@ def serve(
     security, markers_security, forces_security : keys of this server, and of this client for each stream;
         the keys for the markers also apply to the forces unless they have their own
 
-    ConfigError at the end if the stream was not the subject's, or its markers without names did not belong
-    to the subject.
+    At the end ConfigError is raised if the markers of the stream, with or without names, did not belong to
+    the subject.
     """
     run, markers, anyway = request.run, request.markers, request.anyway
     named = run.source if is_capture(run.source) else markers  # as users know it

@@ -45,10 +45,11 @@ def with_priority(wanted: bool = True) -> Iterator[bool]:
 @contextmanager
 def below_others() -> Iterator[bool]:
     """Within the `with` block, give this thread, and threads that it starts, a lower priority than ordinary
-    ones; yield whether the system can.
+    threads. Yield whether the system supports this.
 
-    A window or a page draws for some 15 ms at a time. Otherwise, if all processors are busy, a loop that
-    wakes for a frame would wait for the end of the drawing's time slice, some 3 ms on Linux.
+    It is used for drawing a window or a page, which takes some 15 ms at a time. Without it, if all processors
+    are busy, a loop that wakes up for a frame would wait until the time slice of the drawing thread is over,
+    some 3 ms on Linux.
     """
     if not hasattr(os, "setpriority"):
         yield False

@@ -27,8 +27,9 @@ MOST_FRAMES = 20_000
 def placed_feet(run: RunConfig, spec: ModelSpec) -> PlacedFeet | None:
     """Return the feet of a model that brings its own markers; None for any other model.
 
-    There are none if the run assigns bodies to the plates. ConfigError if the model has no feet for the
-    plates, or if gravity is not along -Y, as in the plates' ground.
+    There are none if the run itself states which bodies stand on the plates. Raises ConfigError if the model
+    has no feet that could stand on the plates. Raises it also if gravity is not along -Y, as the axes of the
+    plates require.
     """
     if not brings_markers(run, spec):
         if run.plates.feet or run.plates.borne_by:

@@ -15,10 +15,10 @@ from streams.addresses import is_stream
 
 
 def with_person(run: RunConfig) -> tuple[RunConfig, tuple[str, ...]]:
-    """Return the run with the person whose markers it solves, and notes on the choice.
+    """Return the run with the name of the person whose markers it solves, and notes on the choice.
 
-    ConfigError if several persons could be meant, or no person has the requested name. Persons in a stream
-    are distinguished during the run (rtsim/stages/markers/marker_input).
+    Raises ConfigError if a recording contains several persons and none is requested, or if no person has the
+    requested name. Persons in a stream are distinguished during the run (rtsim/stages/markers/marker_input).
     """
     if is_stream(run.source):
         return run, ()

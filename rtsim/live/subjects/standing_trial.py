@@ -1,8 +1,9 @@
 """Extraction of a static trial from a live stream, once a person has stood still long enough with all
 markers visible.
 
-Markers of a standing person sway by some millimetres within seconds; shifting the weight or turning moves
-them by centimetres. The newest successive frames in which no marker leaves its place are used.
+Markers of a standing person sway by some millimetres within seconds. If the person shifts the weight or
+turns, they move by centimetres. The newest successive frames are used in which all markers stay near their
+mean positions.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class StandingSoFar(NamedTuple):
 
     seconds : duration of the successive frames so far in which the person stands still and all markers are
         visible [s]
-    movement_mm : largest distance of a marker from its place in the newest half second [mm]; NaN = no
-        visible marker
+    movement_mm : largest distance of a marker from its mean position in the newest half second [mm]; NaN = no
+      marker is visible
     missing : names of required markers that are not visible
     n_wanted : number of required markers
     fault : reason why the labels of the stream cannot be used; None = they can be used
@@ -87,7 +88,7 @@ class StandingTrial:
     lab : marker map, None = found by the names
     side : right, left, or "" = the legs with markers
     person : the person whose markers are used, "" = the only one
-    stored : measures of the person that are known (name -> SI value); None = they are supplied later
+    stored : known measurements of the person (name -> value in SI units); None = they are supplied later
 
     Attributes
     ----------
@@ -223,8 +224,9 @@ class StandingTrial:
 
 
 def reach_back(x: Array) -> Array:
-    """Return for each frame the largest distance of any marker from the centre of its positions, over the
-    frames from this one to the last, (n,) [m].
+    """Return how far markers move from each frame to the last one, (n,) [m]. The value of a frame is the
+    largest distance of any marker from the centre of its positions, over the frames from this one to the
+    last.
 
     x : (n, n_marker, 3) - positions, NaN = not visible [m]
     """

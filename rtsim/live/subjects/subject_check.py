@@ -34,12 +34,12 @@ ALL_THE_SAME = "solved all the same (--anyway)"
 
 
 def notes_before(run: RunConfig, *, anyway: bool = False) -> tuple[str, ...]:
-    """Return notes before a run: from the reader, on the calibration, and on how well the trial fits the
-    person.
+    """Return the notes that a user should read before a run: notes of the file's reader, on the calibration,
+    and on how well the markers of the trial fit the person.
 
-    anyway : whether a trial of another person is only reported, not an error
+    anyway : whether a trial of another person is only reported instead of raising an error
 
-    ConfigError for a trial without data, without a tracked marker, or of another person.
+    Raises ConfigError for a trial without data, without a tracked marker, or of another person.
     """
     from rtsim.models.load import load_model
 

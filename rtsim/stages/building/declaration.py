@@ -49,8 +49,9 @@ MakeOfMotion = Callable[["RunConfig", Callable[[str], None]], "DrivenJoint"]
 class TableUse(NamedTuple):
     """Error for a run's table that none of its stages uses: the fault and the remedy.
 
-    unnamed : text of the error if the run names its stages
-    unbuilt : text of the error if the default stages have nothing to do, "" = as unnamed
+    unnamed : text of the error if the run names its stages and none of them uses the table
+    unbuilt : text of the error if the run uses the default stages and those that use the table have nothing
+      to do; "" = the text of unnamed
     """
 
     unnamed: tuple[str, str]
@@ -59,26 +60,26 @@ class TableUse(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class StageDeclaration:
-    """The declaration of a stage, known before a run; all fields but `make` may be left out. Facts are those
-    of FACTS.
+    """The declaration of a stage, known before a run. All fields except `make` may be left out. A fact is a
+    property that a run or its model has or does not have, such as force plates; FACTS lists all.
 
-    make : builds the stage, or returns None if it has nothing to do for the model
-    needs : names of the stages that must come before it, without those that these need themselves
+    make : function that builds the stage, or returns None if it has nothing to do for the model
+    needs : names of the stages that must come before it; stages that these need are not repeated here
     either : names of stages of which at least one must come before it
-    inputs : facts of the run without which it has nothing to do
-    usual : facts of the run with which it is used by default; None = only if the run names it
+    inputs : facts that the run must have for the stage; without them it has nothing to do
+    usual : facts with which the stage is used by default; None = it is used only if the run names it
     order : its position among the default stages
-    joins : whether, where it is a default stage, it is also added to stages that a run names
-    spared : facts of the run with which it is left out without an error if it is named but its inputs are
-      missing
+    joins : whether it is also added if the run names its stages, provided that it would be a default stage
+    spared : facts with which a missing input is no error: the stage is left out although the run names it
     weighs : whether it needs the person's mass to be determined even without force plates
     kernels : group of kernels -> facts with which the stage calls it (rtsim/live/compiled/group_table.py)
     tables : tables of the run that belong to this stage, and the error if no stage uses them
     options : the record of its own table [options.NAME]; None = it has none
     check : checks run, model, facts and the stages before it, before the run; raises ConfigError for
         impossible settings
-    provides : inputs that it provides to others, such as GAIT
-    of_motion : builds the stage that replaces it and its needs if the source of the run is a motion
+    provides : inputs that it provides to other stages, such as GAIT
+    of_motion : function that builds the stage that replaces this one and the stages that it needs if the
+      source of the run is a motion
     """
 
     make: Callable[[StageContext], Stage | None]
@@ -131,8 +132,10 @@ def facts_of(run: RunConfig, spec: ModelSpec, *, own_markers: bool, forces: bool
 
 
 def without(fact: str) -> ConfigError:
-    """Return the error for stages that need a fact of GIVEN_BY, such as force plates, which the run does not
-    have.
+    """Return the error that the stages of a run need something that the run does not have, such as force
+    plates.
+
+    fact : what is missing, a key of GIVEN_BY
     """
     what, option = GIVEN_BY[fact]
     return ConfigError(

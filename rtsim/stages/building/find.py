@@ -1,7 +1,8 @@
 """Search for the stages of a run by name: modules of this folder, and stages of other packages.
 
-A stage is a module of this folder with a `STAGE = StageDeclaration(...)`, called as the module, or, at an
-entry point of the group `rtsim.stages`, such a declaration, or a function that builds the stage.
+A stage is declared in one of two ways. It may be a module of this folder that contains `STAGE =
+StageDeclaration(...)`; its name is that of the module. Or it is an entry point of the group `rtsim.stages` in
+another package, which is such a declaration, or a function that builds the stage.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ def check_tables(run: RunConfig, stages: Mapping[str, StageDeclaration]) -> None
 def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec.Struct | None:
     """Read the options from a stage's own table [options.NAME], or return its defaults.
 
-    ConfigError for a table that the stage does not have, and for invalid values.
+    Raises ConfigError if the stage has no such table, and for invalid values.
     """
     table = run.options.get(name)
     where = f"options.{name}"

@@ -1,7 +1,7 @@
 """A stage of another package in a run: its errors are counted and reported, and the run continues.
 
-The results of the run's own stages do not depend on it, so that a fault of it is no reason to lose them: its
-own quantities are NaN in that frame, which is flagged.
+The results of the run's own stages do not depend on it, and its errors must not destroy them. After an error
+the quantities of the package's stage are NaN in that frame, and the frame is flagged.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from rtsim.stages.building.find import check_tables, idle, misplaced, missing_be
 
 
 def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) -> None:
-    """Raise ConfigError for a table that has no effect, a stage without the inputs that it needs, and
-    settings that a stage refuses.
+    """Raise ConfigError if a table of the run has no effect, if an input of a stage is missing, or if a stage
+    refuses the settings.
 
     of_model : whether the run uses the model's own markers
     forces : whether it has force plates

@@ -40,8 +40,9 @@ UNANSWERED = StageOutcome(Status.DEGRADED)
 class DeviceTorque(Stage):
     """Checks the device's messages and applies its torque to the limb, constant over the tick.
 
-    arm_s : time of the ticks at which it arms automatically, as soon as no check objects [s]; None = only by
-        command. Anything that ends torque, or objects to it after an armed state has ended, cancels this.
+    arm_s : time of the ticks from which on the device is armed automatically, as soon as all checks permit it
+      [s]; None = it is armed only by command. Automatic arming is cancelled by anything that ends torque, and
+      by a check that forbids torque after an armed state has ended.
     asked : commands that wait for a tick
     """
 
@@ -100,9 +101,10 @@ class DeviceTorque(Stage):
         return UNANSWERED if x.n_missed else FINE
 
     def apply(self, watched: str) -> None:
-        """Latch faults, and carry out waiting requests; also called between two frames.
+        """Store new faults, which then last until a person arms again, and carry out waiting requests. It is
+        also called between two frames.
 
-        watched : a sentence from other checks on why torque must end; empty if there is none
+        watched : reason of other checks why torque must end, as a sentence; empty if there is none
         """
         x = self.exchange
         wrong = x.judge(watched)
@@ -231,7 +233,7 @@ class DeviceTorque(Stage):
     def _by_clock(self) -> str:
         """Return the sentence of those checks that read the clock.
 
-        It is recorded where it changes, so that a replay has it.
+        The sentence is recorded whenever it changes, so that a replay can use it.
         """
         x = self.exchange
         watched = first_of(x.clocked)
@@ -243,7 +245,7 @@ class DeviceTorque(Stage):
     def _tuned(self, name: str, takes: tuple[str, ...]) -> StageCommand:
         """Build a command that tunes parameters, to be carried out in the next tick.
 
-        The answer comes at once; none of several commands gets lost.
+        The command is answered at once. If several commands arrive before the next tick, all are carried out.
         """
 
         def answer(args: Args) -> tuple[bool, str]:
@@ -316,7 +318,7 @@ class TorqueCommand(Stage):
     Parameters
     ----------
     say : called with a sentence on each transition of the arming state
-    fault_s : when the newest fault latched, on the clock of the model [s]; -1 without one
+    fault_s : time of the model at which the newest fault was stored [s]; -1 if there is none
     """
 
     def __init__(self, exchange: DeviceExchange, simulator: Limb) -> None:
@@ -378,7 +380,7 @@ class TorqueCommand(Stage):
     def end(self, failure: str = "") -> None:
         """Send and record the last output of the run: zero torque, disarmed.
 
-        failure : why the model could not go on, which latches as a fault; empty if it could
+        failure : reason why the model could not continue, which is stored as a fault; empty if it could
         """
         x = self.exchange
         if failure:

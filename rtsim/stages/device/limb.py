@@ -17,7 +17,8 @@ STANDING = StageOutcome(Status.STALE)
 class LimbStep(ForwardStep):
     """The forward step of a limb that can be paused; frames of a paused limb are flagged stale.
 
-    The commands are those of the exchange, which disarms the device first: this stage has none of its own.
+    This stage has no commands of its own. Pause and return to the start are commands of the device exchange,
+    which disarms the device first.
     """
 
     def __init__(

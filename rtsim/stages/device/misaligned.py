@@ -25,8 +25,8 @@ class Turning(NamedTuple):
     """Axis about which a body turns with a coordinate, fixed in its parent.
 
     axis : (3,) axis through the joint's frame on the parent, in its axes
-    place_mm : (3,) position of the body's origin from there, in its neutral pose with the coordinate at zero
-        [mm]
+    place_mm : (3,) position of the body's origin relative to the joint's frame on the parent, in the neutral
+      pose with the coordinate at zero [mm]
     """
 
     axis: np.ndarray
@@ -34,7 +34,7 @@ class Turning(NamedTuple):
 
 
 def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
-    """Return the offset of the device's joint, None if it is aligned with the limb's.
+    """Return the offset of the device's joint from the limb's joint; None if both are aligned.
 
     ConfigError if the limb's joint has no fixed axis.
     """
@@ -81,7 +81,7 @@ def carried_by(spec: ModelSpec, config: HilSpec) -> Body:
 def turning_of(body: Body, coordinate: str) -> Turning | None:
     """Return the axis about which a coordinate rotates a body, fixed in its parent.
 
-    None for other joints, and for frames that are rotated.
+    Returns None if the joint is of another kind, or if one of its frames is rotated.
     """
     if body.in_child != Frame() or body.in_parent.turned_deg != (0.0,) * 3 or body.in_parent.of_subject:
         return None

@@ -37,9 +37,10 @@ class WornJoint(Stage):
     """Source of angle, gait phase and moment of a person's joint for controller and device, after each
     frame's estimate.
 
-    For the stages of the exchange it is a limb with one hinge, which is not simulated. A frame whose time
-    does not advance as its session states is unusable, whatever its markers are. The time without usable
-    frames is measured by this computer's clock for live frames, else by their times.
+    For the stages of the exchange it is a limb with one hinge, which is measured instead of simulated. A
+    frame is unusable if its time does not advance at the rate that its session states, whatever its markers
+    are. The time without usable frames is measured by this computer's clock for live frames, else by the
+    times of the frames.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class AppliedLoads(Stage):
     Attributes
     ----------
     bearers : the feet or bodies that bear plates, in the order of its arrays
-    pressed : for each bearer (body of the model, index of the bearer); empty if another stage knows them
+    pressed : for each bearer its body in the model and its index; empty if another stage determines them
     force, moment : (n_bearer, 3) wrench on each bearer about the ground origin [N], [N m]; NaN = unknown
     """
 

@@ -20,7 +20,7 @@ TILT = 0.1
 class Belt:
     """Velocity of the surface on which the feet stand, such as a treadmill belt.
 
-    velocity : (3,) velocity of the surface [m/s]; zeros until a foot has shown otherwise
+    velocity : (3,) velocity of the surface [m/s]; zeros until the motion of a foot shows that it moves
     moves : whether it moves
     """
 
@@ -41,10 +41,11 @@ class Belt:
     def take(self, feet: Array, former: Array, dt: float, bears: NDArray[np.bool_], low: float) -> None:
         """Update the velocity from the feet of a frame that stand on the surface.
 
-        These are flat on a plate, or move horizontally near the ground in the direction of their heels.
+        A foot counts as standing if it is flat on a plate, or if it moves horizontally near the ground in the
+        direction of its heel.
 
         feet, former : (2, 2, 3) heel and tip of the toes now and in the previous frame [m]
-        bears : (2,) whether a foot bears a plate
+        bears : (2,) whether a foot loads a plate
         low : height up to which a foot may be on the ground [m]
         """
         for f in range(len(feet)):

@@ -40,7 +40,7 @@ FREE = Manifold(*(np.array(rows, np.int64) for rows in ([-1], [NUMBERS["free"]],
 class FollowedFeet:
     """Frames of the feet, fitted to the markers of the kinematics, with gaps filled and the same filter.
 
-    The joints of the model are not used: if they cannot reach the pose of a foot, its sole would not be on
+    The joints of the model are not used. If they could not reach the pose of a foot, its sole would not be on
     the ground.
 
     place : position and velocity of each foot, at the time of the filtered motion
@@ -114,8 +114,8 @@ def axes_of(
     """Return the frame of every foot of a model, with a level sole under a load [N] if a static trial shows
     one.
 
-    A foot has the side of its body in the model and the markers on this body, whichever side their labels
-    say. ConfigError if no foot has markers, and for two feet of one side.
+    The side of a foot is that of its body in the model. Its markers are those on this body, whichever side
+    their labels say. Raises ConfigError if no foot has markers, or if two feet have the same side.
     """
     own = "right" if subject.side == "left" else subject.side  # solved as a right one
     found: list[FoundFoot] = []
@@ -170,8 +170,8 @@ POINTS_DOWN = -0.5
 def upward(places: Mapping[str, Array], neutral: Array) -> Array:
     """Return the upward direction (3,) on a foot without a static trial.
 
-    It is that of the ground in the model's neutral pose, or the body's y axis if that is nearer to the normal
-    of heel and metatarsals and does not point down.
+    It is the upward direction of ground in the model's neutral pose. If the body's y axis is nearer to the
+    normal of the plane through heel and metatarsals, and does not point down, that axis is used instead.
 
     places : role -> (3,) position on the body [m]
     neutral : (3,) upward direction in the neutral pose, on the body
@@ -183,9 +183,9 @@ def upward(places: Mapping[str, Array], neutral: Array) -> Array:
 
 
 def unlike(body: str, off: float, source: str) -> str:
-    """Return the sentence that the markers on a body are not arranged as in the static trial.
+    """Return the warning that the markers on a body are not arranged as in the static trial.
 
-    off : their deviation (RMS) [mm]
+    off : deviation of the markers from their arrangement in the static trial (RMS) [mm]
     """
     return (
         f"check the static trial: in {source} the markers on {body} lie otherwise to each other by "

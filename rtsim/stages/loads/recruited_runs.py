@@ -61,7 +61,7 @@ def check_balance(run: RunConfig, spec: ModelSpec, facts: Facts, *, loaded: bool
 def check_balanced_of_person(run: RunConfig) -> None:
     """Raise ConfigError for settings that prevent the equilibrium of the legs in the run.
 
-    If only the trial decides which legs these are, the settings are checked for one leg and for both.
+    If the trial decides later which legs are modelled, the settings are checked for one leg and for both.
     """
     from rtsim.models.load import load_model, model_for
 
@@ -83,7 +83,8 @@ SIDES = ("right", "both")
 def check_balanced(run: RunConfig, spec: ModelSpec) -> None:
     """Raise ConfigError for settings that prevent the equilibrium of the model's joints.
 
-    A model that needs a person's anatomy is built with the shipped subject, which has the same names.
+    If the model needs a person's anatomy, it is built with the example subject that is part of rtsim, as
+    names do not depend on the subject.
     """
     from rtsim.methods.fdk.fdk import check, held_of
     from rtsim.methods.fdk.fdk_coordinates import with_coordinates

@@ -24,8 +24,9 @@ class SharedGroundForce:
     """The ground reaction, divided between two feet; shear is divided like the vertical force, and there is
     no free moment.
 
-    vertical : (2,) vertical forces on the feet in their order [N]; NaN = not known
-    wrench : (2, 6) by sides, moment about the ground origin [N m] and force [N], after `lay`
+    vertical : (2,) vertical forces on the feet, in the order of the model's feet [N]; NaN = not known
+    wrench : (2, 6) wrench on the right and the left foot, moment about the ground origin [N m] and force [N];
+      written by `lay`
     """
 
     def __init__(

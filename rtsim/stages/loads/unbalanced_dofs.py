@@ -14,11 +14,12 @@ TOLD = 0.01
 
 
 def unbalanced_dofs(names: Sequence[str], lack: NDArray[np.float64], turns: Sequence[bool]) -> str:
-    """Describe the degrees of freedom with the largest unbalanced load, and its size [N m for rotations, N].
+    """Return a text that names the degrees of freedom with the largest unbalanced loads and states these
+    loads [N m for rotations, else N].
 
     names : names of the degrees of freedom
     lack : (n,) unbalanced load
-    turns : whether it is a moment
+    turns : (n,) whether a degree of freedom is a rotation, whose load is a moment
     """
     size = np.abs(lack)
     worst = np.argsort(-size)[:N_NAMED]

@@ -27,7 +27,8 @@ class JointsApart:
 
     Attributes
     ----------
-    off : (n_body,) int64 - more than 0 = it does not meet the one beside it, in the newest frame
+    off : (n_body,) int64 - above 0 = in the newest frame the segment does not meet its neighbour at their
+      joint
     """
 
     def __init__(self, names: tuple[str, ...], shape: CalibratedShape) -> None:
@@ -48,10 +49,11 @@ class JointsApart:
         self._waited = 0.0
 
     def look(self, off: NDArray[np.int64], dt: float, solved: bool) -> bool:
-        """Take in a frame; whether segments do not meet.
+        """Check a frame; return whether segments do not meet at a joint.
 
-        off : (n_body,) above 0 = a segment that is known to be off in it, by others
-        dt : since the frame before [s], 0 = unknown; solved : whether there is a new frame
+        off : (n_body,) above 0 = another check has found that the markers of the segment are implausible in
+          this frame
+        dt : time since the previous frame [s], 0 = unknown; solved : whether the frame has a new solution
         """
         if not solved:
             self._waited += dt

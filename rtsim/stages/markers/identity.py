@@ -1,15 +1,16 @@
 """Check whether the markers still belong to the same person, after every discontinuity.
 
-When the labels move to another person, most markers are decimetres from their predicted positions in the next
-frame, which no movement can cause. Distances between markers do not show to whom they belong: within a person
-they vary by some millimetres and two percent of size (soft tissue, a squat), and another person of that size
-differs by no more. So frames are in doubt until the labels jump back to where the person can be by then, with
-distances that can be the person's. After a gap of all markers no positions can be predicted: then distances
-alone decide, and only differences larger than any within a person mean another person.
+When the labels move to another person, most markers are decimetres away from their predicted positions in the
+next frame. No movement can cause this. Distances between markers do not show to whom the markers belong:
+within one person they vary by some millimetres and two percent of their length (soft tissue, a squat), and
+those of another person of the same size differ by no more. So after such a jump all frames are in doubt. The
+doubt ends when the labels jump back to positions that the person can have reached by then, with distances
+that fit the person. After a gap of all markers no positions can be predicted. Then distances alone decide,
+and only differences larger than any within one person mean another person.
 
-On eighteen recordings and the built-in walker 70 % of the markers were never more than 18 mm (at 25 Hz; 2 mm
-at 100 Hz and above) from the predicted places, and distances in five frames were, in root mean square, 0.2 to
-8 mm off their mean over a third of the recording.
+In eighteen recordings and the built-in walker 70 % of the markers were never more than 18 mm (at 25 Hz; 2 mm
+at 100 Hz and above) away from the predicted positions. The distances between markers in five frames differed
+from their mean over a third of the recording by 0.2 to 8 mm in root mean square.
 """
 
 from __future__ import annotations
@@ -116,7 +117,8 @@ class Identity:
         return np.sqrt(np.einsum("ij,ij->i", between, between))
 
     def _compare(self, markers: Array, moved: Array, far2: Array) -> None:
-        """Check whether the frame continues the one before, or the person stopped at once.
+        """Check whether the frame continues the motion of the previous one, or shows the person at rest after
+        a sudden stop.
 
         moved : (n_marker, 3) - displacement since that frame [m]; far2 : (n_marker,) - square of its size
           [m^2]

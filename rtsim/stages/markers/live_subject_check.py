@@ -2,20 +2,20 @@
 
 A recording is checked before its first frame (rtsim/subjects/markers/fit.py).
 
-A run is never ended by what a stream contains, and its first labels may be wrong for a while. So frames that
-cannot be the subject's are flagged `suspect`, reported with the next telemetry, and checked again after 2, 4,
-8 and more seconds, at most a minute, until they fit. After that they are only checked again after a
+The contents of a stream never end a run, as its first labels may be wrong for a while. So frames that cannot
+be the subject's are flagged `suspect` and reported with the next telemetry. The check is repeated after 2, 4,
+8 and more seconds, at most a minute, until the markers fit. After that they are only checked again after a
 discontinuity (rtsim/stages/markers/identity.py).
 
-In deep flexion the skin carries the markers of pelvis and thighs by centimetres: of eleven trials with their
-own static trial, cut into seconds, all ten that would be refused are of squatting and of sitting. So frames
-with hips and knees bent less than 60 degrees are checked. If none comes for three times as long, other frames
-are checked, but refused only for what skin cannot cause: exchanged labels, a mirror image, distances that are
-far off.
+In deep flexion the skin moves the markers of pelvis and thighs by centimetres. Eleven trials of persons with
+their own static trials were cut into parts of one second: all ten parts that the check would refuse were of
+squatting and sitting. So frames are checked in which hips and knees are bent by less than 60 degrees. If
+there is none for three times the usual waiting time, other frames are checked. They are refused only for what
+skin cannot cause: exchanged labels, a mirror image, or distances that are far off.
 
-The check takes 10 to 30 ms; with a search for exchanged labels, if something is odd, up to a second: far
-longer than a frame lasts. So a separate thread checks copies of some frames; it delays each frame by the
-interpreter's lock, a few milliseconds at most.
+The check takes 10 to 30 ms. If something is implausible, a search for exchanged labels takes up to a second,
+far longer than a frame. So a separate thread checks copies of some frames. It delays frames by the
+interpreter's lock, by a few milliseconds at most.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class LiveSubjectCheck(Stage):
     tracked : the person or model expected in the stream
     refused : why the present stream belongs to another person, in words; empty if it does not, or is not
         known yet
-    unsettled : the same for the newest stream that was judged, also after its end
+    unsettled : the same reason for the newest stream that was checked, also after the end of that stream
     """
 
     def __init__(self, kinematics: Kinematics, where: str) -> None:

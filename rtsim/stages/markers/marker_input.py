@@ -56,8 +56,8 @@ TOO_SMALL = {
 class MarkerInput:
     """Maps the frames of one marker session to the tracked markers.
 
-    person, known : the person whose markers are used, if the stream has several, as in
-        `rtsim.subjects.markers.persons.choose`
+    person, known : the person whose markers are used if the stream has several, as the arguments of
+      `rtsim.subjects.markers.persons.choose`
     labels : labels of the stream, empty for other persons' markers
     usable : whether tracked markers of one person are present, in a known unit
     """
@@ -108,7 +108,8 @@ class MarkerInput:
 
         data : the frame's fields; "positions" is (n, 3) in the session's unit and axes, where the session is
         usable. The array returned is overwritten by the next call.
-        dt, waited : time since the previous frame, 0 = unknown, and from arrival until the loop took it [s]
+        dt, waited : time since the previous frame, 0 = unknown, and time from the arrival of the frame until
+          the loop took it [s]
         """
         self._n_frame += 1
         if not self.usable:

@@ -20,9 +20,9 @@ def beside_missing_root(
 ) -> tuple[NDArray[np.bool_], list[str]]:
     """Find the angles that depend on a root without markers: a mask (3 n_joint,), and a sentence on it.
 
-    The root is fixed, so that angles relative to it would be meaningless.
+    A root without markers is fixed in its neutral pose, so that angles relative to it would be meaningless.
 
-    segments : segments of the tracked person; none for a model with its own markers
+    segments : segments of the tracked person; empty for a model with its own markers
     absent : markers of the subject that the stream does not have
     """
     unknown = np.zeros((len(model.joints.proximal), 3), bool)

@@ -25,12 +25,12 @@ FREE_DOFS = 6
 class ReferenceLength(NamedTuple):
     """Names of the markers of a stream, and a reference line between the centres of two groups of them.
 
-    whose : person or model to whom they belong, in words
+    whose : person or model to whom the markers belong, in words
     span : the reference line, in words
     fallen : words for a reference line that does not point up
     group : (n_marker,) int64, 1 = upper group, -1 = lower group, 0 = neither
-    size : length of the line [m], 0 = it is no reference
-    limit : factor of the length that is impossible
+    size : expected length of the line [m], 0 = the line cannot be used as a reference
+    limit : factor between measured and expected length above which the unit of the markers must be wrong
     upright : whether the line should point up
     mirrors : whether markers are mirrored across the body
     """
@@ -92,7 +92,7 @@ def of_model(names: tuple[str, ...], neutral: Array, moves: bool) -> ReferenceLe
     """Return the upper and the lower third of a model's markers, along their greatest extent, as reference.
 
     neutral : (n_marker, 3) markers in ground, Y up, at the initial coordinates [m]
-    moves : whether the whole model can move, so that only this line reveals a wrong up axis
+    moves : whether the whole model can move; then only this line reveals a wrong upward axis
     """
     x = neutral - neutral.mean(axis=0)
     along = np.linalg.svd(x, full_matrices=False)[2][0]

@@ -67,7 +67,7 @@ class TurnedMarkers:
     def look(self, dt: float, solved: bool) -> bool:
         """Check a frame; return whether markers are rotated about the bone.
 
-        dt : time since the frame before [s], 0 = unknown; solved : whether there is a new frame
+        dt : time since the previous frame [s], 0 = unknown; solved : whether the frame has a new solution
         """
         if not solved:
             self._waited += dt
@@ -109,7 +109,8 @@ class TurnedMarkers:
     def _blamed(self, k: int) -> tuple[str, ...]:
         """Return the segments of a leg whose markers may be rotated about the bone.
 
-        The wand of a thigh turns hip and knee against each other, that of a shank the knee alone.
+        If the wand marker of a thigh is rotated about the bone, the rotations of hip and knee are wrong in
+        opposite directions. If that of a shank is rotated, only the knee's angle is wrong.
         """
         leg, off = self._legs[k], int(self._turns.off[k])
         if not off & SINCE_STANDING:

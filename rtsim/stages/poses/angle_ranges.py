@@ -2,8 +2,9 @@
 a model.
 
 A frame with an angle beyond the range of a joint is not a valid measurement, however well its markers fit: a
-hyperextended knee, or a hip that is turned backwards, fits them as well as the true pose. Nor is a frame in
-which the markers push a clamped coordinate against an end of its range.
+hyperextended knee, or a hip that is rotated backwards, may fit them as well as the true pose. A frame is not
+valid either if the markers push a clamped coordinate, one that the solver keeps within its range, against an
+end of the range.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class AngleRanges:
     names : names of the angles
     low, high : (n,) limits of their ranges, infinite if there is none [rad]
     outside : (n,) 1 = outside, in the last checked frame
-    given : whether an angle has a range, or a coordinate is clamped to one
+    given : whether any angle has a range, or any coordinate is clamped to a range
     is_outside : whether an angle is outside in that frame
     held : names of the clamped coordinates at an end of their range in that frame
     """
@@ -177,11 +178,11 @@ def in_unit(values: Iterable[float], turns: bool) -> str:
 
 
 def ranges_of_coordinates(model: Model) -> Array:
-    """Return the ranges of the coordinates, (n_coordinate, 2) [rad, m], infinite if they say nothing about a
-    body.
+    """Return the ranges of the coordinates, (n_coordinate, 2) [rad, m], infinite for a coordinate without a
+    meaningful range.
 
-    The position of a body in the laboratory is arbitrary, so the coordinates of a joint to ground that can
-    also translate have no range; nor have coordinates that follow others.
+    The position of a body in the laboratory is arbitrary, so the coordinates of a joint to ground that
+    permits translation have no meaningful range. Coordinates that follow others have none either.
     """
     coordinates, tree = model.coordinates, model.tree
     found = coordinates.range.copy()

@@ -47,8 +47,9 @@ class Balance(Stage):
     Attributes
     ----------
     balanced, joints : the solver, and the joints that are in the results
-    lateness : end of the description of a result that is delayed by a filter
-    unplaced : reason why there may be no pose, in words
+    lateness : text that is appended to the description of each result, and says that it is delayed by a
+      filter
+    unplaced : text that says why a frame may have no pose
     """
 
     lateness, unplaced = "", ""

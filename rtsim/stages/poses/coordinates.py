@@ -45,7 +45,7 @@ class CoordinateValues:
 
         implausible : (n,) 1 = an angle outside its range
         deviate : whether deviations are known
-        by_joint : status of their joints, where it is told
+        by_joint : status of the joints, if it is published
         """
         angles, lengths = self._deviations if deviate else (None, None)
         of_angles, of_lengths = map(by_joint.joints_of, self._bodies) if by_joint is not None else ((), ())

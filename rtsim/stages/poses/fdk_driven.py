@@ -1,6 +1,7 @@
 """Force-dependent kinematics with a known motion in place of markers: determinate kinematics.
 
-Andersen et al. 2017, eqs 1 to 3: the stage that comes without kinematics before it (docs/fdk.md).
+Source: Andersen et al. 2017, eqs 1 to 3. This stage does not need the stage of the kinematics before it
+(docs/fdk.md).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ from streams.receiving.ring import ReceivedFrame
 class DrivenJoint(Balance):
     """Equilibrium of a model that moves as a file states, at the times of the frames.
 
-    ConfigError if the number of driven coordinates and constraints differs from the degrees of freedom, or
-    if they have no common pose at the start of the motion.
+    Raises ConfigError if the number of driven coordinates and constraints together differs from the number of
+    degrees of freedom. Raises it also if no pose satisfies all of them at the start of the motion.
     """
 
     unplaced = (

@@ -3,8 +3,8 @@
 A frame is flagged if anything in it is. A fault of a segment affects all joints of its limb, which depend on
 each other; a fault of the root, or of a segment whose markers distort the solution, affects all joints. A
 fault of one leg does not affect the other, and a fault of the trunk does not affect the legs. An uncertain
-angle affects its own joint; if it is not usually uncertain, or markers are missing, it affects its limb, and
-next to the root all joints.
+angle affects its own joint. If the angle is usually certain, or if markers are missing, it affects all joints
+of its limb, and a joint next to the root affects all joints.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class JointStatus:
     joints : (n_joint,) status bits of the joints (streams.messages.Status)
     segments : (n_body,) status bits of the segments
     names : names of the joints: one for every three angles of a person, or one for every body of a model
-    of_angles : (n_angle,) joint of each angle of `joint_angles`
-    ends : two arrays (n_joint,), the two segments of each joint if both are bodies; else its own segment
-      twice
+    of_angles : (n_angle,) index of the joint to which each angle of `joint_angles` belongs
+    ends : two arrays (n_joint,), the two segments that each joint connects; if one of them is no body, the
+      other one twice
     """
 
     def __init__(self, model: Model) -> None:
@@ -78,7 +78,7 @@ class JointStatus:
         """Update the status of joints and segments.
 
         status : status of the frame, by its kinematics
-        held : segments that are kept near their last pose
+        held : segments that are kept near their last pose because no marker determines them
         vague : uncertain angles
         unusual : uncertain angles that are usually certain
         beyond : (n_angle,) 1 = outside the range of its joint; None = no angle is

@@ -33,7 +33,8 @@ class KinematicResults:
 
     Parameters
     ----------
-    estimator : the solver, whose method stays; measured : (n_marker, 3) - its input [m]
+    estimator : the solver, whose method does not change meanwhile; measured : (n_marker, 3) - markers of the
+      frame, the input of the solver [m]
     mirrors : whether a left leg is solved as a right one
     of_person : whether the stick figure is that of a person, not of the bodies of a model
     unknown : (3 n_joint,) bool, angles that are NaN; may change from frame to frame
@@ -71,8 +72,9 @@ class KinematicResults:
     def report(self) -> None:
         """Update the published arrays.
 
-        They are angles with their signs, lateral components positive outwards, exchanged labels and faults as
-        numbers, positions on the side of the body, and coordinates.
+        These are: angles with their clinical signs; vectors whose lateral components are positive outwards;
+        exchanged labels and faults of markers as numbers; positions, mirrored back for a left leg that was
+        solved as a right one; and coordinates.
         """
         self._show()
         for raw, signs, out in self._signed:

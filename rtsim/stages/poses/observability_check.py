@@ -20,10 +20,11 @@ OTHERS = ", or another method,"
 def unobservable_angles(
     estimator: MultibodyEstimator, absent: Set[str], unknown: NDArray[np.bool_]
 ) -> dict[str, str]:
-    """Find the methods that leave an angle uncertain in the neutral pose with every marker of the stream.
+    """Find the methods by which an angle is uncertain in the neutral pose even if all markers of the stream
+    are visible.
 
-    Returns method -> sentence, with the list of angles last, as long sentences are cut. The estimator begins
-    anew.
+    Returns method -> sentence for the user. The list of angles is at the end of the sentence, as long
+    sentences are cut. Afterwards the estimator is as before its first frame.
 
     absent : markers that the stream does not have; unknown : (3 n_joint,) - angles that are not published
     """

@@ -1,7 +1,7 @@
 """Check for joints that jump when the set of markers in the solution changes.
 
-If a marker is left out or returns and does not agree with the others, all joints that depend on it jump,
-also those without a faulty marker.
+If a marker that does not agree with the others is left out or returns, all joints that depend on it jump.
+These include joints whose own markers are right.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class PoseSteps:
         """Check the present frame; return whether joints jump, which are then marked as suspect.
 
         dt : time since the previous frame [s]
-        solved : whether markers determine a new pose; no jump is reported after a pose that was kept from an
-          earlier frame
+        solved : whether the markers of this frame have determined a new pose; after a pose that was kept from
+          an earlier frame no jump is reported
         """
         if not solved:
             self.forget()

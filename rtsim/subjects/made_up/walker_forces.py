@@ -28,7 +28,9 @@ HEEL, TOES = "RHEE", ("RMT1", "RMT5")
 
 
 def walker_forces(trial: MarkerTrial) -> ForceTrial:
-    """Return the synthetic plate, sampled at ten times the rate of the markers."""
+    """Return the forces of the synthetic force plate on the right foot of the synthetic walker. They are
+    sampled at ten times the rate of the markers.
+    """
     n = (len(trial.times) - 1) * PER_FRAME + 1
     times = trial.times[0] + np.arange(n) / (PER_FRAME * trial.rate)
     at = {name: k for k, name in enumerate(trial.names)}
