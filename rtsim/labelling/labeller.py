@@ -145,6 +145,7 @@ class Labeller:
     def turn_round(self) -> None:
         """Reverse the direction of time, to process the frames backwards from the newest one."""
         self._tracks.speeds *= -1.0
+        self._pause_s = SOON_S
 
     def _lose(self) -> None:
         """Stop tracking the person."""
@@ -325,7 +326,7 @@ class Labeller:
         self._tracks.marker[now[seen]] = seen
         markers[self._followed] = np.nan
         markers[seen] = cloud[now[seen]]
-        self.following = True
+        self.following, self._pause_s = True, SOON_S
         missing = self._followed & (now < 0)
         self._again_s = SOON_S if found.disputed.any() or missing.any() else CONFIRM_S
         self._n_seen = int(np.count_nonzero(np.isfinite(markers[:, 0])))
@@ -350,8 +351,7 @@ class Labeller:
         new = (now >= 0) & (now != current)
         new[new] = moved[new] | (tracks.marker[now[new]] < 0) & ~tracks.cannot[now[new], new.nonzero()[0]]
         if moved.any():
-            left = np.union1d(np.flatnonzero(moved), tracks.marker[now[moved]])
-            left = left[left >= 0]
+            left = np.setdiff1d(np.union1d(np.flatnonzero(moved), tracks.marker[now[moved]]), [-1])
             self.certainty.contradict(left)
             tracks.may_be_again(left)
             proven = self.certainty.proven[left].any()
@@ -390,8 +390,7 @@ class Labeller:
         """Assign the points now[moved], -1 = none, to markers instead of their present ones."""
         self._again_s = min(self._again_s, CONFIRM_S)
         tracks, given = self._tracks, moved[now[moved] >= 0]
-        left = tracks.marker[now[given]]
-        left = np.union1d(left[left >= 0], moved)
+        left = np.setdiff1d(np.union1d(tracks.marker[now[given]], moved), [-1])
         self.certainty.doubt(left)
         self._hidden.rename(left)
         self.n_regained += int(np.count_nonzero(np.isnan(markers[given, 0])))

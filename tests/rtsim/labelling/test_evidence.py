@@ -61,6 +61,29 @@ def test_a_marker_that_skin_has_moved_while_it_was_hidden_is_taken(
     assert named.doubted[80]
 
 
+def test_names_are_checked_soon_after_everything_was_hidden(
+    walked: Array, both_legs: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protects whoever never becomes certain: names after a gap are checked as often as the first ones."""
+
+    def disputed(
+        body: MarkedBody, points: Array, given: NDArray[np.int64], *_: Array
+    ) -> Generator[None, None, FoundPerson | None]:
+        yield
+        found = find_person(body, points, given)
+        return None if found is None else found._replace(disputed=np.ones(len(given), bool))
+
+    monkeypatch.setattr("rtsim.labelling.labeller.search_person", disputed)
+    labeller, n_search = Labeller(both_legs[0]), []
+    for f, frame in enumerate([*walked, *walked[::-1]]):
+        shown = np.where(330 <= f < 350, np.nan, frame)
+        labeller.label(np.full(frame.shape, np.nan), shown[np.isfinite(shown[:, 0])], 0.01)
+        n_search.append(labeller.n_search)
+    first, after = n_search[40] - n_search[0], n_search[390] - n_search[350]
+    assert first > 4
+    assert after == first
+
+
 def exchanging(k: int, away: Array) -> Callable[..., Generator[None, None, FoundPerson | None]]:
     """A search that is right but for one marker, which it sees at the point that is so far from it [m]."""
 
