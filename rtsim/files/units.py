@@ -25,7 +25,7 @@ def metres_per_unit(text: str, where: str) -> float:
     factor = METRES.get(text.strip().strip(".").lower())
     if factor is None:
         raise ConfigError(
-            f"{text!r} is not a known unit of length",
+            f"{text!r} is not a unit of length",
             where=where,
             allowed="m, cm, mm, dm, in, ft",
             remedy="give --units with the true unit of the file",

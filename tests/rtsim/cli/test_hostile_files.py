@@ -175,7 +175,7 @@ def osim(body: str, version: str = "40000", head: str = '<?xml version="1.0"?>')
         (osim("<a>" * 200 + "</a>" * 200), "nested more than 100 deep"),
         (osim("&lol;", head='<!DOCTYPE x [<!ENTITY lol "lol">]>'), "document type definition"),
         (osim("<gravity>" + "1 " * 500_000 + "</gravity>"), "gravity needs 3 numbers; 500000 numbers"),
-        (osim("<gravity>" + "x" * 500_000 + "</gravity>"), "are no numbers"),
+        (osim("<gravity>" + "x" * 500_000 + "</gravity>"), "does not consist of numbers"),
         (osim("<a/>").replace("<a/>", "<a " + "n" * 500_000 + "='1'></b>"), "not valid XML: mismatched tag"),
     ],
     ids=["version", "encoding", "elements", "depth", "entities", "numbers", "words", "name"],
