@@ -89,17 +89,22 @@ class FramePace:
         rate, long_s = self._rate, now - window.began
         due = rate * (LEAST_COME * long_s - self._gap_s)
         if window.n < due:
-            return f"{window.n} frames of markers came in {long_s:.2g} s, and their session says {rate:g} Hz"
+            return (
+                f"{window.n} frames of markers came in {long_s:.2g} s, but their session states {rate:g} Hz"
+            )
         if self._last is None:
             return ""
         slower, behind = (mine.drift(last) for mine, last in zip(window.least, self._last.least, strict=True))
         if abs(slower) > CLOCK_OFF:
             return (
-                f"the markers come at {rate * max(0.0, 1.0 - slower):.3g} Hz by this computer's clock, "
-                f"and their session says {rate:g}"
+                f"the markers come at {rate * max(0.0, 1.0 - slower):.3g} Hz by this computer's "
+                f"clock, but their session states {rate:g} Hz"
             )
         if abs(behind) > CLOCK_OFF:
-            return f"the markers' time goes on by {1.0 - behind:.3g} s in a second of this computer's clock"
+            return (
+                f"the time stamps of the markers advance by {1.0 - behind:.3g} s in one second of this "
+                "computer's clock"
+            )
         return ""
 
 

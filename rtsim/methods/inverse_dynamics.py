@@ -77,7 +77,7 @@ class InverseDynamics:
             raise ConfigError(
                 "nothing has weight: the mass of all bodies or gravity is zero",
                 where="inverse dynamics",
-                remedy="give the model masses and gravity, or leave the forces out",
+                remedy="give the model masses and gravity, or remove the forces",
             )
         n_body, n_v, n_joint = len(system.tree.parent), len(system.tree.dof_body), len(joints.distal)
         self._system = system

@@ -31,7 +31,7 @@ def compare(by_choice: Mapping[str, Results], spec: Compare, where: str) -> dict
         lacking = next((choice for choice in choices if field not in by_choice[choice].fields), None)
         if lacking is not None:
             raise ConfigError(
-                f"the results of {lacking} have no such field", where=f"{where}: compare.fields.{field}",
+                f"the results of {lacking} lack this field", where=f"{where}: compare.fields.{field}",
                 allowed=", ".join(by_choice[lacking].fields),
             )  # fmt: skip
     frequency = frequency_in(by_choice, spec)

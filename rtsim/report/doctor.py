@@ -79,7 +79,9 @@ def kernel_cache() -> DoctorFinding:
     if cache_fault():
         return DoctorFinding(False, cache_fault())
     n_kernel = n_cached()
-    state = f"{n_kernel} kernels compiled" if n_kernel else "nothing compiled yet: run `rtsim warmup` once"
+    state = (
+        f"{n_kernel} kernels compiled" if n_kernel else "no kernels are compiled yet: run `rtsim warmup` once"
+    )
     return DoctorFinding(True, f"kernel cache {cache_root()}: {state}")
 
 
@@ -166,7 +168,7 @@ def judge_arrivals(session: Session, stamps: list[tuple[int, int]]) -> list[Doct
         findings.append(
             DoctorFinding(
                 False,
-                f"the descriptor says {session.rate:g} Hz, frames come at {rate:.1f} Hz; correct one",
+                f"the descriptor says {session.rate:g} Hz, frames come at {rate:.1f} Hz; correct one of them",
             )
         )
     return findings

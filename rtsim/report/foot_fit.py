@@ -83,7 +83,7 @@ def _lift(height: float) -> tuple[str, ...]:
         return ()
     end = ", at its bound" if abs(height) > LARGEST_LIFT - LIFT_TOLD else ""
     way = "higher" if height > 0.0 else "lower"
-    return (f"the heel was placed {MM * abs(height):.1f} mm {way}, as fits this step alone{end}",)
+    return (f"the heel was placed {MM * abs(height):.1f} mm {way}, which fits only this footstep{end}",)
 
 
 def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[str] = ()) -> str:
@@ -100,7 +100,7 @@ def as_lines(fit: FootFit | None, steps: Sequence[FittedStep], left: Sequence[st
     rows += THESIS
     wide = max(len(row[0]) for row in rows)
     lines += [f"{'':{wide}s} {HEAD}", *(_row(wide, *row) for row in rows)]
-    lines += [f"left out, as the fit was interrupted: {name}" for name in left]
+    lines += [f"left out, because the fit was interrupted: {name}" for name in left]
     lines.append("* not validated: from prescribed motion friction shows next to nothing (section 5.3.3)")
     for step in steps:
         e = step.errors
@@ -151,7 +151,7 @@ def _parameters(fit: FootFit) -> list[str]:
 def _weak(fit: FootFit) -> list[str]:
     """Return lines on the directions of the parameters that the data do not determine."""
     if not fit.weak:
-        return ["The data determine all parameters that are at no bound."]
+        return ["The data determine all parameters that are not at a bound."]
     lines = [f"The data hardly determine {len(fit.weak)} directions (singular value, parameters in it):"]
     for weak in fit.weak:
         parts = ", ".join(f"{share:+.2f} {name}" for name, share in weak.parts)
@@ -206,7 +206,7 @@ def panels(step: FittedStep, mu_d: float) -> list[FigurePanel]:
     rubs = bool(s.force[:, :2].any())
     shear = {"measured": np.hypot(*t.force[:, :2].T), "simulated": np.hypot(*s.force[:, :2].T)}
     if rubs:
-        shear["greatest possible, mu_d F_n"] = mu_d * s.force[:, 2]
+        shear["greatest possible friction, mu_d F_n"] = mu_d * s.force[:, 2]
     found = [
         FigurePanel("Normal force", "N", axis, x, {"measured": t.force[:, 2], "simulated": s.force[:, 2]}),
         FigurePanel("Centre of pressure along foot", "mm", axis, x, _both(t.centre[:, 1], s.centre[:, 1])),

@@ -27,16 +27,20 @@ def understood(spec: ModelSpec) -> list[str]:
     unforced = [muscle.name for muscle in spec.muscles if muscle.hill is None]
     told = (
         (f"{count_of(len(coordinates), 'coordinate')}: ", [c.name for c in coordinates]),
-        ("held where they are: ", held),
+        ("held at their present values: ", held),
         ("prescribed over time: ", moved),
         ("move by a motion file or stream (--motion): ", told_to),
         ("follow another: ", follows),
-        ("clamped to their range where markers are fitted: ", clamped),
-        ("clamped in the file, and not limited here, as they place a body in space: ", list(passed)),
-        ("turn without named coordinates: ", unnamed),
-        ("move no mass, so that they have no inverse dynamics and cannot be simulated: ", idle),
-        ("muscles with length and moment arms, but without force: ", unforced),
-        ("no markers in the model: a pose needs those of a subject", [] if spec.markers else [""]),
+        ("clamped to their range when markers are fitted: ", clamped),
+        (
+            "clamped in the file, but not limited in rtsim, because they determine the position of a "
+            "body in space: ",
+            list(passed),
+        ),
+        ("rotate without named coordinates: ", unnamed),
+        ("do not move any mass, so they have no inverse dynamics and cannot be simulated: ", idle),
+        ("muscles with length and moment arms but without force: ", unforced),
+        ("the model has no markers, so a pose needs the markers of a subject", [] if spec.markers else [""]),
     )
     return [words + name_some(names) for words, names in told if names]
 

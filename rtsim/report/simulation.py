@@ -158,7 +158,7 @@ def held_of(held: dict[str, Any] | None) -> list[str]:
     if held is None:
         return []
     n, spare = held["constraints"], held["constraints"] - held["independent"]
-    said = f"held exactly: {n} constraint{'' if n == 1 else 's'}"
+    said = f"satisfied exactly: {n} constraint{'' if n == 1 else 's'}"
     if spare:
         said += f", {spare} of which follow{'s' if spare == 1 else ''} from the others and carr"
         said += f"{'ies' if spare == 1 else 'y'} no force: {some_of(held['left_out'])}"

@@ -39,7 +39,7 @@ def table(fits: Sequence[FittedGenerator]) -> str:
         if fit.changed:
             lines += [f"    {text}" for text in story(fit)]
     if fits and not any(fit.changed or fit.fault for fit in fits):
-        lines.append("no generator has to change: all of them can make this motion")
+        lines.append("no generator has to change: all generators can make this motion")
     return "\n".join(lines)
 
 
@@ -68,7 +68,13 @@ def story(fit: FittedGenerator) -> list[str]:
     said.append(f"distance from {origin} {away}; limited by: {held}")
     if len(fit.basins) > 1:
         others = ", ".join(f"{basin.objective:.4f} ({basin.n_start} starts)" for basin in fit.basins[1:])
-        where = "this one" if fit.default == 0 else "none" if fit.default < 0 else f"number {fit.default + 1}"
+        where = (
+            "this one"
+            if fit.default == 0
+            else "none"
+            if fit.default < 0
+            else f"minimum number {fit.default + 1}"
+        )
         said.append(f"other minima: {others}; the default start leads to {where}")
     if fit.cut_short:
         said.append("interrupted before all starts were tried")
@@ -85,9 +91,9 @@ def lacked(fit: FittedGenerator) -> list[str]:
     angle = np.degrees(fit.flexion)
     parts = []
     if before.too_stiff.any():
-        below = "below what the EMG asks" if before.driven else "below 0"
+        below = "below the EMG" if before.driven else "below 0"
         first, least = angle[before.too_stiff][0], before.activation.min()
-        parts.append(f"activation {below} first at {first:.1f} deg of flexion, to {least:.3f}")
+        parts.append(f"activation {below} first at {first:.1f} deg of flexion; the minimum is {least:.3f}")
     if before.too_weak.any():
         first = angle[before.too_weak][0]
         parts.append(f"too weak first at {first:.1f} deg of flexion")

@@ -61,8 +61,8 @@ class CentreOfMass(Stage):
             Quantity(
                 name="centre_of_mass", array=self.shown, unit="m", labels=("segments",), parts=AXES,
                 frame=GROUND,
-                meaning=f"centre of mass of the model's segments, together {self.total:.1f} kg; NaN = no "
-                        "pose",
+                meaning=f"centre of mass of all segments of the model, {self.total:.1f} kg together; NaN "
+                    "= no pose was found",
                 deviation=self.deviation if known else None,
             ),
         ]  # fmt: skip

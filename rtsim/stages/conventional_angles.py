@@ -33,11 +33,13 @@ FEET = {"": WALKING, "as marked": AS_MARKED, "flat": FLAT}
 JOINTS = ("pelvis", "hip", "knee", "ankle", "foot")
 """Three of ANGLES each."""
 MEANING = {
-    "pelvis": "to the direction of walking: anterior tilt, this side up, this side ahead",
-    "hip": "thigh in the pelvis",
-    "knee": "shank in the thigh",
-    "ankle": "foot in the shank, by the offsets of standing",
-    "foot": "to the direction of walking: pitch (-90 degrees = level), inversion, rotation inwards",
+    "pelvis": "pelvis relative to the direction of walking: anterior tilt, obliquity (this side up), "
+    "rotation (this side ahead)",
+    "hip": "thigh relative to the pelvis",
+    "knee": "shank relative to the thigh",
+    "ankle": "foot relative to the shank, with the foot offsets measured in standing",
+    "foot": "foot relative to the direction of walking: pitch (-90 degrees = horizontal), inversion, "
+    "inward rotation",
 }
 LEAST = 10.0 / DEGREES
 
@@ -129,7 +131,8 @@ class ConventionalAngles(Stage):
             Quantity(
                 name="cgm_joint_centres", array=self._points, unit="m", labels=names, parts=AXES,
                 frame=GROUND,
-                meaning="joint centres of the conventional gait model, by Davis and the chord",
+                meaning="joint centres of the conventional gait model, by Davis's regression and the "
+                    "chord function",
             )
         )  # fmt: skip
         return found

@@ -52,7 +52,7 @@ class BalancedJoint(Balance):
     all results are NaN.
     """
 
-    lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are there."
+    lateness, unplaced = "; filtered", "No pose or no speeds: too few markers are visible."
 
     def __init__(
         self, kinematics: Kinematics, spec: FdkSpec, recruitment: RecruitmentSpec, rates: RateSpec,
@@ -91,7 +91,7 @@ class BalancedJoint(Balance):
         try:
             self._filter = RateEstimator(self._spec, plain(self._weight.size * 3), time_rate(session))
         except ConfigError as fault:
-            self.sentences.append(f"No speeds and accelerations, and no balance: {fault}")
+            self.sentences.append(f"No speeds and accelerations, and no joint equilibrium: {fault}")
 
     def run(self, frame: ReceivedFrame) -> StageOutcome:
         """Solve for the equilibrium at the newest filtered markers."""

@@ -43,15 +43,15 @@ COMPARED_N = 50.0
 """Least force of plates with which centres of pressure are compared, for the errors of plates."""
 LEVELLED = "foot_not_level"
 UNCOVERED = "The pressure grid is smaller than a foot and cuts off pressure at its edge: enlarge foot.grid."
-BEYOND_REACH = "A foot does not reach the ground with the load that it has to bear: its contact is NaN."
+BEYOND_REACH = "A foot model does not reach the load on this foot: the contact results of the foot are NaN."
 IN_THE_AIR = "foot_not_found"
 NO_FOOT = (
-    "The ground bears the person, but both feet are high or fast, or one is not seen: the load of each "
-    "foot is unknown. On a treadmill give foot.ground_m_s, the velocity of its belt."
+    "The person is on the ground, but both feet are high or fast, or one foot is not visible, so the "
+    "load of each foot is unknown. On a treadmill give foot.ground_m_s, the belt velocity."
 )
 LEVELS = {
-    "plates": "raised until its contact force is that of its plate",
-    "whole_body": "raised until it bears its share of the ground reaction by the motion of the whole body",
+    "plates": "raised until its contact force is that of its force plate",
+    "whole_body": "raised until its contact force is its share of the ground reaction by whole-body motion",
     "given": "as marked",
 }
 Plane = tuple[np.ndarray, np.ndarray]
@@ -186,8 +186,8 @@ class FootContacts(Stage):
         told = [
             Quantity(name="foot_contact_forces", array=self._force, unit="N", labels=SIDES, parts=AXES,
                      frame=GROUND,
-                     meaning="force of the ground on the foot by its model; shear is not validated; "
-                             "filtered"),
+                     meaning="force of the ground on the foot from the foot contact model; shear is not "
+                         "validated; filtered"),
             Quantity("foot_contact_loads", self._up, "N", SIDES,
                      curves=Curves("Feet, contact model", "vertical force", 1, 100.0),
                      meaning="vertical part of foot_contact_forces"),
@@ -195,23 +195,24 @@ class FootContacts(Stage):
                      frame=GROUND,
                      meaning="centre of pressure of the contact model; NaN = no contact"),
             Quantity("foot_contact_free_moments", self._free, "N m", SIDES,
-                     meaning="about the normal through the centre of pressure; not validated"),
+                     meaning="free moment about the normal through the centre of pressure; not validated"),
             Quantity("foot_contact_normals", self._normal, "N", SIDES, names,
                      meaning="normal force of each contact of the model"),
             Quantity("foot_contact_raised", self._raised, "m", SIDES,
-                     meaning="how far the foot was raised above its markers' height"),
+                     meaning="how far the foot was raised above the height given by its markers"),
             Quantity("foot_pressure", self._pressure, "Pa", SIDES,
                      image=Image("Pressure", across, along),
-                     meaning="under the foot; rows from heel to toes, columns from left to right"),
+                     meaning="pressure under the foot; rows from heel to toes, columns from left to right"),
         ]  # fmt: skip
         if self._plates is not None:
             told.append(
                 Quantity("foot_contact_errors", self._error, "N", SIDES,
-                         meaning="foot_contact_loads minus the forces of the plates; NaN = not known")
+                         meaning="foot_contact_loads minus the forces of the force plates; NaN = not known")
             )  # fmt: skip
             told.append(
                 Quantity("foot_contact_centre_errors", self._beside, "m", SIDES, ("along", "across"),
-                         meaning="foot_contact_centres from those of plates: towards the toes, to the right")
+                         meaning="foot_contact_centres minus those of the force plates: towards the "
+                             "toes, to the right")
             )  # fmt: skip
         return told
 
@@ -225,7 +226,7 @@ class FootContacts(Stage):
     def _said(self, k: int) -> str:
         foot = self._feet[k]
         level = LEVELS[self.spec.level]
-        sole = ", its sole as in the static trial" if self._stood[k] else ""
+        sole = ", its sole angled as in the static trial" if self._stood[k] else ""
         return (
             f"The {SIDES[self._sides[k]]} foot is the model {self.spec.model}, "
             f"{100.0 * foot.foot.size:.0f} % of its size, {level}{sole}."
@@ -248,8 +249,8 @@ class FootContacts(Stage):
     def _sharing(self, total: GroundReaction) -> SharedGroundForce:
         if len(self._feet) != len(SIDES):
             raise ConfigError(
-                f"only the {SIDES[self._sides[0]]} foot has its markers", where="foot.level",
-                allowed="whole_body with the markers of both feet", remedy="mark the other foot as well",
+                f"only the {SIDES[self._sides[0]]} foot has markers", where="foot.level",
+                allowed="whole_body with markers on both feet", remedy="put markers on the other foot too",
             )  # fmt: skip
         return SharedGroundForce(total, self._followed, self._feet, self._sides)
 
@@ -297,13 +298,13 @@ def make(setting: StageContext) -> FootContacts:
     assert setting.subject is not None
     if setting.run.foot.level == "plates" and plates is None:
         raise ConfigError(
-            "the height of the feet is to come from force plates, and the run has none", where="foot.level",
+            "the height of the feet needs force plates, and the run has none", where="foot.level",
             remedy='give --forces, or level = "given"',
         )  # fmt: skip
     total = setting.find(GroundReaction)
     if setting.run.foot.level == WHOLE_BODY and total is None:
         raise ConfigError(
-            "the load of the feet is to come from the motion of the whole body", where="foot.level",
+            "the setting takes the load of the feet from the motion of the whole body", where="foot.level",
             remedy='put "ground_reaction" before "foot_contact" in stages',
         )  # fmt: skip
     run, subject = setting.run, setting.subject

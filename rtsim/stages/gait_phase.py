@@ -43,7 +43,7 @@ FORWARDS = np.array([1.0, 0.0, 0.0])
 UNSEEN_S = (0.1, 0.25)
 """A foot not seen for so long, by the clock where frames come live, is less sure, and then is nothing [s]."""
 MARKED = "The gait phase also uses {} of the file, in the order of time."
-WITHOUT_ROOT = "No marker determines the {name}: the phase of the gait is not known."
+WITHOUT_ROOT = "No visible marker determines the {name}, so the gait phase is not known."
 
 
 class GaitPhases(Stage):
@@ -295,10 +295,10 @@ MEANINGS: dict[str, tuple[str, Curves | None, str]] = {
     "gait_phase": (
         "1",
         Curves("Gait phase", "phase", 2, 0.1),
-        "since the heel strike, 0 to 1; NaN = nobody walks",
+        "fraction of the gait cycle since the last heel strike, 0 to 1; NaN = nobody walks",
     ),
-    "gait_phase_confidence": ("1", None, "0 to 1; 0 where the walk has stopped"),
-    "stride_times": ("s", None, "how long a stride lasts"),
+    "gait_phase_confidence": ("1", None, "confidence in the gait phase, 0 to 1; 0 when the walk has stopped"),
+    "stride_times": ("s", None, "duration of the current stride"),
     "heel_strikes": ("1", None, "so far"),
     "toe_offs": ("1", None, "so far"),
 }

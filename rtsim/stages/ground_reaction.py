@@ -35,7 +35,7 @@ from streams.receiving.ring import ReceivedFrame
 Array = NDArray[np.float64]
 
 LOST = "whole_body_unseen"
-NOT_SEEN = "A part of the body is not seen: the ground reaction of the whole body is unknown (NaN)."
+NOT_SEEN = "A part of the body is not visible, so the ground reaction of the whole body is unknown (NaN)."
 LEAST_N = 1.0
 """Least force that has a centre of pressure [N]."""
 
@@ -83,8 +83,9 @@ class GroundReaction(Stage):
         if anew:
             notes = "; ".join(self.person.notes)
             self.sentences.append(
-                f"The ground reaction follows from the motion of {self.person.mass:.1f} kg; head and "
-                f"arms move with the trunk{f'; {notes}' if notes else ''}."
+                "The ground reaction is computed from the motion of a body mass of "
+                f"{self.person.mass:.1f} kg; head and arms move with the "
+                f"trunk{f'; {notes}' if notes else ''}."
             )
         if self._plates is not None:
             self._plates.begin(anew)
@@ -112,10 +113,10 @@ class GroundReaction(Stage):
         """Return the force and moment of the ground, and the difference of the force from that of plates."""
         told = [
             Quantity("ground_reaction_force", self.force, "N", AXES, frame=GROUND,
-                     meaning="force of the ground on the whole person, by the motion of all segments; "
-                             "filtered"),
+                     meaning="force of the ground on the whole person, computed from the motion of all "
+                         "segments; filtered"),
             Quantity("ground_reaction_moment", self.moment, "N m", AXES, frame=GROUND,
-                     meaning="its moment about the origin of ground; filtered"),
+                     meaning="moment of ground_reaction_force about the origin of ground; filtered"),
             Quantity("ground_reaction_load", self._up, "N", ("whole body",),
                      curves=Curves("Whole body", "vertical force", 1, 100.0),
                      meaning="vertical part of ground_reaction_force"),
@@ -142,7 +143,8 @@ def check_whole(subject: Subject) -> None:
             f"the ground reaction of the whole body needs {lacking}, and the subject has only "
             f"{', '.join(subject.segments)}",
             where="stages: ground_reaction",
-            remedy="mark both legs, pelvis, shoulders and thorax, or give plates and leave the stage out",
+            remedy="put markers on both legs, pelvis, shoulders and thorax, or give force plates and "
+            "remove the stage",
         )
 
 

@@ -47,8 +47,8 @@ class PersonLoads(JointLoads):
         feet = [(b, SIDES.index(side)) for b, side in feet_of(self._bodies, "right")]
         if not feet:
             raise ConfigError(
-                f"{spec.name} has no foot for the forces of plates", where="stages",
-                remedy="call a body foot, foot_r, foot_l, calcn_r or calcn_l",
+                f"the model {spec.name} has no foot on which the force plates could act", where="stages",
+                remedy="name a body foot, foot_r, foot_l, calcn_r or calcn_l",
             )  # fmt: skip
         super().__init__(dynamics_of_methods(spec, subject, person, estimator), motion, wrenches, feet)
         self._sign = MIRROR if subject.side == "left" else np.ones(6)
@@ -99,24 +99,24 @@ class PersonLoads(JointLoads):
             Quantity(
                 "joint_moments", shown.moment, "N m", angles,
                 curves=Curves("", "moment", 2, 10.0),
-                meaning="internal, on the distal body, along the axes of joint_angles (projections), "
-                "positive where it raises the angle; filtered",
+                meaning="internal joint moment on the distal body, projected on the axes of "
+                    "joint_angles, positive where it increases the angle; filtered",
                 deviation=self.stated(shown.of_moment), joints=of_angles,
             ),
             Quantity(
                 name="joint_forces", array=shown.force, unit="N", labels=joints, parts=AXES,
-                frame="the distal body's anatomy",
+                frame="the anatomical frame of the distal body",
                 meaning="net joint force on the distal body: X forward, Y up, Z lateral; filtered",
                 deviation=self.stated(shown.of_force), joints=below,
             ),
             Quantity(
                 "joint_angle_speeds", dynamics.angle_rate.reshape(-1), "rad/s", angles,
-                meaning="rates of the joint angles; filtered", deviation=self.stated(shown.of_rate),
+                meaning="time derivatives of joint angles; filtered", deviation=self.stated(shown.of_rate),
                 joints=self.kinematics.by_joint.joints_of_angles,
             ),
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
-                meaning="power of the net moment on the rotation, of the net force on the sliding; filtered",
+                meaning="joint power: net moment times rotation, plus net force times sliding; filtered",
                 deviation=self.stated(shown.of_power), joints=below,
             ),
             *([] if self._of_leg else residuals(shown.residual, self.stated(shown.of_residual))),
@@ -196,17 +196,17 @@ class ModelLoads(JointLoads):
             for told, axes, frame in FRAMES_TOLD
             for what, values, deviations, unit, said in (
                 ("forces", dynamics.force, dynamics.force_deviation, "N",
-                 "of the joint, its actuators included, on the child body"),
+                 "reaction of the joint including its actuators, on the child body"),
                 ("moments", dynamics.moment, dynamics.moment_deviation, "N m",
-                 "the same about the centre of the joint on the child"),
+                 "the same reaction, about the joint centre on the child body"),
             )
         ]  # fmt: skip
         return [
             Quantity(
                 "coordinate_moments", self._moments, "N m", tuple(names[self._turns].tolist()),
                 curves=Curves("Moments", "moment", 2, 10.0),
-                meaning="generalized forces of coordinates that are angles: positive where they raise them; "
-                "filtered",
+                meaning="generalized forces of coordinates that are angles, positive where they increase "
+                    "the angle; filtered",
                 deviation=self.stated(self._of_moments),
             ),
             Quantity(
@@ -217,20 +217,20 @@ class ModelLoads(JointLoads):
             *reactions,
             Quantity(
                 "joint_powers", dynamics.power, "W", joints, ("moment", "force"),
-                meaning="power of the reaction's moment on the rotation, of its force on the sliding; "
-                        "filtered",
+                meaning="joint power: reaction moment times rotation, plus reaction force times sliding; "
+                    "filtered",
                 deviation=self.stated(dynamics.deviations.power),
             ),
             Quantity(
                 name="external_forces", array=self._external[0], unit="N", labels=tuple(self._pressed),
                 parts=AXES, frame=GROUND,
-                meaning="force of all plates on each foot, as used by the inverse dynamics; filtered",
+                meaning="force of all force plates on each foot, as used in inverse dynamics; filtered",
                 deviation=self.stated(self._of_external[0]),
             ),
             Quantity(
                 name="external_moments", array=self._external[1], unit="N m", labels=tuple(self._pressed),
                 parts=AXES, frame=GROUND,
-                meaning="its moment about the origin of ground; filtered",
+                meaning="moment of these forces about the origin of ground; filtered",
                 deviation=self.stated(self._of_external[1]),
             ),
             *residuals(dynamics.residual_share, self.stated(self._of_residual)),
@@ -257,12 +257,12 @@ def residuals(share: np.ndarray, stated: np.ndarray | None) -> list[Quantity]:
     return [
         Quantity(
             "residual_moment", share[0], "m", AXES, frame=GROUND,
-            meaning="moment about the root's origin that nothing explains, in body weights; filtered",
+            meaning="residual moment about the origin of the root segment, divided by body weight; filtered",
             deviation=of_moment,
         ),
         Quantity(
             "residual_force", share[1], "1", AXES, frame=GROUND,
-            meaning="force at the root that nothing explains, in body weights; filtered",
+            meaning="residual force at the root segment, divided by body weight; filtered",
             deviation=of_force,
         ),
     ]  # fmt: skip

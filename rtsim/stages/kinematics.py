@@ -51,7 +51,7 @@ MOST_RMS, MOST_PART = 0.04, 0.05
 """Marker RMS [m], and part of the yardstick's length, above which a run is told; usual are 5 to 30 mm."""
 FEWEST_FRAMES = 10
 """Least number of frames from which the marker RMS of a run tells something."""
-TRUNK_LOST = "No marker determined the trunk: its numbers and the residual are NaN, the others go on."
+TRUNK_LOST = "No marker determined the trunk: its results and the residual are NaN, other results continue."
 LONGEST_METHOD = 64
 """Length of a method's name that is shown when there is none of that name [characters]."""
 SWITCHES = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}

@@ -65,8 +65,8 @@ class MuscleSpeeds(Stage):
         return [
             Quantity(
                 "muscle_speeds", self._speeds, "m/s", self._estimator.model.names.muscles,
-                meaning="d(length)/dt of muscle and tendon in the filtered motion: positive where they "
-                "lengthen; NaN = the path fails; filtered",
+                meaning="velocity d(length)/dt of muscle and tendon in the filtered motion: positive "
+                    "where they lengthen; NaN = the path fails; filtered",
                 deviation=self._deviations if self.motion.deviations is not None else None,
             ),
         ]  # fmt: skip

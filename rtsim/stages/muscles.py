@@ -14,9 +14,11 @@ from streams.receiving.ring import ReceivedFrame
 
 N_NAMED = 8
 """Number of muscles that are named where more have no length."""
-ABOUT_ANGLES = "about the angles of joint_angles: "
-ABOUT_COORDINATES = "about the model's coordinates, without unit where one is a length: "
-SIGN = "-d(length)/d(angle), positive where tension turns the angle the positive way; NaN where undefined"
+ABOUT_ANGLES = "moment arms about the angles of joint_angles: "
+ABOUT_COORDINATES = (
+    "moment arms about the coordinates of the model, without unit if a coordinate is a length: "
+)
+SIGN = "-d(length)/d(angle), positive where tension increases the angle; NaN where undefined"
 
 
 class MuscleLengths(Stage):
@@ -81,7 +83,7 @@ class MuscleLengths(Stage):
         return [
             Quantity(
                 "muscle_lengths", self.arms.lengths, "m", self.arms.names,
-                meaning="length of muscle and tendon along its path; NaN = the path fails",
+                meaning="length of muscle and tendon along the path; NaN = the path fails",
                 deviation=self._deviations if known else None,
             ),
             Quantity(

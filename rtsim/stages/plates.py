@@ -127,7 +127,7 @@ class FootLoads(AppliedLoads):
         """Return which foot bears each plate, and whether it bears all of it, as a quantity."""
         return Quantity(
             "plate_shares", self._told.share, "1", plates, SIDES,
-            meaning="0 = the foot does not load the plate, 1 = it does, 2 = it may",
+            meaning="0 = the foot does not load the plate, 1 = it loads it, 2 = it might load it",
         )  # fmt: skip
 
     def begin(self, session: Session, anew: bool) -> None:

@@ -74,15 +74,14 @@ class Progression(Stage):
         return [
             Quantity(
                 "pelvis_angles", self._pelvis, "rad", TILTS, curves=Curves("Pelvis", "angle", 0, LEAST),
-                meaning="angles of the pelvis to the direction of walking, mobile Z-X-Y; positive: "
-                        "forwards, right "
-                "side up, right side ahead",
+                meaning="angles of the pelvis relative to the direction of walking, mobile Z-X-Y; "
+                    "positive: tilted forwards, right side up, right side ahead",
             ),
             Quantity(
                 "foot_progression", self._feet, "rad", feet,
                 curves=Curves("Foot progression", "angle", 0, LEAST),
-                meaning="angle of the foot's long axis on the floor to the direction of walking; positive "
-                        "inwards",
+                meaning="angle between the long axis of the foot on the floor and the direction of "
+                    "walking; positive inwards",
             ),
         ]  # fmt: skip
 

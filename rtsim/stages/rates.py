@@ -117,9 +117,10 @@ class FilteredMotion(Stage):
         places, motions = coordinate_names(self._model)
         names = ("coordinates", "coordinate_speeds", "coordinate_accelerations")
         meanings = (
-            "generalized coordinates, filtered, by the filter's delay before the frame",
-            "their rates at the same time; of rotations without angles in the axes of the kernels",
-            "rates of coordinate_speeds at the same time",
+            "generalized coordinates, filtered, at the time of the frame minus the delay of the filter",
+            "time derivatives of the coordinates at the same time; for rotations without angles, in "
+            "the axes of the kernels",
+            "time derivatives of coordinate_speeds at the same time",
         )
         labels, of = (places, motions, motions), self.deviations
         deviations = (None, None, None) if of is None else (of.q, of.v, of.v_dot)

@@ -86,37 +86,38 @@ class SharedLoads(Stage):
         reserves = [
             Quantity(
                 "reserve_moments", sharing.reserves, "N m", sharing.reserve_names,
-                meaning="moments of the reserves of the run; forces [N] for coordinates that are lengths; "
-                        "filtered",
+                meaning="moments of the reserve actuators of the run; forces [N] for coordinates that "
+                    "are lengths; filtered",
             )
         ]  # fmt: skip
         reactions = [
             Quantity(
                 "unilateral_reactions", sharing.reactions, "N", sharing.reaction_names,
-                meaning="forces of elements that push or pull in one direction only; filtered",
+                meaning="forces of elements that can push or pull in one direction only; filtered",
             )
         ]  # fmt: skip
         return [
             Quantity(
                 "muscle_activations", sharing.activations, "1", sharing.muscles, curves=ACTIVATIONS,
-                meaning="share of a muscle's strength that the recruitment asks for, 0 to 1; filtered",
+                meaning="activation of each muscle found by recruitment, 0 to 1, as a fraction of its "
+                    "strength; filtered",
             ),
             Quantity(
                 "muscle_forces", sharing.forces, "N", sharing.muscles,
-                meaning="along the tendon, activation times strength plus passive force; filtered",
+                meaning="force along the tendon, activation times strength plus passive force; filtered",
             ),
             *(reserves if sharing.reserve_names else []),
             *(reactions if sharing.reaction_names else []),
             Quantity(
                 "load_not_borne", sharing.violation, "N m", sharing.rows,
-                meaning="the part of a coordinate's generalized force that muscles and reserves cannot bear "
-                        "([N] for "
-                "lengths): least sum of squares, each row relative to its strongest muscle; filtered",
+                meaning="the part of each coordinate's generalized force that muscles and reserves "
+                    "cannot bear ([N] for lengths), found by least squares with each row relative to "
+                    "its strongest muscle; filtered",
             ),
             Quantity(
                 "recruitment_gap", sharing.gap, "1",
-                meaning="criterion minus a lower bound of its minimum, relative to it; NaN = the "
-                        "muscles cannot bear the load",
+                meaning="relative gap between the criterion and a lower bound of its minimum; NaN = the "
+                    "muscles cannot bear the load",
             ),
         ]  # fmt: skip
 

@@ -64,14 +64,15 @@ class SagittalMotion(Stage):
 
     def quantities(self) -> list[Quantity]:
         """Return the quantities, which are named like the coordinates of the planar models."""
-        plane = "in the vertical plane in which the pelvis faces; filtered"
+        plane = "in the vertical plane that the pelvis faces; filtered"
         return [
             Quantity("sagittal_coordinates", self._values[0], "rad, m", self.labels,
-                     meaning=f"pelvis position forwards and up, its backward tilt, and hip angles {plane}"),
+                     meaning="pelvis position forwards and up, backward tilt of the pelvis, and hip "
+                         f"angles {plane}"),
             Quantity("sagittal_speeds", self._values[1], "rad/s, m/s", self.labels,
-                     meaning="their rates at the same time"),
+                     meaning="time derivatives of these coordinates at the same time"),
             Quantity("sagittal_accelerations", self._values[2], "rad/s^2, m/s^2", self.labels,
-                     meaning="rates of sagittal_speeds at the same time"),
+                     meaning="time derivatives of sagittal_speeds at the same time"),
         ]  # fmt: skip
 
     def _place(self, time: float) -> None:
@@ -106,7 +107,7 @@ def thighs_of(model: Model) -> list[int]:
     free = {b for b, _, _ in translations(model.tree)}
     if bodies[0] != PELVIS or 0 not in ball & free or not found:
         raise ConfigError(
-            "the sagittal motion is that of a pelvis and of thighs at ball joints",
+            "the sagittal motion needs a pelvis, and thighs that are joined to it by ball joints",
             where=f"model {model.name}",
             allowed="lower_limb, or a model with bodies of these names",
         )  # fmt: skip

@@ -71,9 +71,13 @@ class NeededActivations(Stage):
         np.sign(self.activations - 0.5, out=self.limits)
         self.limits[(self.activations >= -ROUNDING) & (self.activations <= 1.0 + ROUNDING)] = 0.0
         self._tell(
-            self.limits == TOO_STIFF, "generators_too_stiff", "below 0: their passive torque is too high"
+            self.limits == TOO_STIFF,
+            "generators_too_stiff",
+            "activation below 0: the passive torque is too high",
         )
-        self._tell(self.limits == TOO_WEAK, "generators_too_weak", "above 1: they are too weak")
+        self._tell(
+            self.limits == TOO_WEAK, "generators_too_weak", "activation above 1: the generators are too weak"
+        )
         return FINE
 
     def _tell(self, odd: np.ndarray, name: str, words: str) -> None:
@@ -86,16 +90,16 @@ class NeededActivations(Stage):
         return [
             Quantity(
                 "generator_activations", self.activations, "1", self._names, curves=ACTIVATIONS,
-                meaning="needed where each bears the torque of its own direction alone: below 0 its passive "
-                "torque is too high, above 1 it is too weak; filtered",
+                meaning="activation needed if each generator alone bears the torque in its direction: "
+                    "below 0 its passive torque is too high, above 1 it is too weak; filtered",
             ),
             Quantity(
                 "generator_torques", self.torques, "N m", self._names,
-                meaning="torque that each generator has to exert, along its coordinate; filtered",
+                meaning="torque that each generator has to exert along its coordinate; filtered",
             ),
             Quantity(
                 "generator_limits", self.limits, "1", self._names,
-                meaning="-1 = needs an activation below 0, 1 = above 1, 0 = neither",
+                meaning="-1 = an activation below 0 would be needed, 1 = above 1, 0 = neither",
             ),
         ]  # fmt: skip
 

@@ -229,7 +229,7 @@ def first_of(spec: FdkSpec, rotates: NDArray[np.bool_]) -> Array:
         if name in (spec.start_mm if rotates[k] else spec.start_deg):
             what, key, other = ("an angle", "mm", "deg") if rotates[k] else ("a length", "deg", "mm")
             raise ConfigError(
-                f"{name} is {what}", where=f"fdk.start_{key}", remedy=f"give it in start_{other}"
+                f"{name} is {what}", where=f"fdk.start_{key}", remedy=f"give the coordinate in start_{other}"
             )
         length, angle = 1e-3 * spec.start_mm.get(name, 0.0), math.radians(spec.start_deg.get(name, 0.0))
         found[k] = 1e-3 * spec.lever_mm * angle if rotates[k] else length
@@ -338,16 +338,17 @@ def check(model: Model, roles: Roles, spec: FdkSpec, recruitment: RecruitmentSpe
     for name, element in zip(model.reactions.names, model.reactions.element, strict=True):
         if model.elements.kind[element] != SPHERE_ON_PLANE:
             raise ConfigError(
-                f"the reaction {name} belongs to an element that keeps a distance",
+                f"the reaction {name} must belong to an element of kind plane, but its element keeps "
+                "a distance constant",
                 where="fdk",
-                remedy="give it an element of kind plane",
+                remedy="name an element of kind plane",
             )
     if recruitment.criterion != "power" or recruitment.weight != "equal":
         raise ConfigError(
             "force-dependent kinematics shares the load by a power of the activations, all with the "
             "same weight",
             where="recruitment",
-            remedy="leave criterion and weight out",
+            remedy="remove criterion and weight",
         )
     borne = borne_of(model, roles, spec, recruitment)
     of = zip(coordinate_names(model)[1], model.tree.dof_body, strict=True)

@@ -112,9 +112,9 @@ def row_of_coordinate(model: Model, name: str) -> ElementRow:
     tree, dof = model.tree, int(model.coordinates.dof[model.coordinates.names.index(name)])
     if dof in model.couplers.dof:
         raise ConfigError(
-            f"the coordinate {name!r} follows another",
+            f"the coordinate {name!r} is coupled to another coordinate",
             where="fdk.dofs",
-            remedy="name the one that it follows",
+            remedy="name the coordinate to which it is coupled",
         )
     body = int(tree.dof_body[dof])
     parent, moves, own = int(tree.parent[body]), motions(model, body), own_motions(model, dof)

@@ -76,7 +76,7 @@ def check_sum(name: str, others: list[str], both: list[Array]) -> None:
     raise ConfigError(
         f"{name} is fixed already by {', '.join(found)}, which are constraints of the method, too",
         where="fdk.dofs",
-        remedy="leave one of them out, or take a method without these constraints",
+        remedy="remove one of them, or choose a method without these constraints",
     )
 
 
@@ -88,7 +88,7 @@ def first(rows: Array, k: int) -> Array:
 def unmoved(name: str) -> ConfigError:
     """Return the error for an FDK degree of freedom that no coordinate of the model changes."""
     return ConfigError(
-        f"no joint changes {name}", where="fdk.dofs", remedy="leave it out, or free a joint that does"
+        f"no joint changes {name}", where="fdk.dofs", remedy="remove it, or free a joint that changes it"
     )
 
 

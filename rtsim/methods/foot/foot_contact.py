@@ -139,8 +139,8 @@ def contact_foot(spec: FootSpec, length: float, side: int) -> ContactFoot:
     contacts = given.contacts
     if contacts.radii_b.any() or (contacts.spread == 0).any():
         raise ConfigError(
-            "a contact has another shape, or another law", where=f"model {model.name}",
-            allowed="volumetric ellipsoids and spheres on planes", remedy="give foot.model another one",
+            "a contact has another geometry, or another force law", where=f"model {model.name}",
+            allowed="volumetric ellipsoids and spheres on planes", remedy="give another model for foot.model",
         )  # fmt: skip
     centre, rotation = size * contacts.centre, contacts.rotation
     origin, axis = size * toes.origin, toes.axis
@@ -168,9 +168,10 @@ def toes_of(model: Model) -> Toes:
     hinged = len(tree.parent) == 2 and tree.parent[1] == 0 and turns == [ROTATES]
     if not hinged or not tree.position_in_parent[1, 0] > 0.0:
         raise ConfigError(
-            f"it is no foot with toes on a hinge before it: its bodies are {name_some(model.names.bodies)}",
+            "the model must be a foot with toes on a hinge; the bodies of this model are "
+            f"{name_some(model.names.bodies)}",
             where=f"model {model.name}", allowed="a foot and, on a hinge, its toes",
-            remedy="give foot.model another one",
+            remedy="give another model for foot.model",
         )  # fmt: skip
     if not np.allclose(tree.rotation_in_parent[1], np.eye(3)):
         raise ConfigError(

@@ -74,7 +74,7 @@ def lay_pressure(
     if trial.peak:
         raise ConfigError("an image of peak pressures has no frames to compare with a step",
                           where=trial.source,
-                          remedy="give a movie, or leave the pressure out")  # fmt: skip
+                          remedy="give a movie of the pressure, or remove the pressure")  # fmt: skip
     at = trial.times + delay
     frames = chosen_frames(len(times))
     if times[frames[0]] < at[0] or times[frames[-1]] > at[-1]:
@@ -106,13 +106,14 @@ def lay_pressure(
         turn, shift, off = lay(path[heavy], centre[frames][heavy], normal[frames][heavy])
         cells = cells @ turn.T + shift
         notes.append(
-            "the pressure mat was aligned by the centre of pressure, whose remaining difference is "
-            f"{1e3 * off:.1f} mm (RMS)"
+            "the pressure mat was aligned by the centre of pressure; the remaining difference of the "
+            f"centres is {1e3 * off:.1f} mm (RMS)"
         )
         if off > APART:
             notes.append(
-                f"check the pressure: with a difference of more than {1e3 * APART:.0f} mm it is hardly "
-                "that of this step; the delay of its clock, the foot or the step may be wrong"
+                f"check the pressure: with a difference of more than {1e3 * APART:.0f} mm the "
+                "pressure probably belongs to another footstep; the delay of the pressure, the foot "
+                "or the footstep might be wrong"
             )
     return StepPressure(frames, cells, area, pressure, tuple(notes))
 

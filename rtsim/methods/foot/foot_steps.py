@@ -80,7 +80,7 @@ def _judge(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> Foot
     if two > most:
         faults.append(f"two feet are on {name} in {two} of {len(run)} frames")
     elif unseen > most:
-        faults.append(f"a foot is not seen in {unseen} of {len(run)} frames in which {name} is loaded")
+        faults.append(f"a foot is not visible in {unseen} of {len(run)} frames in which {name} is loaded")
     elif not len(unknown) and (foot < 0 or len(run) - borne[foot] > most):
         other = int(len(run) - borne.max(initial=0))
         faults.append(f"{name} is loaded away from the foot in {other} of {len(run)} frames")
@@ -96,7 +96,7 @@ def _cut(loads: PlateLoads, p: int, name: str, run: NDArray[np.int64]) -> list[s
     for at, before, end, said in ((first, first - 1, known[0], "begin"), (last, last + 1, known[-1], "end")):
         if normal[at] <= small:
             continue
-        bears = f"while {name} bears {normal[at]:.0f} N: the step is cut off"
+        bears = f"while {name} bears {normal[at]:.0f} N, so the footstep is incomplete"
         if not 0 <= before < len(loads.times):
             faults.append(f"the trial {said}s {bears}")
         elif loads.loaded[before, p] == NOT_MEASURED:
@@ -134,7 +134,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     whole = [(first, last) for first, last in spans if not gaps[first:last].any()]
     if not whole:
         lacking = (
-            f"none of {len(spans)} strides has its forces known throughout"
+            f"the forces are not known throughout any of the {len(spans)} strides"
             if spans
             else f"{len(onsets)} contacts begin on plates, and a stride needs four of them"
         )
@@ -144,7 +144,7 @@ def body_weight(loads: PlateLoads, mass: float | None, source: str) -> tuple[flo
     least, most = (kg * GRAVITY for kg in PERSON["mass_kg"])
     if not least <= weight <= most:
         raise ConfigError(
-            f"the plates bear {weight:.4g} N over whole strides, which is the weight of no person",
+            f"the plates bear {weight:.4g} N over whole strides, which cannot be the weight of a person",
             where=source,
             allowed=f"{least:.0f} to {most:.0f} N", remedy="check the unit of the forces, or give --mass",
         )  # fmt: skip

@@ -147,8 +147,8 @@ def prepare_step(
     columns = [seen.index(labels[frame.names[k]]) for k in body]
     if len(body) < LEAST:
         raise ConfigError(
-            f"the {labelled} foot has {len(body)} markers in the step", where=where,
-            allowed=f"{LEAST} that follow it, or more", remedy="take a trial with more markers on the foot",
+            f"the {labelled} foot has {len(body)} markers in this footstep", where=where,
+            allowed=f"at least {LEAST} tracked markers", remedy="choose a trial with more foot markers",
         )  # fmt: skip
     at = (place[:, columns] - origin) @ axes.T
     position, rotation = rigid_pose(frame.markers[body], at)
@@ -179,12 +179,15 @@ def prepare_step(
 
 
 def _lacking(role: str, labelled: str, where: str, static: MarkerTrial | None) -> ConfigError:
-    said = f"{role} of the {labelled} foot is not seen throughout the step"
+    said = f"{role} of the {labelled} foot is not visible throughout the footstep"
     if static is None:
-        remedy = "give --static with a trial in which it is marked, fill the gap, or take another step"
+        remedy = (
+            "give --static with a trial in which this marker is worn, fill the gap, or choose "
+            "another footstep"
+        )
     else:
         said += f", and {static.source} does not show it beside {LEAST} markers that follow the foot"
-        remedy = "fill the gap, or take a trial with more markers on the foot"
+        remedy = "fill the gap, or choose a trial with more markers on the foot"
     return ConfigError(said, where=where, remedy=remedy)
 
 
@@ -195,7 +198,7 @@ def level_height(plates: Plates, p: int, where: str) -> float:
     if lean > LEAN:
         raise ConfigError(
             f"the plate is inclined by {lean:.1f} degrees", where=where, allowed=f"up to {LEAN:g} degrees",
-            remedy="take a step on a level plate",
+            remedy="choose a footstep on a horizontal plate",
         )  # fmt: skip
     return float(plates.centre[p, 1])
 
@@ -211,7 +214,7 @@ def check_foot(frame: FootFrame, names: Sequence[str], off: Array, where: str) -
     width = float(of["metatarsal_1"][0] - of["metatarsal_5"][0])
     high, long, most = 1e3 * frame.heel_height, 1e3 * frame.length, 1e3 * float(off.max())
     for found, (least, greatest), said in (
-        (high, HEEL, f"the heel's marker is {high:.0f} mm above the plate where the foot stands flat"),
+        (high, HEEL, f"the heel marker is {high:.0f} mm above the plate when the foot is flat on the plate"),
         (long, LENGTH, f"the first metatarsal is {long:.0f} mm in front of the heel"),
         (1e3 * width, (0.0, WIDEST * long), f"metatarsals 1 and 5 are {1e3 * width:.0f} mm apart"),
         (

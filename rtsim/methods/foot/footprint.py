@@ -47,7 +47,7 @@ def likeness(cells: Array, peak: Array, footprint: PressureTrial) -> float:
 def _laid(cells: Array, pressure: Array, raster: Array, source: str) -> Array:
     """Interpolate the pressure at points (n, 2) of a raster along its principal axes, about its centre."""
     if not pressure.max(initial=0.0) > 0.0:
-        raise ConfigError("no cell has a pressure", where=source)
+        raise ConfigError("the pressure is 0 in all cells", where=source)
     share = pressure / pressure.sum()
     centre = share @ cells
     _, axes = np.linalg.eigh((cells - centre).T @ (share[:, None] * (cells - centre)))

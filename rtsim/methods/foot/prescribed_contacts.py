@@ -15,12 +15,14 @@ def prescribed_contacts(model: Model) -> Prescribed:
     """
     contacts, pairs = model.forces.contacts, model.forces.pairs
     if not len(contacts.pair):
-        raise ConfigError("it has no contact", where=f"model {model.name}", allowed="contacts with ground")
+        raise ConfigError(
+            "the model has no contact", where=f"model {model.name}", allowed="contacts with ground"
+        )
     between = pairs.body_b[contacts.pair] >= 0
     if between.any() or (contacts.mesh >= 0).any():
         name = model.names.contacts[int(np.flatnonzero(between | (contacts.mesh >= 0))[0])]
         raise ConfigError(
-            f"{name} is no contact with a plane of ground", where=f"model {model.name}",
+            f"the contact {name} is not a contact with a plane of ground", where=f"model {model.name}",
             allowed='ellipsoids on planes of segment "ground"',
         )  # fmt: skip
     return prescribe(contacts, pairs.body_a[contacts.pair])

@@ -76,7 +76,7 @@ def carried_marks(
     notes: list[str] = []
     source = Path(static.source).name
     if found:
-        notes.append(f"{', '.join(found)} from {source}, as the foot's other markers carry it")
+        notes.append(f"{', '.join(found)} from {source}, transferred with the other markers of the foot")
     if refused:
         off = max(refused.values())
         notes.append(f"{', '.join(refused)} not taken from {source}: {OTHERWISE} {off:.0f} mm (RMS)")
@@ -120,7 +120,7 @@ def step_axes(
     side = "left" if (beside if abs(beside) > ASIDE else cosine) > 0.0 else "right"
     notes: tuple[str, ...] = ()
     if side != labelled:
-        notes = (f"the markers labelled {labelled} are on a {side} foot: taken as a {side} one",)
+        notes = (f"the markers labelled {labelled} are on a {side} foot; they were used as a {side} foot",)
     y = forward / np.linalg.norm(forward)
     x = to_right * (1.0 if side == "left" else -1.0)
     return np.stack([x, y, UP]), side, notes

@@ -118,7 +118,7 @@ def check_sides(sides: Sequence[tuple[str, str]], where: str) -> None:
     """Raise ConfigError if the labelled and the detected sides of the feet are inconsistent."""
     found = sorted(set(sides))
     if len({label for label, _ in found}) < len(found) or len({side for _, side in found}) < len(found):
-        said = ", ".join(f"the one labelled {label} was taken for a {side} one" for label, side in found)
+        said = ", ".join(f"the foot labelled {label} was used as a {side} foot" for label, side in found)
         raise ConfigError(
             f"successive steps disagree on the side of a foot: {said}", where=where,
             remedy="check medial and lateral, and right and left, of the labels of the feet",

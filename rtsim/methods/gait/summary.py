@@ -108,12 +108,12 @@ def without_stride(gait: RunGait) -> str:
         return ""
     n = {side: sum((e.side, e.kind) == (side, STRIKE) for e in gait.used) for side in gait.feet}
     why = (
-        "no two strikes of a foot make a stride"
+        "the gait events contain no two strikes of the same foot, which would make a stride"
         if max(n.values()) > 1
-        else "no foot is seen to come down twice in a row"
+        else "no foot is seen to strike the ground twice in succession"
     )
     strikes = ", ".join(f"{side} {count}" for side, count in n.items())
-    return f"no full stride is known: {why} (foot strikes: {strikes})"
+    return f"no full stride was found: {why} (foot strikes: {strikes})"
 
 
 def offsets_ms(found: Sequence[GaitEvent], told: Sequence[GaitEvent]) -> dict[str, dict[str, float]]:

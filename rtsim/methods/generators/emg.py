@@ -28,10 +28,10 @@ def columns_of(table: Table, where: str, names: Sequence[str]) -> dict[str, Arra
     """Return the columns of a table with these names; ConfigError where there is none, or one is empty."""
     found = {name: table.column(name) for name in names if name in table.columns}
     if not found:
-        raise ConfigError("it has none of the columns", where=where, allowed=", ".join(names))
+        raise ConfigError("the table has none of the columns", where=where, allowed=", ".join(names))
     empty = next((name for name, values in found.items() if not np.isfinite(values).any()), None)
     if empty is not None:
-        raise ConfigError(f"{empty} has no value", where=where, remedy="leave the column out")
+        raise ConfigError(f"{empty} has no value", where=where, remedy="remove the column")
     return found
 
 
@@ -42,22 +42,25 @@ def at_frames(table: Table, where: str, names: Sequence[str], times: Array) -> d
     """
     found = columns_of(table, where, names)
     if "time" not in table.columns:
-        raise ConfigError("it has no column time", where=where, allowed="time [s], first")
+        raise ConfigError("the table has no column time", where=where, allowed="time [s], first")
     own = table.column("time")
     if len(own) < 2 or not (np.diff(own) > 0.0).all():
-        raise ConfigError("its times do not rise", where=where, allowed="a column time [s], 2 rows or more")
+        raise ConfigError(
+            "the times of the table do not increase", where=where, allowed="a column time [s], 2 rows or more"
+        )
     slack = 1e-6 + float(np.diff(times).max(initial=0.0))
     if own[0] > times[0] + slack or own[-1] < times[-1] - slack:
         raise ConfigError(
-            f"it goes from {own[0]:g} to {own[-1]:g} s, the motion from {times[0]:g} to {times[-1]:g} s",
-            where=where, remedy="cut the motion, or shift the times of the table onto it",
+            f"the table goes from {own[0]:g} to {own[-1]:g} s, but the motion from {times[0]:g} to "
+            f"{times[-1]:g} s",
+            where=where, remedy="shorten the motion, or shift the times of the table to those of the motion",
         )  # fmt: skip
     rows = (own >= times[0] - slack) & (own <= times[-1] + slack)
     for name, values in found.items():
         if n := int((~np.isfinite(values[rows])).sum()):
             raise ConfigError(
                 f"{name} is not known in {n} of {int(rows.sum())} rows", where=where,
-                remedy="fill the gaps, or leave the column out",
+                remedy="fill the gaps, or remove the column",
             )  # fmt: skip
     return {name: np.interp(times, own, values) for name, values in found.items()}
 
@@ -68,12 +71,15 @@ def check_activations(found: Mapping[str, Array], where: str) -> None:
         low, peak = float(np.nanmin(values)), float(np.nanmax(values))
         if low < 0.0:
             raise ConfigError(
-                f"{name} goes down to {low:g}", where=where, allowed="0 to 1", remedy="rectify and filter it"
+                f"{name} goes down to {low:g}",
+                where=where,
+                allowed="0 to 1",
+                remedy="rectify and filter the EMG",
             )
         if not 0.0 < peak <= 1.0:
             raise ConfigError(
                 f"the peak of {name} is {peak:g}", where=where, allowed="above 0 to 1",
-                remedy="divide it by what was measured in a maximum contraction",
+                remedy="divide the EMG by the value measured in a maximum contraction",
             )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def read_joint_motion(path: Path, names: Sequence[str], columns: Sequence[str] =
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise ConfigError(
-            f"{path.suffix or '(no suffix)'!r} is no file of joint moments", where=str(path),
+            f"{path.suffix or '(no suffix)'!r} is not a suffix of files of joint moments", where=str(path),
             allowed=", ".join(SUFFIXES),
         )  # fmt: skip
     if suffix == RECORDING:
@@ -133,7 +133,7 @@ def of_table(table: Table, path: Path, names: Sequence[str]) -> JointMotion:
     times = table.column("time") if "time" in table.columns else table.data[:, 0]
     scale = np.pi / 180.0 if table.in_degrees else 1.0
     named = "time" in table.columns
-    notes = table.notes if named else (*table.notes, f"its column {table.columns[0]} was taken as time [s]")
+    notes = table.notes if named else (*table.notes, f"the column {table.columns[0]} was read as time [s]")
 
     def column(field: str, name: str) -> Array | None:
         if (found := f"{field}.{name}") in table.columns:
@@ -160,8 +160,8 @@ def gathered(
     steps = np.diff(times)
     if len(times) < FEWEST or not ((steps >= SHORTEST_S) & np.isfinite(steps)).all():
         raise ConfigError(
-            "its times cannot be those of a motion", where=str(path),
-            allowed=f"times that rise, {FEWEST} rows or more",
+            "the times cannot be those of a motion", where=str(path),
+            allowed=f"times that increase, and at least {FEWEST} rows",
         )  # fmt: skip
     found, rows, told = [], [], list(notes)
     lacking: dict[str, list[str]] = {}
@@ -176,14 +176,14 @@ def gathered(
         found.append(name)
         rows.append(tuple(np.where(np.isfinite(values), values, np.nan) for values in (angle, speed, moment)))
     for what, those in lacking.items():
-        done = "differences of angles were taken" if what == "speed" else "left out"
-        told.append(f"no {what} of {name_some(those)}: {done}")
+        done = "speeds were computed from differences of angles" if what == "speed" else "left out"
+        told.append(f"the file has no {what} of {name_some(those)}: {done}")
     if not found:
         half = next((name for name in lacking.get("angle", ()) if column(FIELDS[2], name) is not None), "")
         half = half or next(iter(lacking.get("moment", ())), "")
         lacks = "angle" if half in lacking.get("angle", ()) else "moment"
         raise ConfigError(
-            f"it has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
+            f"the file has no {lacks} of {half}" if half else "it has none of the joints", where=str(path),
             allowed="an angle and a moment of " + ", ".join(names),
             remedy="name the model of the file with --model",
         )  # fmt: skip
@@ -218,7 +218,8 @@ def judged(
         if turned > MOST_RAD:
             raise ConfigError(
                 f"{name} reaches {turned:.4g} rad", where=str(path), allowed=f"up to {MOST_RAD:.3g} rad",
-                remedy="say inDegrees=yes in its header, or [deg] in that of a .csv, where they are degrees",
+                remedy="if the angles are in degrees, state inDegrees=yes in the header, or [deg] in the "
+                    "header of a .csv file",
             )  # fmt: skip
         if bent > MOST_NM:
             raise ConfigError(
@@ -228,12 +229,12 @@ def judged(
         fast, seen = size(speed[:, k]), size(changes[:, k])
         if seen > 0.0 and moved(angle[:, k]) and fast > FASTER * seen:
             raise ConfigError(
-                f"the speeds of {name} are {fast / seen:.3g} times the changes of its angles",
-                where=str(path), remedy="write rad/s and seconds, or leave the column of speeds out",
+                f"the speeds of {name} are {fast / seen:.3g} times the rate of change of the angles",
+                where=str(path), remedy="write rad/s and seconds, or remove the column of speeds",
             )  # fmt: skip
     most = max(largest(column) for column in moment.T)
     if 0.0 < most < LEAST_NM:
-        return [f"its greatest moment is {most:.2g}: N m are read, not N m per kg"]
+        return [f"the greatest moment is {most:.2g}; moments must be in N m, not N m per kg"]
     return []
 
 
@@ -258,7 +259,7 @@ def of_bare_tables(path: Path, names: Sequence[str], columns: Sequence[str]) -> 
     """Read joints from q_TRIAL.csv and the tables beside it; the body defines their columns."""
     if not columns:
         raise ConfigError(
-            "a table without a header",
+            "the table has no header",
             where=str(path),
             remedy="name a body with columns, as --model stoop_lift",
         )

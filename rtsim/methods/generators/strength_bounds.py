@@ -76,7 +76,7 @@ def weakened(
         strength = own * one.spec.strength_Nm
         if strength > MOST_STRENGTH_NM:
             raise ConfigError(
-                f"{one.name} would have {strength:.4g} N m", where="strength before the fit",
+                f"{one.name} would have {strength:.4g} N m", where="a lower strength before the fit",
                 allowed=f"up to {MOST_STRENGTH_NM:g} N m", remedy="give a smaller factor",
             )  # fmt: skip
         found.append(with_strength(one, strength) if own != 1.0 else one)
@@ -125,7 +125,7 @@ def isometric(one: PlacedGenerator, measured: IsometricTorque | None) -> float:
         best = degrees(one.joint.flexion_of(radians(one.spec.optimal_angle_deg)))
         raise ConfigError(
             f"{one.name} has {part:.2g} of its strength at {degrees(measured.angle):.4g} deg",
-            where="measured torque", allowed=f"an angle at which it has {LEAST_PART:g} or more",
-            remedy=f"measure nearer to {best:.4g} deg",
+            where="measured torque", allowed=f"an angle with a strength of {LEAST_PART:g} or more",
+            remedy=f"measure at an angle nearer to {best:.4g} deg",
         )  # fmt: skip
     return measured.torque / part

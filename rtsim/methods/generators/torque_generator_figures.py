@@ -117,7 +117,7 @@ def speed_plane(fit: FittedGenerator, x: Array, words: str) -> FigurePanel:
     along, curves = side_by_side(
         of_joint,
         of_motion,
-        {"greatest torque at the optimal angle": able[:, 0] * able[:, 1]},
+        {"greatest torque, at the optimal angle": able[:, 0] * able[:, 1]},
         {"motion": active},
     )
     title = f"its active torque {words}"

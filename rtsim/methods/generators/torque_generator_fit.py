@@ -45,7 +45,7 @@ MOST_PASSIVE = 1.4
 FEWEST = 3
 """Frames that a fit needs at least."""
 ROUND_TWICE = 4.0 * np.pi
-INTERRUPTED = "interrupted before its fit"
+INTERRUPTED = "interrupted before the fit of this generator"
 
 
 class Assessment(NamedTuple):
@@ -225,14 +225,14 @@ def fit_one(
 def fault_of(one: PlacedGenerator, q: Array, qd: Array, tau: Array) -> str:
     """Return why a generator cannot be fitted to this motion; empty if it can."""
     if len(q) < FEWEST:
-        return f"{one.joint.coordinate} is known in {len(q)} frames"
+        return f"{one.joint.coordinate} is known in only {len(q)} frames"
     for words, values in (("angle", q), ("speed", qd), ("moment", tau)):
         if n := int((~np.isfinite(values)).sum()):
             return f"the {words} of {one.joint.coordinate} is not known in {n} of {len(values)} frames"
     if not moved(q):
         return f"{one.joint.coordinate} never moves"
     if np.abs(q).max() > ROUND_TWICE:
-        return f"{one.joint.coordinate} turns more than twice round: its angles have to be radians"
+        return f"{one.joint.coordinate} rotates by more than two turns; angles have to be in radians"
     return ""
 
 
@@ -252,9 +252,9 @@ def settings_fault_of(one: PlacedGenerator, n: int, settings: FitSettings) -> st
         if values.ndim and len(values) != n:
             return f"there are {len(values)} {words} for {n} frames"
     if not (np.isfinite(caps).all() and (caps > 0.0).all() and (caps <= 1.0).all()):
-        return "a greatest allowed activation is not above 0 and at most 1"
+        return "the greatest allowed activation must be above 0 and at most 1"
     if not ((floors >= 0.0).all() and (floors <= caps).all()):
-        return "a least activation is below 0 or above the greatest allowed one"
+        return "the least activation must be 0 or more and at most the greatest allowed activation"
     return ""
 
 

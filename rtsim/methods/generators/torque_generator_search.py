@@ -128,8 +128,9 @@ def why_none(impossible: bool, least: float, options: FitOptions) -> str:
     [tau_o]."""
     if not impossible and least <= options.fulfilled:
         return (
-            "no fit was finished: points that fulfil all constraints were found, but the nearest of "
-            f"them not within {options.n_iteration} steps, as where hardly any activation is allowed"
+            "no fit was finished: parameters that fulfil all constraints were found, but not the "
+            f"ones nearest to the start within {options.n_iteration} steps; this happens if hardly "
+            "any activation is allowed"
         )
     why = "no generator within the bounds can do this motion" if impossible else "no fit was finished"
     return f"{why}: a constraint stays violated by {least:.2g} of the isometric torque"

@@ -28,7 +28,7 @@ def flexion_joints(spec: ModelSpec, model: Model) -> NDArray[np.int64]:
                 f"the length of {model.names.elements[e]} depends on a flexion angle that the model does "
                 "not name",
                 where=f"model {spec.name}: flexion",
-                allowed="the first angle of the joint between its two bodies",
+                allowed="the first angle of the joint between the two bodies of the element",
             )
         joint_of[e] = own[0]
     return joint_of

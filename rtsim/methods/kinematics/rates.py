@@ -112,7 +112,7 @@ def butterworth_kernel(spec: ButterworthSpec, rate: float) -> _Kernel:
         raise ConfigError(
             f"a cut-off of {spec.cutoff_hz:g} Hz is too high for {rate:g} frames per second",
             where="rates.cutoff_hz",
-            allowed=f"up to {HIGHEST * rate:g}",
+            allowed=f"up to {HIGHEST * rate:g} Hz",
         )
     damping = butterworth_damping(spec.order)
     w = 2.0 * rate * np.tan(np.pi * spec.cutoff_hz / rate)
@@ -133,7 +133,7 @@ def savitzky_golay_kernel(spec: SavitzkyGolaySpec, rate: float) -> _Kernel:
             f"{n_step + 1} frames of {rate:g} per second in {spec.window_s:g} s are too few for a polynomial "
             f"of order {spec.order}",
             where="rates.window_s",
-            allowed=f"at least {spec.order / rate:.3g}",
+            allowed=f"a window of at least {spec.order / rate:.3g} s",
         )
     window = n_step / rate
     delay = 0.5 * window if spec.delay_s is None else min(spec.delay_s, window)

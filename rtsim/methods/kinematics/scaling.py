@@ -109,8 +109,8 @@ def length_ratios(before: MomentArms, after: MomentArms, note: Note) -> dict[str
             ratios[name] = float(new / old)
         else:
             note(
-                f"muscle {name}: its path cannot be computed in the starting pose; its fibres keep their "
-                "length"
+                f"muscle {name}: its path cannot be computed in the starting pose; the fibre length "
+                "of this muscle was not scaled"
             )
     return ratios
 
@@ -137,7 +137,7 @@ def place(
     known = {marker.name for marker in spec.markers}
     for name in placer.tasks.markers:
         if name not in known:
-            note(f"the task of marker {name} is left out: the model has no such marker")
+            note(f"the task of marker {name} is left out, because the model has no such marker")
     arms = arms_of(spec)
     seen = {name: x for name, x in measured.items() if np.isfinite(x).all()}
     found = fit_pose(spec, Wanted(seen, placer.tasks.markers, coordinate_goals(placer, arms, trial)))

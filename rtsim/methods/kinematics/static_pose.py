@@ -56,7 +56,7 @@ def fit_pose(spec: ModelSpec, wanted: Wanted) -> StaticPose:
     names = estimator.model.names
     if not estimator.estimate(np.array([wanted.markers[name] for name in names.markers]), 0.0).converged:
         raise ModelError(
-            f"no nearest pose was found in {MAX_ITERATIONS} steps",
+            f"no pose nearest to the markers was found in {MAX_ITERATIONS} steps",
             where=f"model {spec.name}",
             remedy="give weight to coordinates that the markers do not determine",
         )
@@ -74,9 +74,10 @@ def followed_by(spec: ModelSpec, wanted: Wanted) -> TrackingTasks:
     }  # fmt: skip
     if not weights:
         raise ConfigError(
-            "no marker of the model is measured and has a weight",
+            "no marker of the model both is measured and has a weight",
             where=f"model {spec.name}",
-            allowed=", ".join(marker.name for marker in spec.markers) or "none: it has no markers",
+            allowed=", ".join(marker.name for marker in spec.markers)
+            or "none, because the model has no markers",
             remedy="check the names of the markers",
         )
     known = [coordinate.name for body in spec.bodies for coordinate in coordinates_of(body)]
@@ -107,7 +108,7 @@ def place_markers(spec: ModelSpec, places: Places, measured: Mapping[str, Array]
         x = measured[marker.name]
         if marker.fixed or not np.isfinite(x).all():
             if not marker.fixed:
-                note(f"marker {marker.name} is not seen in the static pose and stays where it was")
+                note(f"marker {marker.name} is not visible in the static pose and was not moved")
             placed.append(marker)
             continue
         R, p = places[marker.segment]

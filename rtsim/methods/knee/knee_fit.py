@@ -109,14 +109,14 @@ def check_motion(poses: KneePoses) -> None:
     """Raise ConfigError for a motion that does not determine a mechanism."""
     if len(poses.angles) < FEWEST_POSES:
         raise ConfigError(
-            f"{len(poses.angles)} poses do not determine a knee",
+            f"{len(poses.angles)} poses are too few to fit a knee",
             where="MOTION",
             allowed=f"{FEWEST_POSES} or more",
         )
     bent = float(np.ptp(poses.angles[:, 0]))
     if bent < LEAST_FLEXION:
         raise ConfigError(
-            f"the knee bends by {np.degrees(bent):.1f} degrees only", where="MOTION",
+            f"the knee bends by only {np.degrees(bent):.1f} degrees in the motion", where="MOTION",
             allowed=f"{np.degrees(LEAST_FLEXION):.0f} degrees or more",
         )  # fmt: skip
 

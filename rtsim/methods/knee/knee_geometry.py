@@ -56,7 +56,7 @@ def knee_geometry_of(spec: ModelSpec) -> KneeGeometry:
     if None in held:
         raise ConfigError(
             f"{LIGAMENTS[held.index(None)]} has no length that a method keeps constant",
-            where=f"model {spec.name}: ligaments", remedy="give it a target_mm",
+            where=f"model {spec.name}: ligaments", remedy="give the ligament a target_mm",
         )  # fmt: skip
     return KneeGeometry(
         condyles=1e-3 * np.array([contact.ellipsoid.offset_mm for contact in contacts]),
@@ -75,8 +75,8 @@ def by_name(records: tuple, names: tuple[str, ...], spec: ModelSpec, key: str) -
     lacking = [name for name in names if name not in there]
     if lacking:
         raise ConfigError(
-            f"there is no {lacking[0]}", where=f"model {spec.name}: {key}", allowed=", ".join(names),
-            remedy="take a model with the knee of lower_limb",
+            f"the model has no {lacking[0]}", where=f"model {spec.name}: {key}", allowed=", ".join(names),
+            remedy="use a model with the knee of lower_limb",
         )  # fmt: skip
     return [there[name] for name in names]
 

@@ -84,7 +84,7 @@ def assembled_at(geometry: KneeGeometry, start: KneePoses, extension: float) -> 
     raise ModelError(
         f"the knee cannot be assembled at {-np.degrees(extension):.1f} degrees of flexion",
         where="knee mechanism",
-        remedy="take flexions nearer to extension, or another geometry",
+        remedy="use flexion angles nearer to extension, or another geometry",
     )
 
 

@@ -28,7 +28,7 @@ ENDINGS = {"right": ("_r", ""), "left": ("_l", "")}
 MOST_POSES = 500
 """Largest number of poses; of a longer motion every k-th pose is used."""
 MOST_DEG, MOST_M = 180.0, 0.1
-WRITTEN = "write one by `rtsim analyse RECORDING --method free --out FILE.mot`"
+WRITTEN = "write such a motion with `rtsim analyse RECORDING --method free --out FILE.mot`"
 
 
 class KneeMotion(NamedTuple):
@@ -47,7 +47,7 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
     """
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
-            f"{path.suffix or '(no suffix)'!r} is no motion of a knee", where=str(path),
+            f"{path.suffix or '(no suffix)'!r} is not a suffix of files of knee motion", where=str(path),
             allowed=", ".join(SUFFIXES), remedy=WRITTEN,
         )  # fmt: skip
     table = read_storage(path) if path.suffix.lower() in STORAGE_SUFFIXES else read_csv(path)
@@ -55,15 +55,17 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
     known = np.asarray(np.isfinite(columns).all(axis=1))
     notes = list(table.notes)
     if not known.all():
-        notes.append(f"{int((~known).sum())} of {len(known)} poses are not known and left out")
+        notes.append(f"{int((~known).sum())} of {len(known)} poses are not known and were left out")
     rows = columns[known]
     if not len(rows):
-        raise ConfigError("no pose is known", where=str(path), remedy="give a motion of the knee")
+        raise ConfigError(
+            "no pose of the knee is known", where=str(path), remedy="give a file with a motion of the knee"
+        )
     angles = rows[:, :3] if not table.in_degrees else np.radians(rows[:, :3])
     if np.abs(angles).max() > np.radians(MOST_DEG):
         raise ConfigError(
             f"an angle is {np.degrees(np.abs(angles).max()):.0f} degrees", where=str(path),
-            allowed=f"at most {MOST_DEG:.0f} degrees", remedy="say in the file whether angles are in degrees",
+            allowed=f"at most {MOST_DEG:.0f} degrees", remedy="state whether angles are in degrees",
         )  # fmt: skip
     if np.abs(rows[:, 3:]).max() > MOST_M:
         raise ConfigError(
@@ -72,7 +74,7 @@ def read_knee_motion(path: Path, side: str) -> KneeMotion:
         )  # fmt: skip
     step = -(-len(rows) // MOST_POSES)
     if step > 1:
-        notes.append(f"of {len(rows)} poses one in {step} is taken")
+        notes.append(f"one in {step} of the {len(rows)} poses is used")
     return KneeMotion(poses_of(angles[::step] * [-1.0, 1.0, 1.0], rows[::step, 3:]), tuple(notes))
 
 
@@ -82,7 +84,7 @@ def column_of(table: Table, name: str, side: str, path: Path) -> Array:
     found = next((column for column in candidates if column in table.columns), None)
     if found is None:
         raise ConfigError(
-            f"there is no column {name}", where=str(path), allowed=", ".join((*ANGLES, *WAYS)),
+            f"the file has no column {name}", where=str(path), allowed=", ".join((*ANGLES, *WAYS)),
             remedy=WRITTEN,
         )  # fmt: skip
     return table.data[:, table.columns.index(found)]

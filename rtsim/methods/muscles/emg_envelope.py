@@ -48,7 +48,7 @@ class EmgEnvelope:
         if not rate >= LEAST_PER_PASS * high_pass:
             raise ConfigError(
                 f"an electromyogram of {rate:g} Hz", allowed=f"at least {LEAST_PER_PASS * high_pass:g} Hz",
-                remedy="send the raw signal, not one that is an envelope already",
+                remedy="send the raw electromyogram, not its envelope",
             )  # fmt: skip
         if not 0.0 < low_pass < high_pass:
             raise ConfigError(f"a low-pass filter of {low_pass:g} Hz", allowed=f"0 to {high_pass:g} Hz")

@@ -262,7 +262,7 @@ class MomentArms:
         return ModelError(
             reason,
             where=f"model {self.model.name}: muscle {muscle}",
-            remedy="move the point or the surface, or choose other coordinates",
+            remedy="move the path point or the surface, or choose other coordinates",
         )
 
     def angle_index(self, angle: str) -> int:

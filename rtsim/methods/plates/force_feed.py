@@ -25,9 +25,9 @@ NO_PLATES = -1
 FAULTS = {NO_PLATES: "forces_missing", WAITING: "forces_late", EARLY: "forces_early", GAP: "forces_gap"}
 """Status of a frame without wrenches -> what it is counted as."""
 WORDS = {
-    "forces_missing": "No stream of forces has come yet",
-    "forces_late": "The forces of a frame of markers did not come in time, or have stopped",
-    "forces_early": "The forces begin after the markers",
+    "forces_missing": "No stream of forces has arrived yet",
+    "forces_late": "The forces of a frame of markers did not arrive in time, or the forces have stopped",
+    "forces_early": "The forces begin later than the markers",
     "forces_gap": "Samples of the force plates are missing",
 }
 

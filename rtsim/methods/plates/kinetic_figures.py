@@ -195,7 +195,8 @@ def cut_steps(results: Results) -> list[str]:
         for at, when in ((0, "begins"), (-1, "ends")):
             if row[at] > WHOLE * row.max():
                 said.append(
-                    f"the recording {when} while the {side} foot bears {row[at]:.0f} N: its step is cut off"
+                    f"the recording {when} while the {side} foot bears {row[at]:.0f} N, so this "
+                    "footstep is incomplete"
                 )
     return said
 

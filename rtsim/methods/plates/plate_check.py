@@ -263,8 +263,8 @@ def _weight(contact: PlateContacts, times: FloatArray, mass: float | None) -> li
     return [
         PlateFinding(
             "weight", -1, off,
-            f"{said}: {100.0 * off:+.1f} %. Tare the plates while nobody is on them, and check the mass and "
-            "whether something else is touched.",
+            f"{said}: {100.0 * off:+.1f} %. Tare the plates while nobody is on them, and check the "
+            "mass and whether the person touches something else.",
         )
     ]  # fmt: skip
 

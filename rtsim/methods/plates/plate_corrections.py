@@ -44,11 +44,11 @@ LENGTHS = {
 """The same of lengths: what they are, and what they are taken as."""
 ARRANGED = (
     ([2, 1, 0], (1.0, 1.0, 1.0), "as if X and Z were exchanged"),
-    ([0, 1, 2], (-1.0, 1.0, 1.0), "as if X had the other sign"),
-    ([0, 1, 2], (1.0, 1.0, -1.0), "as if Z had the other sign"),
-    ([0, 1, 2], (-1.0, 1.0, -1.0), "turned by 180 degrees about the vertical"),
-    ([2, 1, 0], (1.0, 1.0, -1.0), "turned by 90 degrees about the vertical"),
-    ([2, 1, 0], (-1.0, 1.0, 1.0), "turned by 270 degrees about the vertical"),
+    ([0, 1, 2], (-1.0, 1.0, 1.0), "as if X had the opposite sign"),
+    ([0, 1, 2], (1.0, 1.0, -1.0), "as if Z had the opposite sign"),
+    ([0, 1, 2], (-1.0, 1.0, -1.0), "rotated by 180 degrees about the vertical"),
+    ([2, 1, 0], (1.0, 1.0, -1.0), "rotated by 90 degrees about the vertical"),
+    ([2, 1, 0], (-1.0, 1.0, 1.0), "rotated by 270 degrees about the vertical"),
 )
 """Order and signs of X, Y, Z of points that may be meant, and what is told of them."""
 
@@ -207,7 +207,7 @@ def corrections(
             moved = moment - 2.0 * np.cross(force, flip * to_middle)
             yield (
                 contact.explained(p, *contact.placed(p, (force, moved))), "origin",
-                f"ORIGIN of {name} looks as if it had the other sign{where}. Correct it, or the moments, "
+                f"ORIGIN of {name} seems to have the wrong sign{where}. Correct it, or the moments, "
                 "where the file is made.",
             )  # fmt: skip
     for other in range(len(names)):
@@ -215,7 +215,8 @@ def corrections(
         if there >= EXPLAINS > contact.under(other, contact.force[:, other], contact.moment[:, other]):
             yield (
                 contact.under(p, *contact.placed(p, contact.local(other))), "swapped",
-                f"{name} looks swapped with {names[other]}: check which channels belong to which plate.",
+                f"{name} seems to be swapped with {names[other]}: check which channels belong to "
+                "which plate.",
             )  # fmt: skip
     if not bounded:
         return
@@ -224,8 +225,8 @@ def corrections(
         turn = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         yield (
             share((force @ turn.T, moment @ turn.T)), "turned",
-            f"{name} looks turned by {90 * quarter} degrees: check the order of its corners, and the sign of "
-            "its moments.",
+            f"{name} seems to be rotated by {90 * quarter} degrees: check the order of its corners, "
+            "and the sign of its moments.",
         )  # fmt: skip
     for k, edge in enumerate(("first", "second")):
         flip = np.ones(3)
@@ -233,8 +234,8 @@ def corrections(
         # A mirrored wrench: forces turn with the mirror, moments against it.
         yield (
             share((force * flip, -moment * flip)), "mirrored",
-            f"{name} looks mirrored along its {edge} edge: check the order of its corners and the signs of "
-            "its channels.",
+            f"{name} seems to be mirrored along its {edge} edge: check the order of its corners and "
+            "the signs of its channels.",
         )  # fmt: skip
 
 

@@ -101,8 +101,8 @@ class PlateIntake:
             self.counters["samples_in_part"] += n_odd
             self._tell(
                 "samples_in_part",
-                f"{n_odd} samples of force plates were partly missing, or beyond {GREATEST:g} N, and are "
-                "taken as not measured.",
+                f"{n_odd} samples of force plates were partly missing, or beyond {GREATEST:g} N, and "
+                "were treated as not measured.",
             )
         self.zero.apply(self._times[:n_used], self._values[:n_used])
         n_out = self._hold_all(n_used)
@@ -110,8 +110,8 @@ class PlateIntake:
             self.counters["samples_out_of_order"] += n_out
             self._tell(
                 "samples_out_of_order",
-                f"{n_out} samples of force plates came with a time that is not after the one before, and "
-                "were left out.",
+                f"{n_out} samples of force plates arrived with times that do not increase, and were "
+                "left out.",
             )
         return int(n_used)
 
@@ -163,7 +163,9 @@ class PlateIntake:
             if array is None or not fits or array.dtype != np.float64:
                 self.counters["unfit"] += 1
                 found = "is missing" if array is None else f"has shape {array.shape}"
-                self._tell("unfit", f"The field {name} of the forces {found}, the session says {shape}.")
+                self._tell(
+                    "unfit", f"The field {name} of the forces {found}, but the session states {shape}."
+                )
                 return False
         return True
 

@@ -181,7 +181,7 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
     total = up.sum(axis=0)
     gain = float(total @ asked / (total @ total))
     if abs(gain - 1.0) > GAIN_OFF:
-        said = f"the plates bear {100.0 / gain:.0f} % of what {mass:.1f} kg require: "
+        said = f"the plates bear {100.0 / gain:.0f} % of the force that a mass of {mass:.1f} kg requires: "
         unit = next((u for factor, u in UNITS.items() if abs(gain / factor - 1.0) < NEAR), "")
         alike = f"the mass is {mass / gain:.1f} kg, or all plates have a gain of {1.0 / gain:.2f}"
         said += f"the mass looks like {unit}" if unit else alike
@@ -196,10 +196,10 @@ def of_size(found: Momentum, mass: float) -> Iterator[Mistake]:
             borne = found.borne.copy()
             borne[p] *= own
             said = (
-                f"{found.names[p]} bears {100.0 / own:.0f} % of the force that the motion requires of it, "
-                "and the other plates bear all of theirs"
+                f"{found.names[p]} measures {100.0 / own:.0f} % of the force that the motion requires "
+                "on this plate, while the other plates measure the required force"
             )
-            yield Mistake(left_of(found, borne), "gain", f"{said}: its gain is {1.0 / own:.2f}")
+            yield Mistake(left_of(found, borne), "gain", f"{said}; the gain of this plate is {1.0 / own:.2f}")
 
 
 def of_shear(found: Momentum) -> Iterator[Mistake]:
@@ -224,7 +224,7 @@ def of_shear(found: Momentum) -> Iterator[Mistake]:
         borne[..., 0], borne[..., 2] = sign * found.borne[..., 2], -sign * found.borne[..., 0]
         left = max(left_along(found, borne, a) for a in AXES)
         yield Mistake(
-            left, "turned", f"the shear of all plates is turned by {quarter} degrees about the vertical"
+            left, "turned", f"the shear of all plates is rotated by {quarter} degrees about the vertical"
         )
 
 

@@ -81,6 +81,6 @@ class PlateZero:
         baseline = normal_of(self._plates, self._tare.baseline)
         self.normal[:] = self._sent + baseline
         done, left = name_tared(self._names, self._found, baseline)
-        said = f"zero subtracted for {done}" if done else "no plate was empty, nothing is tared"
-        self.words = plain(f"{said}; loaded or not measured, and left: {left}" if left else said)
+        said = f"zero subtracted for {done}" if done else "no plate was empty, so no zero was subtracted"
+        self.words = plain(f"{said}; plates that were loaded or not measured: {left}" if left else said)
         self.sentences.append(f"Force plates: {self.words}.")

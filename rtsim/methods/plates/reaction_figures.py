@@ -62,10 +62,15 @@ def reaction_words(figures: dict[str, Any]) -> list[str]:
     """Describe the summary in sentences."""
     told = []
     if figures["total"]:
-        told.append(f"without plates, vertical force of the whole body is off by {words(figures['total'])}")
+        told.append(
+            "without plates, the computed vertical force of the whole body differs from the "
+            f"plates by {words(figures['total'])}"
+        )
     feet = [f"{side} {words(one)}" for side, one in figures["feet"].items() if one]
     if feet:
-        told.append(f"contact model, vertical force of each foot is off by {'; '.join(feet)}")
+        told.append(
+            f"contact model, the vertical force of each foot differs from the plates by {'; '.join(feet)}"
+        )
     for key, where in (("share", ""), ("share_of_both", " while both bear")):
         if figures.get(key):
             told.append(

@@ -51,12 +51,16 @@ def kinetic_pages(report: GaitReport) -> list[tuple[str, Page]]:
     page, lacks = Page(), _without_strides(report)
     if not lacks and not any(curve.strides for curve in curves):
         plates = any("foot_loads" in trial.results.fields for trial in report.now.trials)
-        lacks = "body mass not known (--mass)" if plates else "no force plates in these trials"
+        lacks = (
+            "the body mass is not known (--mass)" if plates else "there are no force plates in these trials"
+        )
     if not any(curve.strides for few in report.kinetics.values() for curve in few):
         words = f"There are no moments and powers: {lacks}."
         page.text(MARGIN, TOP + 60.0, words, 30.0, SOFT, room=WIDTH - 2.0 * MARGIN)
         return [("Gait report: moments and powers", page)]
-    _grid(page, report, curves, report.kinetics, ROWS, lacks=lacks or "no stride on the force plates")
+    _grid(
+        page, report, curves, report.kinetics, ROWS, lacks=lacks or "there is no stride on the force plates"
+    )
     kinetic_words(page, report.now.trials)
     return [("Gait report: moments and powers", page)]
 
@@ -68,12 +72,12 @@ def kinetic_words(page: Page, trials: Sequence[ReportTrial]) -> None:
     room = WIDTH - 2.0 * MARGIN
     page.text(MARGIN, END + 6.0, KINETIC_WORDS, 23.0, SOFT, room=room)
     told = [f"{trial.name}: {words}." for trial in trials for words in trial.doubts]
-    words = "Check plates and mass: " + told[0] if told else ""
+    words = "Check force plates and mass: " + told[0] if told else ""
     if len(told) > 1:
-        words = f"{words} More on the page of quality."
+        words = f"{words} More is on the quality page."
     lines = folded(words, room, 21.0)
     if len(lines) > 2:
-        lines = [lines[0], f"{lines[1].rsplit(' ', 4)[0]} ... The rest is on the page of quality."]
+        lines = [lines[0], f"{lines[1].rsplit(' ', 4)[0]} ... The rest is on the quality page."]
     for k, line in enumerate(lines):
         page.text(MARGIN, END + 30.0 + 23.0 * k, line, 21.0, INK, bold=True, room=room)
 
@@ -92,7 +96,7 @@ def joint_pages(report: GaitReport) -> list[tuple[str, Page]]:
         chosen = {label: [curves[k] for k in few] for label, curves in found.items()}
         _grid(page, report, chosen[report.now.label], chosen, MORE_ROWS)
         if not few:
-            words = _without_strides(report) or "there are no contact, ligaments or muscles over the cycle"
+            words = _without_strides(report) or "there are no contacts, ligaments or muscles over the cycle"
             page.text(MARGIN, TOP + 60.0, words, 30.0, SOFT, room=WIDTH - 2.0 * MARGIN)
         pages.append(("Gait report: joints and muscles" + (", continued" if begin else ""), page))
     return pages
@@ -152,7 +156,7 @@ def _face(spec: FieldSpec) -> tuple[str, float]:
 
 
 def _without_strides(report: GaitReport) -> str:
-    return "" if any(trial.cycles for trial in report.now.trials) else "no full stride is known"
+    return "" if any(trial.cycles for trial in report.now.trials) else "no full stride was found"
 
 
 def _grid(

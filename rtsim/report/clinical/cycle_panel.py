@@ -216,11 +216,11 @@ def legend(
         x += 200.0
     words = [
         "abscissa: % of the gait cycle",
-        "thin: single strides, paler where flagged" if several else "pale: flagged",
+        "thin: single strides, paler if flagged" if several else "pale: flagged",
         "vertical line: foot off",
     ]
     words += ["band: ± 1 SD over complete strides"] if bands else []
-    words += [f"dotted, left dash-dotted: {before}"] if before else []
+    words += [f"dotted (left side dash-dotted): {before}"] if before else []
     words += ["grey: norms, mean ± 1 SD"] if norms else []
     page.text(x, y + 9.0, "; ".join(words[:3]), 23.0, SOFT, room=WIDTH - MARGIN - x)
     if len(words) > 3:

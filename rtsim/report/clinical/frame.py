@@ -118,7 +118,7 @@ def framed(report: GaitReport, pages: list[tuple[str, Page]]) -> list[Page]:
     shown = f"{sides}{'' if len(known) > 1 else ' side alone' if known else ''}"
     doubted = side_warning(report)
     if report.without_stride:
-        shown += f", no full stride of the {' and '.join(report.without_stride)}"
+        shown += f", no full stride was found for: {' and '.join(report.without_stride)}"
     for number, (title, page) in enumerate(pages, 1):
         page.text(MARGIN, 120.0, title, 43.0, bold=True, room=0.52 * ROOM)
         page.text(WIDTH - MARGIN, 105.0, report.person, 38.0, anchor="end", bold=True, room=0.46 * ROOM)

@@ -33,10 +33,12 @@ def norms_of_trials(
     ConfigError if no trial has a complete stride.
     """
     walks = [(person or _person(trial), trial) for person, trial in trials if trial.cycles]
-    notes = [f"{trial.name}: left out, no full stride is known" for _, trial in trials if not trial.cycles]
+    notes = [
+        f"{trial.name}: left out, because no full stride was found" for _, trial in trials if not trial.cycles
+    ]
     if not walks:
         raise ConfigError(
-            "no trial has a full stride", where=where, remedy="give walks of two steps and more"
+            "no trial contains a full stride", where=where, remedy="give walks of two footsteps or more"
         )
     convention = convention_of([trial for _, trial in walks], angles)
     persons = sorted({person for person, _ in walks})
@@ -53,20 +55,26 @@ def norms_of_trials(
                 strides += [r for side in curve.strides for r in curve.usable(side) if np.isfinite(r).all()]
         over = rows if len(persons) > 1 else strides
         if len(rows) < len(persons):
-            notes.append(f"{origin.name}: of {len(rows)} of {len(persons)} persons, others have gaps")
+            notes.append(
+                f"{origin.name}: norms from {len(rows)} of {len(persons)} persons; the curves of "
+                "the other persons have gaps"
+            )
         if len(over) < 2:
-            notes.append(f"{origin.name}: left out, fewer than two strides are known all the way")
+            notes.append(f"{origin.name}: left out, because fewer than two strides are known without gaps")
             continue
         curves[origin.name] = NormCurve(np.mean(rows, axis=0), np.std(over, axis=0, ddof=1))
     if not curves:
-        raise ConfigError("no angle is known over two strides", where=where, remedy="give more walks")
+        raise ConfigError(
+            "no angle is known without gaps over two strides", where=where, remedy="give more walks"
+        )
     if len(persons) == 1:
         notes.append(
-            "all trials are of one person: deviations are those over strides, no norm of a population"
+            "all trials are of one person, so the standard deviations are over strides and the norms "
+            "are not those of a population"
         )
     n = sum(len(trial.cycles) for _, trial in walks)
     norms = NormSet(
-        name=name, convention=convention, curves=curves, source=source or "trials of the laboratory itself",
+        name=name, convention=convention, curves=curves, source=source or "trials of this laboratory",
         licence=licence, n_person=len(persons), n_stride=n,
     )  # fmt: skip
     return norms, notes

@@ -131,7 +131,7 @@ def trials_in_words(trials: Sequence[ReportTrial]) -> str:
 def convention_in_words(report: GaitReport) -> str:
     """Return a sentence on the rules by which the angles are computed."""
     if report.convention == ISB and all(has_own_angles(trial) for trial in report.now.trials):
-        return "angles: coordinates of the model, with its signs"
+        return "angles: coordinates of the model, with the signs of the model"
     return f"angles: {CONVENTIONS[report.convention]}"
 
 

@@ -24,8 +24,8 @@ from streams.messages import FieldSpec
 FloatArray = NDArray[np.float64]
 GRAVITY = 9.80665
 WITHOUT_FEET = (
-    "no segment of these results is a foot by its name, so no stride is known: models that bring their own "
-    "markers are not read over the cycle"
+    "no segment of these results has the name of a foot, so no strides are found; models with their "
+    "own markers are not evaluated over the gait cycle"
 )
 
 
@@ -286,7 +286,7 @@ def convention_of(trials: Sequence[ReportTrial], asked: str = "") -> str:
         raise ConfigError(
             f"{trial} has no {title.lower()} of the convention {asked!r}", where="--angles",
             remedy="docs/conventional_gait_model.md lists the markers and measures that `cgm` needs; "
-            "`--angles isb` reports those of our own model",
+                "`--angles isb` reports the angles of rtsim's own model",
         )  # fmt: skip
     return asked
 

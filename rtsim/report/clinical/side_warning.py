@@ -25,6 +25,6 @@ def side_warning(report: GaitReport) -> str:
     else:
         by = "the axes, not by the labels" if by_axes else "the labels"
     return (
-        f"Check the sides of {name_some(doubted, 2)}: labels exchanged, or axes left-handed? "
-        f"Right and left here go by {by}."
+        f"Check the sides of {name_some(doubted, 2)}: labels exchanged, or axes left-handed? Right "
+        f"and left in this report follow {by}."
     )

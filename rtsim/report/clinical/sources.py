@@ -28,7 +28,7 @@ FDK = "Force-dependent kinematics: Andersen et al. (2017), J Biomech Eng 139:091
 RECRUITMENT = "Muscle recruitment: Andersen et al. (2017), J Biomech Eng 139:091001, equations 11 to 14"
 FOOT = "Contact of foot and ground: Brown (2017), MASc thesis, University of Waterloo, chapter 5"
 BY = {
-    PLATES: "force plates at 20 N",
+    PLATES: "foot contact: force plates, from 20 N on",
     FILE: "the recording's own",
     MARKERS: "markers, Zeni et al. (2008), Gait Posture 27:710-714, and O'Connor et al. (2007), Gait Posture "
     "25:469-474",

@@ -102,14 +102,14 @@ def step_pages(report: GaitReport) -> list[tuple[str, Page]]:
         n = {side: sum(c.side == side for t in report.now.trials for c in t.cycles) for side in SIDES}
         words = f"Strides: right {n['right']}, left {n['left']}. Lengths are between the ankles along the "
         flow.words(
-            f"{words}stride, widths across it. Asymmetry: right less left in percent of their mean.",
+            f"{words}stride, widths across it. Asymmetry: right minus left, in percent of their mean.",
             26.0,
             SOFT,
         )
         if lacks := lacking_in_words(report.now):
             flow.words(lacks, 26.0, SOFT)
     else:
-        flow.words("No full stride is known, so there are no spatio-temporal parameters.")
+        flow.words("No full stride was found, so there are no spatio-temporal parameters.")
     flow.head("Movement analysis profile and gait profile score")
     if not report.scores:
         flow.words(WITHOUT_NORMS, 28.0, SOFT)
@@ -128,8 +128,8 @@ def lacking_in_words(session: ReportSession) -> str:
     if "Stride Length" in lacking:
         placed = any(cycle.side in feet_of(trial.results) for trial, cycle in strides)
         why = (
-            f"a foot comes down less than {100.0 * LEAST_STRIDE:.0f} cm from where it was before, as on a "
-            "treadmill" if placed else "where the feet are is not known"
+            f"a foot lands less than {100.0 * LEAST_STRIDE:.0f} cm from its last position, as on a "
+            "treadmill" if placed else "the positions of the feet are not known"
         )  # fmt: skip
         words.append(f"No speed, lengths and widths: {why}.")
         lacking -= {"Walking Speed", "Stride Length", "Step Length", "Step Width"}
@@ -189,7 +189,7 @@ def _bars(flow: PageFlow, report: GaitReport) -> None:
         {v.title for v in VARIABLES for s in report.sides if v.name not in scores.profile.get(s, {})}
     )
     if lacking:
-        words += f"No score, as a stride without gaps or the norms are missing: {', '.join(lacking)}. "
+        words += f"No score, because a stride without gaps or the norms are missing: {', '.join(lacking)}. "
     if old is not None:
         words += f"Black marks and brackets: {report.before.label if report.before else ''}. "
     flow.words(f"{words}Baker et al. (2009), Gait Posture 30:265-269.", 26.0, SOFT)

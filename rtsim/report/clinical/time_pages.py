@@ -27,7 +27,7 @@ from rtsim.report.clinical.report import GaitReport
 from rtsim.report.clinical.session import ReportTrial
 from rtsim.report.clinical.time_curves import TimeCurve, angles_of, loads_of, others_of
 
-UNLOADED = "no foot stands on a force plate."
+UNLOADED = "there is no foot on a force plate."
 MOST_POINTS = 600
 """Frames of a curve that are drawn: more cannot be told apart in print."""
 
@@ -39,7 +39,9 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
     for session, trial in trials:
         label = f"{trial.name} ({session.label})" if len(report.sessions) > 1 else trial.name
         of_trial = f": {label}" if len(trials) > 1 else ""
-        words = [f"{label}: no full stride is known, so curves are over its time and there are no steps."]
+        words = [
+            f"{label}: no full stride was found, so curves are drawn over time and there are no footsteps."
+        ]
         loads = loads_of(trial)
         words += [] if loads else [_without_loads(trial)]
         pages += _pages(angles_of(trial, report.convention), ROWS, f"Kinematics over time{of_trial}", words)
@@ -49,7 +51,7 @@ def time_pages(report: GaitReport) -> list[tuple[str, Page]]:
                 kinetic_words(page, [trial])
             if not any(curve.source.field == "joint_moments" for curve in loads):
                 room = room_of(len(loads), ROWS)
-                why = UNLOADED if _unloaded(loads) else "they are known in no frame."
+                why = UNLOADED if _unloaded(loads) else "moments and powers are known in no frame."
                 told = f"There are no moments and powers: {why}"
                 page.text(room.x + 12.0, room.y + 60.0, told, 26.0, SOFT, room=WIDTH - MARGIN - room.x)
             pages += kinetic

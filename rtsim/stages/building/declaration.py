@@ -139,6 +139,6 @@ def without(fact: str) -> ConfigError:
     """
     what, option = GIVEN_BY[fact]
     return ConfigError(
-        f"its stages need {what}, and this run has none", where="stages",
+        f"the stages of this run need {what}, which is missing", where="stages",
         remedy=f"give {option}, or leave the key `stages` out",
     )  # fmt: skip

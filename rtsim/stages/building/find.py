@@ -191,7 +191,7 @@ def options_of(name: str, declared: StageDeclaration, run: RunConfig) -> msgspec
     if declared.options is None:
         if table is None:
             return None
-        raise ConfigError(f"the stage {name!r} takes no options", where=where, remedy="leave the table out")
+        raise ConfigError(f"the stage {name!r} takes no options", where=where, remedy="remove the table")
     try:
         return msgspec.convert(table or {}, declared.options)
     except msgspec.ValidationError as fault:

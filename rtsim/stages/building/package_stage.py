@@ -90,7 +90,7 @@ class PackageStage(Stage):
         except FAULTS as fault:
             return self._failed(describe(fault))
         if not isinstance(outcome, StageOutcome):
-            return self._failed(f"it returned {type(outcome).__name__}, not a StageOutcome")
+            return self._failed(f"the stage returned {type(outcome).__name__}, not a StageOutcome")
         taken_ns = now_ns() - began_ns
         if taken_ns > SLOW_NS:
             self.count(
@@ -110,7 +110,11 @@ class PackageStage(Stage):
         if wrong:
             name = getattr(wrong[0], "name", wrong[0])
             self.count(
-                FAILED, self._sentence(f"its quantity {name!r} is no array of float64; all are left out")
+                FAILED,
+                self._sentence(
+                    f"the quantity {name!r} is not an array of float64; all quantities "
+                    "of this stage are left out"
+                ),
             )
             found = nothing
         self._arrays = [array for quantity in found for _, array in quantity.fields()]
@@ -182,7 +186,7 @@ class PackageStage(Stage):
 
     def _sentence(self, why: str) -> str:
         named = f"The stage {self.name!r} of another package has failed ({why})"
-        return f"{named}: its values are missing, the run goes on."
+        return f"{named}: the values of this stage are missing; the run continues."
 
 
 def made_by_package(name: str, declared: StageDeclaration, setting: StageContext) -> Stage | None:

@@ -36,7 +36,7 @@ def check_run(run: RunConfig, spec: ModelSpec, *, of_model: bool, forces: bool) 
     for name in run.options:
         if name not in stages:
             raise ConfigError(
-                f"the table has no effect, as the run has no stage {name!r}",
+                f"the table has no effect, because the run has no stage {name!r}",
                 where=f"options.{name}", allowed=", ".join(stages),
-                remedy="add it to stages, or leave the table out",
+                remedy="add the stage to stages, or remove the table",
             )  # fmt: skip

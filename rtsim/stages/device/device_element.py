@@ -40,7 +40,7 @@ def with_device(spec: ModelSpec, coordinate: str) -> ModelSpec:
     if any(spring.name == ELEMENT for spring in spec.springs):
         raise ConfigError(
             f"a spring has the name {ELEMENT!r}, which is reserved for the device",
-            where=f"model {spec.name}", remedy="give it another name",
+            where=f"model {spec.name}", remedy="give the spring another name",
         )  # fmt: skip
     element = Spring(name=ELEMENT, coordinate=coordinate, stiffness_N_m_rad=0.0)
     return replace(spec, springs=(*spec.springs, element))

@@ -87,10 +87,11 @@ class EnergyAccount(Stage):
         most = self.exchange.spec.limits.drift_max_J
         self.refusal = ""
         if math.isnan(drift):
-            self.refusal = "the model's energy is no number"
+            self.refusal = "the energy of the model is not a finite number"
         elif abs(drift) > most:
             self.refusal = (
-                f"the model's energy is off by {drift:.3g} J in about a second, more than {most:g} J"
+                f"the energy balance of the model has an error of {drift:.3g} J in about a second; "
+                f"allowed: {most:g} J"
             )
         if self.refusal:
             self.exchange.arming.fault(self.refusal)
@@ -129,7 +130,10 @@ class EnergyAccount(Stage):
 
 
 PANEL = Curves("Energy", "energy", 2, 1.0)
-MEANING = "kinetic and potential energy; work of the sources since the start; the difference between both"
+MEANING = (
+    "kinetic energy; potential energy; work of all sources since the start; energy that this "
+    "balance does not explain"
+)
 
 
 def balance_of(values: NDArray[np.float64]) -> Quantity:

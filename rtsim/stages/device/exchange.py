@@ -28,9 +28,10 @@ MOST_ASKED = 64
 TUNING = ("set", "undo", "save", "switch")
 OFF = ("disarmed", "stopped")
 PAUSED = "the limb is paused"
-ENDED = "Device: not armed, as a command of the same tick ends the torque."
+ENDED = "Device: not armed, because a command of the same tick ends the torque."
 UNWATCHED = (
-    "The device does not report its actuator's torque: commanded and delivered torque are not compared."
+    "The device does not report the torque of the actuator, so commanded and delivered torque are "
+    "not compared."
 )
 UNCOMPARED = "The device's angle and speed are not compared with the joint's: limits.watch_sensors is false."
 Publish = Callable[[AnyMessage], None]
@@ -91,7 +92,7 @@ class DeviceTorque(Stage):
         x.hold.tick(x.newest is None or x.newest.state in OFF, x.tick_s)
         if x.hold.paused != self._was_paused:  # told before the first frame that shows it
             self._was_paused = x.hold.paused
-            x.arming.told.append("The limb is paused." if x.hold.paused else "The limb goes on.")
+            x.arming.told.append("The limb is paused." if x.hold.paused else "The limb continues.")
         x.tuning.tick(x.tick_s)
         torque = x.torque()
         if x.joint is not None:
@@ -149,13 +150,14 @@ class DeviceTorque(Stage):
         ] + [
             Quantity(
                 "device_parameters", self._parameters, ", ".join(control.units), tuple(control.values),
-                meaning="parameters of the controller as they act in the tick",
+                meaning="parameters of the controller that are in effect in this tick",
             ),
             Quantity("device_tracking", self._tracking, "N m", TRACKING, curves=DELIVERED,
-                     meaning="commanded, delivered by the actuator, and the difference"),
+                     meaning="torque: commanded, delivered by the actuator, and the difference"),
         ] + ([] if self.exchange.joint is None else [
             Quantity("device_cuff_forces", self._cuff, "N", CUFF, curves=PARASITIC,
-                     meaning="on the limb at the cuff: across the device's bar, and along it outwards"),
+                     meaning="force on the limb at the cuff: across the bar of the device, and along the "
+                         "bar outwards"),
         ])  # fmt: skip
 
     def meta(self) -> dict[str, Any]:
@@ -222,8 +224,8 @@ class DeviceTorque(Stage):
         x = self.exchange
         was_ready, self._ready = self._ready, not x.refusal
         if ended or x.arming.n_fault or (was_ready and wrong):
-            why = wrong or ("a command ends the torque" if ended else x.arming.reason)
-            x.arming.told.append(f"Device: it will not arm automatically any more: {why}.")
+            why = wrong or ("a command ended the torque" if ended else x.arming.reason)
+            x.arming.told.append(f"Device: it will no longer arm automatically: {why}.")
             self.arm_s = None
         elif self._ready and x.passed_s > self.arm_s - 0.5 * x.period_s:
             self.arm_s = None
@@ -257,7 +259,9 @@ class DeviceTorque(Stage):
     def _left(self, name: str, args: Args, refused: str, done: str) -> tuple[bool, str]:
         """Schedule a command for the next tick, unless there is an objection; return the answer."""
         if not refused and len(self.asked) >= MOST_ASKED and name not in ENDING:
-            refused = f"{MOST_ASKED} commands are waiting for the next tick already: this one is ignored."
+            refused = (
+                f"{MOST_ASKED} commands are already waiting for the next tick, so this command is ignored."
+            )
         if not refused:
             self.ask(name, args)
         return not refused, refused or done
@@ -277,7 +281,9 @@ class DeviceTorque(Stage):
         elif name == DISARM:
             x.arming.disarm("by command")
         elif name != "arm":  # as a damaged recording may have
-            x.arming.told.append(f"{plain(name)!r} is no command of a run with a device: nothing is done.")
+            x.arming.told.append(
+                f"{plain(name)!r} is not a command of a run with a device; nothing was done."
+            )
         elif wrong or x.hold.wanted:
             x.arming.told.append(f"Device: not armed: {wrong or PAUSED}.")
         else:
@@ -297,7 +303,10 @@ class DeviceTorque(Stage):
 
     def _answer_emergency(self, args: Args) -> tuple[bool, str]:
         self.ask(EMERGENCY, args)
-        return True, "Emergency stop: no torque is commanded from the next tick on, until it is armed again."
+        return (
+            True,
+            "Emergency stop: no torque is commanded from the next tick on, until the device is armed again.",
+        )
 
     def _answer_arm(self, args: Args) -> tuple[bool, str]:
         if self.exchange.refusal:

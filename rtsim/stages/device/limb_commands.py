@@ -12,7 +12,7 @@ MOST_STEPS = 10_000
 MOVING = {
     "pause": "The device is disarmed; the limb is paused as soon as the torque is off.",
     "step": "The limb goes on for that number of ticks.",
-    "resume": "The limb goes on from the next tick on; the device stays disarmed.",
+    "resume": "The limb continues from the next tick on; the device stays disarmed.",
     "reset": "The device is disarmed; the limb goes back to its start as soon as the torque is off.",
 }
 """The commands, and the answer to each."""
@@ -23,13 +23,15 @@ def refusal(x: DeviceExchange, name: str, args: Args) -> str:
     if x.spec.markers is not None:
         return "A person wears the device and cannot be paused by a command: disarm the device instead."
     if name in ("pause", "step") and not x.lockstep:
-        return "In a free run each side goes by its own clock: the limb cannot be paused; disarm it."
+        return (
+            "In a free run each side follows its own clock, so the limb cannot be paused; disarm the device."
+        )
     if name == "step":
         n = number_of(args.get("ticks", 1))
         if not (1 <= n <= MOST_STEPS and n == int(n)):
-            return f"ticks = {args['ticks']!s:.32} is no number of ticks; allowed: 1 to {MOST_STEPS}."
+            return f"ticks = {args['ticks']!s:.32} is not a number of ticks; allowed: 1 to {MOST_STEPS}."
         if not x.hold.wanted:
-            return "Only a paused limb is stepped; pause it first."
+            return "Only a paused limb can be stepped; pause the limb first."
     return ""
 
 
@@ -41,7 +43,7 @@ def move(x: DeviceExchange, name: str, args: Args) -> None:
         x.hold.n_left += int(number_of(args.get("ticks", 1)))
     else:
         if name != "resume":
-            x.arming.disarm(f"the limb is to {name}")
+            x.arming.disarm(f"the limb was commanded to {name}")
         getattr(x.hold, name)()
         if name == "reset":
             x.arming.told.append("The limb goes back to its start.")

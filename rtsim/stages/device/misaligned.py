@@ -44,8 +44,8 @@ def joint_of(spec: ModelSpec, config: HilSpec) -> Misalignment | None:
     if turning is None:
         raise ConfigError(
             f"{config.coordinate} of {spec.name} has no rotation axis that is fixed in the parent segment",
-            where=where, allowed="hinges, and chains that begin with such a turn, their frames not turned",
-            remedy="leave misalignment out, or take such a coordinate",
+            where=where, allowed="a hinge, or a chain of joints from a hinge on, with frames not rotated",
+            remedy="remove misalignment, or choose such a coordinate",
         )  # fmt: skip
     return Misalignment(config.misalignment, turning.axis.tolist(), where)
 
@@ -59,7 +59,7 @@ def with_straps(spec: ModelSpec, config: HilSpec) -> ModelSpec:
     if any(spring.name == STRAPS for spring in spec.springs):
         raise ConfigError(
             f"a spring has the name {STRAPS!r}, which is reserved for the device's straps",
-            where=f"model {spec.name}", remedy="give it another name",
+            where=f"model {spec.name}", remedy="give the spring another name",
         )  # fmt: skip
     centre = np.array(body.in_parent.offset_mm) + joint.in_plane(said.offset_mm)
     cuff = joint.in_plane(said.cuff_mm) - np.array(joint.in_plane(turning.place_mm.tolist()))

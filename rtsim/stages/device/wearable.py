@@ -122,9 +122,9 @@ class WornJoint(Stage):
         if not rate > 0.0:
             return "the session of the markers states no rate"
         if abs(rate / self._rate - 1.0) > RATE_OFF:
-            return f"the markers come at {rate:g} Hz, and exchange.rate_hz is {self._rate:g}"
+            return f"the markers come at {rate:g} Hz, but exchange.rate_hz is {self._rate:g}"
         if not math.isfinite(self._usable_s):
-            return "no frame of markers has given the joint's angle yet"
+            return "no frame of markers has given the angle of the joint yet"
         lost_s = (1e-9 * now_ns() if self._live else self._now_s) - self._usable_s
         if lost_s > self._lost_s:
             return f"no usable frame of markers for {1e3 * lost_s:.0f} ms"

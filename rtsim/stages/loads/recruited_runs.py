@@ -14,18 +14,18 @@ from rtsim.stages.building.declaration import FORCES, PERSON, RECRUITMENT, Facts
 
 RECRUITMENT_USE = TableUse(
     unnamed=(
-        "the table has no effect, as none of the stages recruits muscles",
-        'add "recruitment" to stages, or leave [recruitment] out',
+        "the table has no effect, because no stage recruits muscles",
+        'add "recruitment" to stages, or remove [recruitment]',
     ),
     unbuilt=(
         "muscles can be recruited where inverse dynamics tells the load, and the model has muscles",
-        "give --forces and a model with masses and muscles, or leave [recruitment] out",
+        "give --forces and a model with masses and muscles, or remove [recruitment]",
     ),
 )
 FDK_USE = TableUse(
     unnamed=(
-        "the table has no effect, as no stage balances joints",
-        'give stages = ["kinematics", "fdk"], or leave [fdk] out',
+        "the table has no effect, because no stage computes joint equilibrium",
+        'give stages = ["kinematics", "fdk"], or remove [fdk]',
     )
 )
 

@@ -28,8 +28,8 @@ MEANING = "0 none, " + ", ".join(
         (OUTLIER, "disagrees with its segment, the prediction or the model"),
         (FROZEN, "frozen"),
         (EXCHANGED, "exchanged labels"),
-        (SEGMENT, "its segment as a whole"),
-        (MOVED, "moved for good and used at its new place"),
+        (SEGMENT, "error of the segment as a whole"),
+        (MOVED, "moved permanently; used at its new position"),
     )
 )
 MOST_NAMES = 8

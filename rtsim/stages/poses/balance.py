@@ -130,11 +130,12 @@ class Balance(Stage):
         found = [
             Quantity(
                 "muscle_activations", own.activations, "1", own.acting, curves=ACTIVATIONS,
-                meaning=f"share of a muscle's strength in the balance of the joint{late}",
+                meaning="activation of each muscle in the joint equilibrium, as a fraction of its "
+                    f"strength{late}",
             ),
             Quantity(
                 "muscle_forces", own.forces, "N", own.acting,
-                meaning=f"along the tendon, activation times strength plus passive force{late}",
+                meaning=f"force along the tendon, activation times strength plus passive force{late}",
             ),
         ]  # fmt: skip
         if one_way:
@@ -142,22 +143,22 @@ class Balance(Stage):
                 Quantity(
                     "unilateral_reactions", own.pushes, "N", one_way,
                     curves=Curves("Joint reactions", "force", 2, 10.0),
-                    meaning=f"forces of elements that push or pull in one direction only{late}",
+                    meaning=f"forces of elements that can push or pull in one direction only{late}",
                 )
             ]  # fmt: skip
         if own.reserve_names:
             found += [
                 Quantity(
                     "reserve_moments", own.reserves, "N m", own.reserve_names,
-                    meaning="moments of the reserves of the run; forces [N] for coordinates that are "
-                            f"lengths{late}",
+                    meaning="moments of the reserve actuators of the run; forces [N] for coordinates "
+                        f"that are lengths{late}",
                 )
             ]  # fmt: skip
         if len(self._ligaments):
             found += [
                 Quantity(
                     "ligament_forces", self._tension, "N", tuple(names.lines[e] for e in self._ligaments),
-                    meaning=f"tension, 0 = slack{late}",
+                    meaning=f"tension of each ligament, 0 = slack{late}",
                 )
             ]  # fmt: skip
         if len(self._pull):
@@ -180,12 +181,12 @@ class Balance(Stage):
                 Quantity(
                     "fdk_displacements", self._length, "m", lengths,
                     curves=Curves(f"{self._joint(self._lengths)} displacement", "displacement", 1, 0.001),
-                    meaning=f"displacement along FDK degrees of freedom that are lengths, from their "
-                    f"targets{late}",
+                    meaning="displacement along each FDK degree of freedom that is a length, from its "
+                        f"target{late}",
                 ),
                 Quantity(
-                    "fdk_residuals", self._force, "N", lengths, meaning="force left along them; NaN "
-                    "= no balance"
+                    "fdk_residuals", self._force, "N", lengths, meaning="residual force along each FDK "
+                    "degree of freedom that is a length; NaN = no equilibrium was found"
                 ),
             ]  # fmt: skip
         if angles:
@@ -193,20 +194,21 @@ class Balance(Stage):
                 Quantity(
                     "fdk_rotations", self._angle, "rad", angles,
                     curves=Curves(f"{self._joint(self._angles)} rotation", "rotation", 1, 0.01),
-                    meaning=f"rotation about FDK degrees of freedom that are angles, from neutral{late}",
+                    meaning="rotation about each FDK degree of freedom that is an angle, from its "
+                        f"neutral value{late}",
                 ),
                 Quantity(
                     "fdk_residual_moments", self._moment, "N m", angles,
-                    meaning="moment left about them; NaN = no balance",
+                    meaning="residual moment about each FDK degree of freedom that is an angle; NaN = no "
+                        "equilibrium was found",
                 ),
             ]  # fmt: skip
         if decided:
             found += [
                 Quantity(
                     "fdk_stiffness", self._stiffness, "N/m",
-                    meaning="smallest real part of the eigenvalues of the joint stiffness, slopes of the "
-                            "residual "
-                    "forces along lengths and arcs of angles: stable above 0",
+                    meaning="smallest real part of the eigenvalues of the joint stiffness matrix; the "
+                        "equilibrium is stable if it is above 0",
                 )
             ]  # fmt: skip
         return found
@@ -234,11 +236,12 @@ class Balance(Stage):
             Quantity(
                 name="joint_point_displacements", array=joints.displacement, unit="m", labels=joints.names,
                 parts=AXES, frame=CARRIES,
-                meaning=f"displacement of joints' points from the neutral pose, in their bodies' axes{late}",
+                meaning="displacement of points of the joints from the neutral pose, in the axes of "
+                    f"their bodies{late}",
             ),
             Quantity(
                 name="joint_point_forces", array=joints.force, unit="N", labels=joints.names, parts=AXES,
                 frame=CARRIES,
-                meaning=f"on the points' bodies by contacts or reactions, in the same axes{late}",
+                meaning=f"force on these points by contacts or reactions, in the same axes{late}",
             ),
         ]  # fmt: skip

@@ -53,7 +53,7 @@ class CoordinateValues:
             Quantity(
                 "joint_angles", self._values[0], "rad", self._names[0],
                 curves=Curves("Coordinates", "angle", 0, 10.0 / DEGREES),
-                meaning="coordinates of the model that are angles, in its own names and signs",
+                meaning="coordinates of the model that are angles, with the names and signs of the model",
                 implausible=implausible, deviation=angles, as_is=self._as_is,
                 joints=of_angles,
             ),

@@ -111,8 +111,8 @@ class KinematicResults:
             Quantity(
                 "marker_rms_weighted", self._weighted, "m",
                 curves=Curves("Marker residual, weighted", "RMS", 1, 0.005, True),
-                meaning="sqrt(sum of weight * residual^2 / sum of weights), by the weights of marker_weights "
-                "in the descriptor's meta",
+                meaning="sqrt(sum of weight * residual^2 / sum of weights), with the weights of "
+                    "marker_weights in the descriptor's meta",
             ),
         ]  # fmt: skip
 
@@ -132,7 +132,8 @@ class KinematicResults:
             Quantity(
                 "joint_angles", self._told.angle, "rad",
                 model.names.joint_angles, curves=Curves("", "angle", 0, 10.0 / DEGREES),
-                meaning="joint coordinate system of the ISB, mobile Z-X-Y; positive as the label says",
+                meaning="joint angles by the ISB joint coordinate system, mobile Z-X-Y; positive as the "
+                    "label says",
                 deviation=angles, mask=mask,
                 implausible=self._outside if self._told.angle.size else None,
                 joints=self._by_joint.joints_of_angles if self._told.angle.size else (),
@@ -140,13 +141,14 @@ class KinematicResults:
             Quantity(
                 "knee_displacements", displaced, "m", ways,
                 curves=Curves("Knee displacement", "displacement", 1, 0.004),
-                meaning="tibial origin from the femoral one, along the knee's axes",
+                meaning="position of the tibial origin relative to the femoral origin, along the axes of "
+                    "the knee",
                 deviation=displacements, joints=across(knees),
             ),
             Quantity(
                 "ligament_lengthening", out.lengthening, "1", ligaments,
                 curves=Curves("Ligaments", "lengthening", 1, 0.04),
-                meaning="change of length / neutral length",
+                meaning="strain: change of length / neutral length",
                 deviation=lengthening, joints=across(between),
             ),
             Quantity(
@@ -191,32 +193,32 @@ class KinematicResults:
         return [
             Quantity(
                 "markers_measured", self._measured, "m", names, frame=GROUND,
-                meaning="measured positions, converted to metres and Y up; NaN = occluded",
+                meaning="measured marker positions, converted to metres and Y up; NaN = occluded",
             ),
             Quantity(
                 "markers_model", out.markers, "m", names, frame=GROUND,
-                meaning="positions of the markers on the fitted model",
+                meaning="positions of the model markers in the fitted pose",
             ),
             Quantity(
                 "marker_residuals", out.residuals, "m", names,
-                meaning="distance between measured marker and model; NaN when occluded",
+                meaning="distance between measured marker and model marker; NaN = occluded",
             ),
             Quantity(
                 "marker_weights", health.weight, "1", names,
-                meaning="weight in the solution: 1 = full, 0 = occluded or at fault",
+                meaning="weight of each marker in the solution: 1 = full, 0 = occluded or at fault",
             ),
             Quantity(
                 "marker_gap_age", health.gap_age, "s", names,
-                meaning="how long a marker has been occluded",
+                meaning="how long each marker has been occluded",
             ),
             Quantity(
                 "marker_swap_with", self._told.swap_with, "1", names,
-                meaning="index of the marker at whose place it is, in pairs or rings; -1 = none",
+                meaning="index of the marker at whose position this marker is, in pairs or rings; -1 = none",
             ),
             Quantity("marker_fault", self._told.fault, "1", names, meaning=MEANING),
             Quantity(
                 "marker_rms", out.rms, "m", curves=Curves("Marker residual", "RMS", 1, 0.005, True),
-                meaning="root mean square of the residuals",
+                meaning="root mean square of the marker residuals",
             ),
         ]  # fmt: skip
 
@@ -228,7 +230,7 @@ class KinematicResults:
         return [
             Quantity(
                 "joint_centres", self._estimator.outputs.points, "m", points, frame=GROUND,
-                meaning="for a stick figure", deviation=centres,
+                meaning="points for drawing a stick figure", deviation=centres,
             ),
             Quantity(
                 "segment_positions", position, "m", bodies, frame=GROUND, meaning="segment origins",
@@ -236,7 +238,7 @@ class KinematicResults:
             ),
             Quantity(
                 "segment_rotations", rotation, "1", bodies, frame=GROUND,
-                meaning="rotation matrices, segment to ground",
+                meaning="rotation matrices from segment axes to ground axes",
             ),
         ]  # fmt: skip
 

@@ -388,7 +388,7 @@ def test_lengths_side_by_side_that_differ_are_none_of_these() -> None:
 def test_a_length_begins_above_nothing(name: str) -> None:
     """Protects start_mm: a length cannot be shorter than nothing, where its square would begin elsewhere."""
     spec = read(tied_text("universal", "cylinder", (50, 40, 10)))
-    with pytest.raises(ConfigError, match=f"{name} cannot be 500 mm shorter than it is, 1.* mm; allowed"):
+    with pytest.raises(ConfigError, match=f"{name} cannot be 500 mm shorter: it is 1.* mm; allowed"):
         ForceDependentKinematics(build(spec), roles_of(spec), FdkSpec(dofs=(name,), start_mm={name: -500.0}))
 
 

@@ -75,7 +75,7 @@ def test_streams_that_are_no_electromyograms_are_refused() -> None:
     """Protects against envelopes of envelopes, and rates that nobody tells."""
     slow, untold = outlet(f"slow {os.getpid()}", 50.0), outlet(f"untold {os.getpid()}", 0.0)
     with Publisher("tcp://127.0.0.1:0") as publisher:
-        for name, words in (("slow", "raw signal"), ("untold", "does not state its rate")):
+        for name, words in (("slow", "raw electromyogram"), ("untold", "does not state its rate")):
             with pytest.raises(ConfigError, match=words):
                 EmgRelay(f"{name} {os.getpid()}", publisher, 0.0, print).run(threading.Event())
         with pytest.raises(ConfigError, match="quotation mark"):

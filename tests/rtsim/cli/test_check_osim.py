@@ -56,10 +56,10 @@ def test_what_was_understood(here, tmp_path):
     for words in (
         "model small: 8 bodies, 2 couplers, 3 muscles",
         "14 coordinates: pin, slide",
-        "held where they are: stiff",
+        "held at their present values: stiff",
         "follow another: bend of pin",
-        "clamped to their range where markers are fitted: held",
-        "no markers in the model",
+        "clamped to their range when markers are fitted: held",
+        "the model has no markers",
         "note: forces left out: BushingForce bush",
     ):
         assert words in done.out, words
@@ -71,7 +71,7 @@ def test_a_body_without_mass_is_told(here, tmp_path):
     path.write_text(WHOLE.replace("<mass>2</mass>", "<mass>0</mass>"))
     done = here("check", str(path))
     assert done.code == 0
-    assert "move no mass, so that they have no inverse dynamics and cannot be simulated: a" in done.out
+    assert "do not move any mass, so they have no inverse dynamics and cannot be simulated: a" in done.out
     done = here("simulate", str(path))
     assert done.code == 1
     assert "moves no mass" in done.err

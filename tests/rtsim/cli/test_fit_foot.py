@@ -134,7 +134,7 @@ def test_a_static_trial_lends_its_marks(shared, capsys):
     assert all(step["rms"]["normal"] < 0.049 for step in json.loads(text)["steps"])
     code, _, said = run(capsys, *walk)
     assert code == 1
-    assert "give --static with a trial in which it is marked" in said
+    assert "give --static with a trial in which this marker is worn" in said
     folder = shared / "data" / "gait_lenhart"
     walk = [folder / "overground_17.trc", "--mass", 80, "--static", folder / "static1.trc"]
     code, _, said = run(capsys, *walk)

@@ -265,14 +265,18 @@ def test_co_contraction_over_time_is_added(here, motion, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [
-        ({"time": [0.0, 0.5], "E": [0.1, 0.2]}, [], "it goes from 0 to 0.5 s, the motion from 0 to 1 s"),
+        (
+            {"time": [0.0, 0.5], "E": [0.1, 0.2]},
+            [],
+            "the table goes from 0 to 0.5 s, but the motion from 0 to 1 s",
+        ),
         ({"time": [0.0, 1.0], "E": [10.0, 60.0]}, [], "the peak of knee_flexion_r_extensor is 60"),
         ({"time": [0.0, 1.0], "E": [-0.4, 0.6]}, [], "goes down to -0.4; allowed: 0 to 1; rectify"),
         ({"time": [0.0, 0.5, 1.0], "E": [0.1, np.nan, 0.2]}, [], "is not known in 1 of 3 rows"),
         ({"time": [0.0, 1.0], "E": [np.nan, np.nan]}, [], "has no value"),
-        ({"time": [1.0, 0.0], "E": [0.1, 0.2]}, [], "its times do not rise"),
-        ({"t": [0.0, 1.0], "E": [0.1, 0.2]}, [], "it has no column time"),
-        ({"time": [0.0, 1.0], "elbow": [0.1, 0.2]}, [], "it has none of the columns"),
+        ({"time": [1.0, 0.0], "E": [0.1, 0.2]}, [], "the times of the table do not increase"),
+        ({"t": [0.0, 1.0], "E": [0.1, 0.2]}, [], "the table has no column time"),
+        ({"time": [0.0, 1.0], "elbow": [0.1, 0.2]}, [], "the table has none of the columns"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--a-max", "E=0.5"], "has EMG over time"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--bounds"], "this option contradicts --bounds"),
         ({"time": [0.0, 1.0], "E": [0.1, 0.2]}, ["--emg-within", "5"], "5 is out of range"),
@@ -306,7 +310,7 @@ def test_an_interruption_keeps_and_tells_what_was_fitted(here, motion, tmp_path,
     done = here("fit", "torque-generators", str(motion), "--out", str(out))
     assert done.code == 130
     assert "interrupted: 1 of 4 generators were fitted" in done.err
-    assert "interrupted before its fit" in done.out
+    assert "interrupted before the fit" in done.out
     assert "interrupted" in out.read_text()
 
 

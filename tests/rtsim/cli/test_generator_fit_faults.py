@@ -119,7 +119,7 @@ def test_a_set_without_anything_is_told_as_a_set(here, tmp_path):
 def test_an_activation_of_hardly_anything_is_no_violation(here, tmp_path):
     """Protects the sentence of a fit that was not finished: a row within what counts as fulfilled is none."""
     done = here(*FIT, str(knee_and_hip(tmp_path)), "--a-max", f"{KNEE}_extensor=1e-6")
-    assert "no fit was finished: points that fulfil all constraints were found" in done.out
+    assert "no fit was finished: parameters that fulfil all constraints were found" in done.out
     assert "stays violated" not in done.out
 
 

@@ -172,7 +172,7 @@ def test_results_without_legs_are_reported_without_an_error(run, tmp_path):
     )
     write_results(tmp_path / "bare.mcap", bare)
     assert run("report", "bare.mcap") == 0
-    assert "no stride is known" in run.err
+    assert "no strides are found" in run.err
 
 
 def test_norms_are_made_and_read(run, tmp_path):

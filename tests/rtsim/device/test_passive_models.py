@@ -188,7 +188,7 @@ def test_energy_that_comes_from_nowhere_ends_torque(loops: dict[str, Loop]) -> N
     assert min(abs(work["generators"]), abs(work["device"])) > 0.02
     assert (work["muscles"], work["prescribed"]) == (0.0, 0.0)
     loop.run(calm, 5.0, 0.1)
-    assert "energy is off by" in loop.exchange.arming.reason
+    assert "energy balance of the model has an error of" in loop.exchange.arming.reason
     assert loop.exchange.arming.state == "fault"
     assert loop.exchange.arming.n_fault == 1
     assert "is off by" in loop.energy.wrong()  # and speaks against arming again

@@ -91,7 +91,7 @@ def test_what_ends_torque_ends_an_arm_to_come(ending: str) -> None:
     if ending == "pause":
         stages.ask("resume")
     assert stages.tick(200) == ("fault" if ending == EMERGENCY else "disarmed")
-    assert any("will not arm automatically any more" in told for told in stages.heard)
+    assert any("will no longer arm automatically" in told for told in stages.heard)
 
 
 def test_a_fault_ends_an_arm_to_come() -> None:

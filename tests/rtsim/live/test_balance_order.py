@@ -20,7 +20,7 @@ from streams.receiving.ring import ReceivedFrame
 from tests.rtsim.device.straight import StraightPort
 
 TICK, TICKS = 60, 100
-DRIFTS = "the model's energy is off"
+DRIFTS = "the energy balance of the model has an error"
 
 
 class Heard:

@@ -28,7 +28,7 @@ def test_disarm_ends_an_arm_that_is_to_come(mode: str, tmp_path: Path) -> None:
         rig.start_device()
         until(lambda: len(rig.outputs) > 10)
         assert rig.ask("disarm")[0]
-        assert rig.heard("will not arm automatically any more")
+        assert rig.heard("will no longer arm automatically")
         until(lambda: rig.outputs[-1].time > 3.0)
         assert not any(output.armed for output in rig.outputs)
 

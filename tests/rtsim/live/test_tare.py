@@ -175,7 +175,7 @@ def test_a_running_estimator_takes_the_zero_off_by_command():
         ok, text = asked(live.control, "tare", seconds="1.2")  # longer than a cycle: right is loaded, too
         assert ok, text
         assert "right, second, third is gathered from the next 1.2 s" in text
-        said = "zero subtracted for second -9 N; loaded or not measured, and left: right, third"
+        said = "zero subtracted for second -9 N; plates that were loaded or not measured: right, third"
         assert said in awaited(live.control, said)
     assert f"Force plates: {said}." in live.kept.sentences
     seen, known = fields_of(live.kept), fields_of(offline(trial, forces))

@@ -68,7 +68,7 @@ def test_another_rate_by_the_clock_is_told(came, words: str) -> None:
 def test_a_time_at_another_pace_is_told() -> None:
     """Protects from a time that creeps within a frame's tolerance, while frames come as stated."""
     _, told = followed(lambda k: 0.007 * k, steady)
-    assert told[-1].startswith("the markers' time goes on by 0.7 s in a second")
+    assert told[-1].startswith("the time stamps of the markers advance by 0.7 s in one second")
 
 
 def test_bursts_jitter_and_losses_are_no_other_rate() -> None:

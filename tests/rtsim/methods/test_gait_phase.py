@@ -174,7 +174,7 @@ def test_whatever_comes_is_survived(samples, pressed):
             assert 0.0 <= stride.confidence <= 1.0
             assert stride.confidence == 0.0 or not math.isnan(stride.phase)
     estimate.add(time + 1.0, [0.0, 0.0])
-    with pytest.raises(ValueError, match="samples come in order"):
+    with pytest.raises(ValueError, match="times must increase"):
         estimate.add(time, [0.0, 0.0])
 
 

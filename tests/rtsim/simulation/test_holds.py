@@ -214,7 +214,7 @@ def test_forces_are_results(lift):
     assert (spec.unit, spec.labels) == ("N", some.model.names.holds)
     np.testing.assert_array_equal(results.fields["element_forces"], done.trace.hold)
     said = text(summary(some, done, results))
-    assert "held exactly: 12 constraints, 5 of which follow from the others and carry no force" in said
+    assert "satisfied exactly: 12 constraints, 5 of which follow from the others and carry no force" in said
     assert "the start was off by 41.4 mm (hand_l.y)" in said
     assert "held toe.y" in said
 

@@ -129,7 +129,7 @@ def test_a_rate_that_no_filter_can_have_is_told(rate: float) -> None:
               rates=SavitzkyGolaySpec(window_s=0.2))  # fmt: skip
     stage = make_stages(run, SPEC, None)[1]
     stage.begin(marker_session(("nose",), rate=rate, t_start=0), anew=True)
-    assert "no balance: the session's rate: " in stage.sentences[-1]
+    assert "no joint equilibrium: the session's rate: " in stage.sentences[-1]
 
 
 @pytest.mark.own_kernels

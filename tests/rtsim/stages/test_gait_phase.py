@@ -70,7 +70,7 @@ def test_a_pelvis_that_is_not_seen_has_nothing_before_it(spec, subject, walked, 
     )
     found = told(stages, bare, make_frame)
     assert np.isnan(found["gait_phase"]).all()
-    assert any("phase of the gait is not known" in said for said in stages[1].collect()[1])
+    assert any("gait phase is not known" in said for said in stages[1].collect()[1])
 
 
 def test_plates_tell_strikes(spec, subject, walked):

@@ -64,7 +64,7 @@ def test_a_request_to_end_stops_the_validation(monkeypatch):
     assert table["left_out"] == left
     text = as_lines(None, steps, left)
     assert "a.trc, plate_3 (motion alone fitted, interrupted) " in text
-    assert "left out, as the fit was interrupted: a.trc, plate_4" in text
+    assert "left out, because the fit was interrupted: a.trc, plate_4" in text
 
 
 def test_a_request_before_the_first_result_leaves_its_step_out(monkeypatch):
@@ -88,7 +88,7 @@ def test_friction_is_drawn_with_what_is_possible():
     (step,) = steps_of([trial("a.trc, plate_1")], fit_of(shear=30.0), True)
     *over_time, curve = panels(step, 0.14)
     rubbing = next(panel for panel in over_time if panel.title.startswith("Friction"))
-    np.testing.assert_allclose(rubbing.curves["greatest possible, mu_d F_n"], [70.0, 98.0])
+    np.testing.assert_allclose(rubbing.curves["greatest possible friction, mu_d F_n"], [70.0, 98.0])
     assert curve.x_title == "sliding velocity [mm/s]"
     np.testing.assert_allclose(friction_curve(0.14).curves["mu_d = 0.14"][[0, 200, 400]], [-0.14, 0.0, 0.14])
     (plain,) = steps_of([trial("a.trc, plate_1")], fit_of(), True)

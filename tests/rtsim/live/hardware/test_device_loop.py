@@ -258,7 +258,7 @@ def test_the_limb_is_paused_stepped_and_reset_under_no_torque(tmp_path: Path) ->
         rig.arm()
         assert not rig.ask("step")[0]  # not paused
         assert rig.ask("pause")[0]
-        assert "armed -> disarmed: the limb is to pause" in rig.heard("to pause")
+        assert "armed -> disarmed: the limb was commanded to pause" in rig.heard("to pause")
         until(lambda: rig.results and rig.results[-1].status & Status.STALE)
         stood = rig.results[-1].time
         assert "paused" in rig.ask("arm")[1]
@@ -302,7 +302,7 @@ def test_a_free_limb_is_not_paused(tmp_path: Path) -> None:
         for name in ("pause", "step"):
             ok, words = torque.orders[name].answer({})
             assert not ok
-            assert "disarm it" in words
+            assert "disarm the device" in words
         assert torque.orders["reset"].answer({})[0]
         answers = [torque.orders["set"].answer({"stiffness_N_m_rad": 1.0}) for _ in range(100)]
         assert sum(ok for ok, _ in answers) == MOST_ASKED - 1  # those that wait for a tick are bounded

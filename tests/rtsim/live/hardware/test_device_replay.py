@@ -142,7 +142,7 @@ def test_no_command_but_arm_arms(name: str, unarmed: Messages, tmp_path: Path) -
         return
     repeated, _ = again(written(tmp_path / "run.mcap", beside(unarmed, command)))
     assert not any(is_armed or torque != [0.0] for is_armed, torque, _ in outputs(repeated))
-    assert "is no command of a run with a device: nothing is done" in told(repeated)
+    assert "is not a command of a run with a device; nothing was done" in told(repeated)
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def test_pressure_is_scaled_and_laid_by_the_plate():
     path = found.pressure @ found.cells / found.pressure.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(path, centre[found.frames], atol=1e-9)
     assert "scaled" in found.notes[0]
-    assert "remaining difference is 0.0 mm" in found.notes[1]
+    assert "the remaining difference of the centres is 0.0 mm" in found.notes[1]
     assert len(found.notes) == 2
     other = lay_pressure(trial, times, normal, centre + 0.1 * np.sin(40.0 * times)[:, None])
     assert "with a difference of more than 15 mm" in other.notes[2]

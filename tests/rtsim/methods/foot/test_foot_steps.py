@@ -72,9 +72,12 @@ def test_a_force_that_has_nearly_gone_is_no_cut():
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (slice(0, 20), "the forces begin at 0.20 s while a bears 700 N: the step is cut off"),
-        (slice(81, 100), "the forces end at 0.80 s while a bears 700 N: the step is cut off"),
-        (slice(81, 84), "the force is not known at 0.81 s while a bears 700 N: the step is cut off"),
+        (slice(0, 20), "the forces begin at 0.20 s while a bears 700 N, so the footstep is incomplete"),
+        (slice(81, 100), "the forces end at 0.80 s while a bears 700 N, so the footstep is incomplete"),
+        (
+            slice(81, 84),
+            "the force is not known at 0.81 s while a bears 700 N, so the footstep is incomplete",
+        ),
         (slice(50, 53), "the force on a is not known at 0.50 to 0.52 s"),
     ],
 )
@@ -94,7 +97,8 @@ def test_all_that_is_wrong_with_a_step_is_told():
     some.status[60:80, 0] = TWO_FEET
     (step,) = find_steps(some, ("a", "b"))
     assert step.fault == (
-        "the trial ends while a bears 700 N: the step is cut off; two feet are on a in 20 of 50 frames"
+        "the trial ends while a bears 700 N, so the footstep is incomplete; "
+        "two feet are on a in 20 of 50 frames"
     )
 
 
@@ -122,7 +126,7 @@ def test_a_foot_that_is_not_seen_is_told():
     press(some, 0, 20, 80)
     some.share[40:60, 0], some.status[40:60, 0] = NONE, UNSEEN
     (step,) = find_steps(some, ("a", "b"))
-    assert step.fault == "a foot is not seen in 20 of 61 frames in which a is loaded"
+    assert step.fault == "a foot is not visible in 20 of 61 frames in which a is loaded"
 
 
 def test_a_touch_is_no_step():
@@ -140,7 +144,7 @@ def test_weight_is_the_mean_of_a_stride():
     assert body_weight(some, None, "a trial") == (pytest.approx(700.0), "of 1 whole stride")
     assert body_weight(some, 70.0, "a trial") == (pytest.approx(686.7), "of the mass")
     some.force[:] *= 1e3
-    with pytest.raises(ConfigError, match="which is the weight of no person; allowed: 20 to 3924 N"):
+    with pytest.raises(ConfigError, match="which cannot be the weight of a person; allowed: 20 to 3924 N"):
         body_weight(some, None, "a trial")
     with pytest.raises(ConfigError, match="give --mass"):
         body_weight(loads(), None, "a trial")
@@ -156,5 +160,7 @@ def test_a_stride_with_a_gap_tells_no_weight():
         pytest.approx(700.0), "of 1 whole stride, without 1 in which a force is not known"
     )  # fmt: skip
     lose(some, 3, slice(230, 235))
-    with pytest.raises(ConfigError, match="none of 2 strides has its forces known throughout; give --mass"):
+    with pytest.raises(
+        ConfigError, match="the forces are not known throughout any of the 2 strides; give --mass"
+    ):
         body_weight(some, None, "a trial")

@@ -20,7 +20,7 @@ Array = NDArray[np.floating]
 @pytest.mark.parametrize(
     ("changed", "off", "said"),
     [
-        ({"calcaneus": [0.01, 0.0, -0.02]}, 0.003, "the heel's marker is -20 mm above the plate"),
+        ({"calcaneus": [0.01, 0.0, -0.02]}, 0.003, "the heel marker is -20 mm above the plate"),
         ({"metatarsal_1": [0.05, 0.03, 0.04]}, 0.003, "in front of the heel; allowed: 80 to 260 mm"),
         ({"metatarsal_5": [-0.15, 0.17, 0.03]}, 0.003, "metatarsals 1 and 5 are 198 mm apart"),
         ({}, 0.02, "calcaneus moves relative to the foot by 20 mm"),

@@ -53,7 +53,7 @@ def test_a_static_trial_lends_a_mark():
     assert found.keys() == {"metatarsal_1", "hallux"}
     np.testing.assert_allclose(found["metatarsal_1"], WALKED["RD1M"], atol=1e-12)
     np.testing.assert_allclose(found["hallux"], WALKED["RHLX"], atol=1e-12)
-    assert notes == ("metatarsal_1, hallux from static.trc, as the foot's other markers carry it",)
+    assert notes == ("metatarsal_1, hallux from static.trc, transferred with the other markers of the foot",)
     few = {"calcaneus": WALKED["RHEE"]}
     assert carried_marks(static_of(STOOD), lab, "right", few, "a step") == ({}, ())
     assert carried_marks(None, lab, "right", MEAN, "a step") == ({}, ())
@@ -68,7 +68,7 @@ def test_each_mark_is_lent_by_itself():
     found, notes = carried_marks(static_of(gaps), lab, "right", MEAN, "a step")
     assert found.keys() == {"metatarsal_1"}
     np.testing.assert_allclose(found["metatarsal_1"], WALKED["RD1M"], atol=1e-12)
-    assert notes == ("metatarsal_1 from static.trc, as the foot's other markers carry it",)
+    assert notes == ("metatarsal_1 from static.trc, transferred with the other markers of the foot",)
 
 
 def test_a_static_trial_of_another_session_lends_nothing():
@@ -104,7 +104,7 @@ def test_a_right_foot_is_a_mirrored_left_one():
     mirrored = {name: x * [-1.0, 1.0, 1.0] for name, x in FLAT.items()}
     right, side, notes = axes_of(mirrored, "left")
     assert side == "right"
-    assert "taken as a right one" in notes[0]
+    assert "used as a right foot" in notes[0]
     assert np.linalg.det(right) == pytest.approx(-1.0)
     for name, x in FLAT.items():
         np.testing.assert_allclose(left @ x[[1, 2, 0]], right @ mirrored[name][[1, 2, 0]], atol=1e-14)

@@ -24,9 +24,11 @@ def test_steps_of_a_real_walk(gait):
     assert [(name, step.side) for name, step in walk.steps.items()] == [
         ("plate_6", "right"), ("plate_5", "left"), ("plate_3", "right")
     ]  # fmt: skip
-    assert walk.left_out == ("plate_4: the trial ends while plate_4 bears 422 N: the step is cut off",)
+    assert walk.left_out == (
+        "plate_4: the trial ends while plate_4 bears 422 N, so the footstep is incomplete",
+    )
     for step in walk.steps.values():
-        assert any("taken as a" in note for note in step.notes)
+        assert any("used as a" in note for note in step.notes)
         assert 700.0 < step.weight < 800.0
         assert abs(step.force[:, 2].max() / step.weight - 1.1) < 0.1
         # anterior of the heel all along, and under the foot
@@ -48,7 +50,7 @@ def test_a_gap_of_one_marker_costs_its_step_alone(gait, tmp_path):
     path.write_text("\n".join([*lines[:row], "\t".join(cells), *lines[row + 1 :]]) + "\n")
     walk = walked_steps(path, gait / "walk1.forces")
     assert list(walk.steps) == ["plate_6", "plate_3"]
-    assert "plate_5: calcaneus of the right foot is not seen throughout the step" in walk.left_out
+    assert "plate_5: calcaneus of the right foot is not visible throughout the footstep" in walk.left_out
 
 
 def test_exchanged_labels_of_a_real_foot_are_put_right(gait):
@@ -85,7 +87,10 @@ def test_steps_that_the_forces_cut_are_told(shared):
     """Protects from a first step that had begun before the forces did."""
     walk = walked_steps(shared / "data" / "squat_opencap" / "walking1.trc", mass=76.0)
     assert list(walk.steps) == ["ground_force_2"]
-    assert "forces begin at 0.01 s while ground_force_1 bears 223 N: the step is cut off" in walk.left_out[0]
+    assert (
+        "forces begin at 0.01 s while ground_force_1 bears 223 N, so the footstep is incomplete"
+        in walk.left_out[0]
+    )
 
 
 def test_a_static_trial_makes_a_walk_usable(shared):

@@ -157,7 +157,7 @@ def test_nobody_who_stands_has_cycles() -> None:
     gait = gait_of(results._replace(fields=still), "walker")
     assert (gait.found, gait.cycles) == ((), ())
     (sentence,) = in_sentences(gait)
-    assert sentence.startswith("no full stride is known")
+    assert sentence.startswith("no full stride was found")
     bare = results._replace(
         session=Session(session=new_session_id(), stream="result", t_start=0, rate=RATE, fields=()), fields={}
     )

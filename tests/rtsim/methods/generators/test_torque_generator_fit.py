@@ -171,7 +171,7 @@ def test_frames_that_are_not_known_may_be_left_out():
 def test_angles_in_degrees_are_told():
     """Protects from a slip of units, which would only look like a very supple person."""
     motion = made_up()._replace(angle=np.degrees(made_up().angle))
-    assert "have to be radians" in fit_all(pair(KNEE), motion, FitSettings())[0].fault
+    assert "have to be in radians" in fit_all(pair(KNEE), motion, FitSettings())[0].fault
 
 
 def test_activations_of_another_motion_are_told():
@@ -195,7 +195,7 @@ def test_bounds_that_contradict_each_other_are_told():
 def test_an_activation_above_one_is_refused():
     """Protects a_max from percentages."""
     fits = fit_all(pair(KNEE), made_up(), FitSettings(cap=60.0))
-    assert all("not above 0 and at most 1" in fit.fault for fit in fits)
+    assert all("must be above 0 and at most 1" in fit.fault for fit in fits)
 
 
 def test_the_published_trial(shared):
@@ -227,7 +227,7 @@ def test_a_file_of_other_joints_is_refused(tmp_path):
     path.write_text("m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=no\nendheader\ntime\tx\n0\t1\n1\t1\n2\t1\n")
     with pytest.raises(ConfigError, match="none of the joints"):
         read_joint_motion(path, [KNEE])
-    with pytest.raises(ConfigError, match="no file of joint moments"):
+    with pytest.raises(ConfigError, match="not a suffix of files of joint moments"):
         read_joint_motion(tmp_path / "moments.xlsx", [KNEE])
     (tmp_path / "q_a.csv").write_text("1,2\n3,4\n")
     with pytest.raises(ConfigError, match="without a header"):
@@ -237,11 +237,14 @@ def test_a_file_of_other_joints_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({KNEE: 57.3, f"{KNEE}_moment": 1.0}, "reaches 57.3 rad; allowed: up to 6.28 rad; say inDegrees=yes"),
+        (
+            {KNEE: 57.3, f"{KNEE}_moment": 1.0},
+            "reaches 57.3 rad; allowed: up to 6.28 rad; if the angles are in degrees, state inDegrees=yes",
+        ),
         ({KNEE: 1.0, f"{KNEE}_moment": 40000.0}, "reaches 4e\\+04 N m; allowed: up to 2000 N m"),
         (
             {KNEE: 1.0, f"{KNEE}_moment": 1.0, f"coordinate_speeds.{KNEE}": 57.3},
-            "times the changes of its angles",
+            "times the rate of change of the angles",
         ),
         ({KNEE: 1.0}, f"no moment of {KNEE}"),
         ({f"{KNEE}_moment": 1.0}, f"no angle of {KNEE}"),
@@ -271,8 +274,8 @@ def test_speeds_beside_angles_of_isolated_frames_are_not_judged(tmp_path):
 def test_what_is_taken_for_granted_is_told(tmp_path):
     """Protects readers of a fit: moments that may be per kilogram, a first column without a name."""
     notes = read_joint_motion(in_table(tmp_path, {KNEE: 1.0, f"{KNEE}_moment": 1.5}, "t"), [KNEE]).notes
-    assert any("N m are read, not N m per kg" in note for note in notes)
-    assert any("its column t was taken as time" in note for note in notes)
+    assert any("moments must be in N m, not N m per kg" in note for note in notes)
+    assert any("the column t was read as time [s]" in note for note in notes)
 
 
 def test_forces_of_something_else_are_told():

@@ -153,7 +153,7 @@ def test_errors_of_half_a_millimetre_keep_the_motion(geometry: KneeGeometry, mot
 
 def test_a_motion_that_tells_no_knee_is_refused(motion: KneePoses) -> None:
     """Protects users from a knee out of a few poses or a leg that hardly bends."""
-    with pytest.raises(ConfigError, match="5 poses do not determine a knee"):
+    with pytest.raises(ConfigError, match="5 poses are too few to fit a knee"):
         check_motion(motion.chosen(slice(0, 5)))
-    with pytest.raises(ConfigError, match=r"bends by 0\.0 degrees only"):
+    with pytest.raises(ConfigError, match=r"bends by only 0\.0 degrees"):
         check_motion(motion.chosen(np.zeros(30, np.int64)))

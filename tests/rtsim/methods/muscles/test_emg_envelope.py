@@ -89,7 +89,7 @@ def test_what_is_no_number_leaves_the_filters_sound() -> None:
 @pytest.mark.parametrize("rate", [0.0, 50.0, float("nan")])
 def test_a_rate_of_envelopes_is_refused(rate: float) -> None:
     """Protects against filtering an envelope twice."""
-    with pytest.raises(ConfigError, match="raw signal"):
+    with pytest.raises(ConfigError, match="raw electromyogram"):
         EmgEnvelope(rate, 1)
     with pytest.raises(ConfigError, match="low-pass"):
         EmgEnvelope(RATE, 1, low_pass=30.0)

@@ -31,7 +31,7 @@ def unbounded(stand: Stand, change) -> tuple[Plates, np.ndarray]:
         ("point_unit", "centimetres taken as metres", lambda c: 100.0 * c),
         ("point_unit", "metres taken as millimetres", lambda c: 1e-3 * c),
         ("exchanged", "as if X and Z were exchanged", lambda c: c[..., [2, 1, 0]]),
-        ("exchanged", "as if Z had the other sign", lambda c: c * [1.0, 1.0, -1.0]),
+        ("exchanged", "as if Z had the opposite sign", lambda c: c * [1.0, 1.0, -1.0]),
         ("displaced", "along Z from where it is pressed", lambda c: c + np.array([0.9, 0.0, -0.4])),
     ],
 )
@@ -280,7 +280,7 @@ def test_swapped_plates_are_named(stand):
     both = {name: np.stack([first[name][:, 0], second[name][:, 1]], axis=1) for name in ("force", "moment")}
     found = stand.check(**both)
     assert names_of(found) == [("swapped", 0), ("swapped", 1)]
-    assert "first looks swapped with second" in found[0].sentence
+    assert "first seems to be swapped with second" in found[0].sentence
 
 
 def test_a_plate_in_the_wrong_place_is_told(stand):
@@ -324,7 +324,7 @@ def test_an_origin_of_the_other_sign_is_named(stand, alone, depth):
     findings = [finding for finding in stand.check(**changed, origins=origins) if finding.plate == 0]
     assert findings[0].name == "origin"
     within = " in x and y" if depth else ""
-    assert f"ORIGIN of first looks as if it had the other sign{within}." in findings[0].sentence
+    assert f"ORIGIN of first seems to have the wrong sign{within}." in findings[0].sentence
     assert "100 % of its frames are under a foot" in findings[0].sentence
 
 

@@ -95,8 +95,8 @@ def turned(force: Array) -> Array:
 @pytest.mark.parametrize(
     ("change", "name", "said"),
     [
-        (scaled(0.8, 0, 1), "mass", "80 % of what 70.0 kg require"),
-        (scaled(1.3, 0, 1), "mass", "130 % of what 70.0 kg require"),
+        (scaled(0.8, 0, 1), "mass", "80 % of the force that a mass of 70.0 kg requires"),
+        (scaled(1.3, 0, 1), "mass", "130 % of the force that a mass of 70.0 kg requires"),
         (scaled(0.75, 1), "gain", "back bears 75 %"),
         (flipped(0, 0, 1), "shear_sign", "all plates along X has the wrong sign"),
         (flipped(2, 0, 1), "shear_sign", "all plates along Z has the wrong sign"),

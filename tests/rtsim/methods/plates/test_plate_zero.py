@@ -58,7 +58,7 @@ def test_the_mean_of_the_seconds_asked_for_is_taken_off_empty_plates():
     admit(intake, 22, 25)
     np.testing.assert_allclose(wrench_at(intake), [np.zeros(6), STANDING], atol=1e-12)
     np.testing.assert_allclose(intake.zero.normal, [8.0, 0.0], atol=1e-12)
-    words = "zero subtracted for a 8 N; loaded or not measured, and left: b"
+    words = "zero subtracted for a 8 N; plates that were loaded or not measured: b"
     assert intake.zero.sentences == [f"Force plates: {words}."]
     assert intake.zero.told == words
 
@@ -90,7 +90,10 @@ def test_where_nobody_left_the_plates_nothing_changes():
     intake.zero.begin(0.1)
     admit(intake, 0, 15, a=STANDING)
     np.testing.assert_array_equal(wrench_at(intake), [STANDING, STANDING])
-    assert intake.zero.told == "no plate was empty, nothing is tared; loaded or not measured, and left: a, b"
+    assert (
+        intake.zero.told
+        == "no plate was empty, so no zero was subtracted; plates that were loaded or not measured: a, b"
+    )
 
 
 def frame_of(session, time: float) -> ReceivedFrame:
@@ -112,7 +115,7 @@ def test_other_plates_forget_the_zero_and_the_same_by_another_clock_keep_it():
     feed.admit(frame_of(session, 0.2))
     np.testing.assert_allclose(wrench_at(feed.intake)[0], 0.0, atol=1e-12)
     assert feed.collect()[1] == [
-        "Force plates: zero subtracted for a 8 N; loaded or not measured, and left: b."
+        "Force plates: zero subtracted for a 8 N; plates that were loaded or not measured: b."
     ]
     other = session_of()
     feed.admit(frame_of(other, 0.3))

@@ -77,7 +77,9 @@ def test_one_leg_alone_has_no_pelvis_of_the_other_side() -> None:
 
 def test_a_walk_on_a_treadmill_says_why_it_has_no_lengths() -> None:
     """Protects the page of steps from leaving speed and lengths out without a word."""
-    words = "No speed, lengths and widths: a foot comes down less than 20 cm from where it was before"
+    words = (
+        "No speed, lengths and widths: a foot lands less than 20 cm from its last position, as on a treadmill"
+    )
     on_floor = gait_results()
     along = on_floor.fields["segment_positions"][:, 0, [0, 2]]
     on_belt = dict(on_floor.fields)
@@ -117,8 +119,8 @@ def test_plates_that_do_not_fit_are_told_beside_the_moments() -> None:
             k for k in range(9) if any("Internal joint moments" in line for line in words_of(report, k))
         )
         words = " ".join(words_of(report, page))
-        assert f"Check plates and mass: walk 1.c3d: {doubt[:60]}" in words
-        assert "... The rest is on the page of quality." in words
+        assert f"Check force plates and mass: walk 1.c3d: {doubt[:60]}" in words
+        assert "... The rest is on the quality page." in words
 
 
 def test_angles_of_another_model_are_not_called_isb() -> None:
@@ -141,11 +143,11 @@ def test_angles_of_another_model_are_not_called_isb() -> None:
     fields["joint_angles"] = results.fields["joint_angles"][:, :6]
     session = structs.replace(results.session, fields=(*kept, spec))
     words = words_of(report_of(results._replace(session=session, fields=fields)), 0)
-    assert any("angles: coordinates of the model, with its signs" in line for line in words)
+    assert any("angles: coordinates of the model, with the signs of the model" in line for line in words)
     assert not any("ISB" in line for line in words)
 
 
-@pytest.mark.parametrize(("force", "why"), [(0.0, "no foot stands on"), (500.0, "known in no frame")])
+@pytest.mark.parametrize(("force", "why"), [(0.0, "no foot on"), (500.0, "known in no frame")])
 def test_a_page_of_forces_without_moments_says_why(force: float, why: str) -> None:
     """Protects a trial beside the plates from a page with one empty panel."""
     results = short(gait_results())
@@ -218,4 +220,4 @@ def test_sessions_and_sides_are_told_apart_without_colour() -> None:
     page = pages_of(report)[0]
     used = {element.get("stroke-dasharray") for element in ElementTree.fromstring(page.svg()).iter()}
     assert {DASHES["left"], *BEFORE_DASHES.values()} <= used
-    assert any("dotted, left dash-dotted: before" in line for line in words_of(report, 0))
+    assert any("dotted (left side dash-dotted): before" in line for line in words_of(report, 0))

@@ -66,8 +66,8 @@ def test_the_sources_are_those_of_the_run(method: str, field: str, wanted: str, 
     assert wanted in text
     assert other not in text
     assert "conventional gait model: Kadaba" not in text
-    assert "force plates at 20 N" not in text
-    assert "force plates at 20 N" in " ".join(words_of(report_of(gait_results())))
+    assert "force plates, from 20 N on" not in text
+    assert "force plates, from 20 N on" in " ".join(words_of(report_of(gait_results())))
 
 
 def test_a_recruited_run_cites_recruitment() -> None:

@@ -128,9 +128,9 @@ def test_a_trial_without_a_stride_is_drawn_over_time() -> None:
     results = gait_results()
     still = {k: np.repeat(v[:1], len(v), axis=0) for k, v in results.fields.items()}
     report = report_of(results._replace(fields=still))
-    assert any("no full stride is known" in note for note in report.now.trials[0].notes)
+    assert any("no full stride was found" in note for note in report.now.trials[0].notes)
     first, second, third, fourth = pages_of(report)
-    assert any("no full stride is known" in line for line in texts(first.svg()))
+    assert any("no full stride was found" in line for line in texts(first.svg()))
     assert [panel["title"] for panel in first.panels][:2] == ["Pelvic tilt", "Pelvic obliquity"]
     assert [panel["unit"] for panel in second.panels] == ["N m/kg"] * 2 + ["W/kg"] + ["N m/kg"] * 2 + [
         "W/kg", "N m/kg", "body weight", "W/kg",
@@ -190,7 +190,7 @@ def test_a_side_without_a_stride_is_told() -> None:
     trial = report.now.trials[0]
     few = trial._replace(cycles=tuple(c for c in trial.cycles if c.side == "right"))
     page = pages_of(report._replace(now=report.now._replace(trials=(few,))))[0]
-    assert any("right side alone, no full stride of the left" in line for line in texts(page.svg()))
+    assert any("right side alone, no full stride was found for: left" in line for line in texts(page.svg()))
 
 
 def test_one_leg_alone_is_told() -> None:
@@ -260,8 +260,8 @@ def test_norms_are_made_of_persons() -> None:
     assert (norms.n_person, norms.convention, len(norms.curves), notes) == (3, "isb", 9, [])
     alone, told = norms_of_trials(trials[:1], "folder", "", "lab", "", "")
     assert alone.n_person == 1
-    assert any("no norm of a population" in note for note in told)
-    with pytest.raises(ConfigError, match="no trial has a full stride"):
+    assert any("not those of a population" in note for note in told)
+    with pytest.raises(ConfigError, match="no trial contains a full stride"):
         norms_of_trials([("A", trials[0][1]._replace(cycles=()))], "folder", "", "lab", "", "")
 
 

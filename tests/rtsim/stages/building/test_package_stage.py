@@ -170,7 +170,7 @@ def test_arrays_that_cannot_be_published_are_left_out(array, session):
     guarded = PackageStage("lab", WrongArrays())
     guarded.begin(session, True)
     assert guarded.quantities() == []
-    assert "its quantity 'height' is no array of float64" in guarded.collect()[1][0]
+    assert "the quantity 'height' is not an array of float64" in guarded.collect()[1][0]
 
 
 def test_a_command_that_fails_is_answered() -> None:

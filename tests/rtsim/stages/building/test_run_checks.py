@@ -81,7 +81,7 @@ def test_what_can_be_is_no_matter(tmp_path: Path) -> None:
         ),
         ({"stages": ["kinematics", "fdk"]}, "where inverse dynamics come before.*give --forces and --mass"),
         ({"stages": [*OF_PERSON, "recruitment"], "recruitment": {}}, 'put "fdk" in place of'),
-        ({"forces": False}, "stages need force plates.*give --forces"),
+        ({"forces": False}, "stages of this run need force plates.*give --forces"),
     ],
 )
 def test_a_persons_balance_is_looked_at_as_well(keys: dict[str, object], words: str) -> None:
